@@ -14,7 +14,7 @@ from pathlib import Path
 
 from commonplace.capture.hooks.drain import drain
 from commonplace.capture.hooks.hook_command import SAMPLE_VARIABLE
-from commonplace.capture.hooks.repository_identity import NAME_CLASH_ADVICE, projects_sharing_a_name
+from commonplace.capture.hooks.project_folder import NAME_CLASH_ADVICE, projects_sharing_a_name
 from commonplace.capture.hooks.spool import CONTEXT_FAILURE, PART, SAMPLE, SPOOL, spool_folder
 from commonplace.capture.hooks.spool_reader import SpoolState, clear_failures, remove_leftovers, spool_path, spool_state
 from commonplace.config import Settings

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.capture.hooks.event_reader import close_truncated_json, read_event
+from commonplace.capture.hooks.drain import close_truncated_json, read_event
 from commonplace.capture.hooks.hook_command import HOSTS
 from commonplace.capture.hooks.spool_reader import UnreadableEvent
 from commonplace.hosts.hook_event import Event, HookRecord

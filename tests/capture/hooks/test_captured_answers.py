@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.event_reader import TAIL_BYTES, with_last_answer
+from commonplace.capture.hooks.drain import TAIL_BYTES, drain, with_last_answer
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.config import Settings
 from commonplace.hosts.hook_event import Event

@@ -10,8 +10,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from commonplace.capture.hooks.context_cache import CONTEXT_FOLDER
 from commonplace.capture.hooks.drain_inline import BackgroundDrain, drop_stale_contexts
+from commonplace.capture.hooks.session_start import CONTEXT_FOLDER
 from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.config import Settings
 from commonplace.memory.edit_and_forget import forget_items

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from tests.capture.chat_exports import THEN, chatgpt, node, stream, tree
 
 from commonplace.capture.import_report import Skipped
-from commonplace.capture.importers.chatgpt import EMPTY, HIDDEN, read
+from commonplace.capture.importers.chatgpt_and_claude import EMPTY, HIDDEN, read_chatgpt
 from commonplace.memory.conversations import NewConversation
 
 MS = int(THEN * 1000)
 
 
 def both(data: Any) -> tuple[list[NewConversation], list[Skipped]]:
-    found = list(read(stream(data), "conversations.json"))
+    found = list(read_chatgpt(stream(data), "conversations.json"))
     return [one for one in found if isinstance(one, NewConversation)], [
         one for one in found if isinstance(one, Skipped)
     ]

@@ -8,12 +8,12 @@ import pytest
 from tests.capture.chat_exports import claude, claude_message, stream
 
 from commonplace.capture.import_report import Skipped
-from commonplace.capture.importers.claude import _conversation, read
+from commonplace.capture.importers.chatgpt_and_claude import _claude_conversation, read_claude
 from commonplace.memory.conversations import NewConversation
 
 
 def both(data: Any) -> tuple[list[NewConversation], list[Skipped]]:
-    found = list(read(stream(data), "conversations.json"))
+    found = list(read_claude(stream(data), "conversations.json"))
     return [one for one in found if isinstance(one, NewConversation)], [
         one for one in found if isinstance(one, Skipped)
     ]
@@ -109,6 +109,6 @@ def test_blocks_nested_without_end_do_not_stop_the_rest() -> None:
     for _ in range(2_000):
         block = {"type": "tool_result", "name": "x", "content": [block]}  # type: ignore[dict-item]
     messages = (claude_message("n", "human", "Good"), claude_message("d", "assistant", content=[block]))
-    found = list(_conversation(claude(*messages), "here"))
+    found = list(_claude_conversation(claude(*messages), "here"))
     assert [one.why for one in found if isinstance(one, Skipped)] == ["nested too deep"]
     assert any(isinstance(one, NewConversation) for one in found)

@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.capture.hooks.context_cache import UNKNOWN_STAMP, cache_context, cached_contexts, content_stamp
-from commonplace.capture.hooks.repository_identity import is_known_repository, name_clash_warning
-from commonplace.capture.hooks.working_folder import WorkingFolders
+from commonplace.capture.hooks.project_folder import WorkingFolders, is_known_repository, name_clash_warning
+from commonplace.capture.hooks.session_start import UNKNOWN_STAMP, cache_context, cached_contexts, content_stamp
 from commonplace.config import load
 from commonplace.memory.content_mark import mark_reader
 from commonplace.memory.local_memory import LocalMemory, open_memory

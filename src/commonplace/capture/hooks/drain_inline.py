@@ -14,7 +14,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.capture.hooks.context_cache import cache_context, cached_contexts, content_stamp
+from commonplace.capture.hooks.session_start import cache_context, cached_contexts, content_stamp
 from commonplace.capture.hooks.spool import UnsafeFolder, count_failure, failure_reason, spool_folder
 from commonplace.capture.hooks.spool_reader import has_waiting_events, spool_path, waiting_events
 from commonplace.config import Settings

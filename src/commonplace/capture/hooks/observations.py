@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from commonplace.capture.hooks import tool_calls
 from commonplace.capture.hooks.concepts import find_concepts
+from commonplace.capture.hooks.project_folder import WorkingFolder
 from commonplace.capture.hooks.prompts_and_answers import prompt_title
 from commonplace.capture.hooks.tool_calls import OTHER_TOOL, Edits
-from commonplace.capture.hooks.working_folder import WorkingFolder
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.tool_text import clean_text, cut_middle
 from commonplace.text.redact import redact

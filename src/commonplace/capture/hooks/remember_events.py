@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from commonplace.capture.hooks.closed_steps import close_steps_elsewhere
 from commonplace.capture.hooks.noise_filter import INGESTED, reason_to_drop, reason_to_skip
 from commonplace.capture.hooks.observations import Observation, observe
+from commonplace.capture.hooks.project_folder import WorkingFolder, WorkingFolders
 from commonplace.capture.hooks.session_state import FIRST_PROMPTS, RECENT_ACTIONS, Action, SessionState
-from commonplace.capture.hooks.session_summary import session_notes
-from commonplace.capture.hooks.working_folder import WorkingFolder, WorkingFolders
+from commonplace.capture.hooks.session_summary import close_steps_elsewhere, session_notes
 from commonplace.hosts.hook_event import Event
 from commonplace.memory.captured_events import (
     CAPTURED,

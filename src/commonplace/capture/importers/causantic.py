@@ -11,15 +11,18 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from commonplace.capture.import_report import Entry, Skipped, Stream
-from commonplace.capture.importers.foreign_database import ForeignDatabase, Row, parse_object, read_export_tables
-from commonplace.capture.importers.row_mapping import (
+from commonplace.capture.importers.foreign_database import (
     BOOKKEEPING,
     MISSING_END,
     REBUILT_HERE,
+    ForeignDatabase,
+    Row,
     TableMapping,
     fit_item,
     link_to,
+    parse_object,
     project_name,
+    read_export_tables,
     split_conversation,
 )
 from commonplace.memory.conversations import NewConversation, NewMessage

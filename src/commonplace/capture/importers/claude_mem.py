@@ -9,16 +9,18 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from commonplace.capture.import_report import Entry, Stream, conversation_label
-from commonplace.capture.importers.foreign_database import ForeignDatabase, Row, read_export_tables
-from commonplace.capture.importers.row_mapping import (
+from commonplace.capture.importers.foreign_database import (
     BOOKKEEPING,
     REBUILT_HERE,
     SELF_DESCRIPTION,
+    ForeignDatabase,
+    Row,
     TableMapping,
     created_ms,
     first_prompt,
     fit_item,
     project_name,
+    read_export_tables,
     split_conversation,
 )
 from commonplace.memory.conversations import NewConversation

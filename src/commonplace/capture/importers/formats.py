@@ -15,8 +15,7 @@ from commonplace import plugins
 from commonplace.capture.import_report import MAX_HELD, Entry, Skipped, Stream
 from commonplace.capture.importers import (
     causantic,
-    chatgpt,
-    claude,
+    chatgpt_and_claude,
     claude_mem,
     commonplace_export,
     kiro_memory,
@@ -61,8 +60,12 @@ class Format:
 
 
 FORMATS: Mapping[str, Format] = {
-    "chatgpt": Format(chatgpt.read, "conversations.json of ChatGPT's data export", r'"mapping"\s*:\s*\{'),
-    "claude": Format(claude.read, "conversations.json of Claude's data export", r'"chat_messages"\s*:\s*\['),
+    "chatgpt": Format(
+        chatgpt_and_claude.read_chatgpt, "conversations.json of ChatGPT's data export", r'"mapping"\s*:\s*\{'
+    ),
+    "claude": Format(
+        chatgpt_and_claude.read_claude, "conversations.json of Claude's data export", r'"chat_messages"\s*:\s*\['
+    ),
     "json": Format(commonplace_export.read_json, "conversations as Commonplace exports them", r'"messages"\s*:\s*\['),
     "archive": Format(
         commonplace_export.read_archive_part,

@@ -9,17 +9,19 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from commonplace.capture.import_report import Entry, Skipped, Stream, conversation_label
-from commonplace.capture.importers.foreign_database import ForeignDatabase, Row, read_export_tables
-from commonplace.capture.importers.row_mapping import (
+from commonplace.capture.importers.foreign_database import (
     BOOKKEEPING,
     MISSING_END,
     REBUILT_HERE,
     SELF_DESCRIPTION,
+    ForeignDatabase,
+    Row,
     TableMapping,
     fit_item,
     link_to,
     merge_metadata,
     project_name,
+    read_export_tables,
     split_conversation,
 )
 from commonplace.memory.conversations import ROLES, NewConversation, NewMessage

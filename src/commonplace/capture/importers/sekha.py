@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from commonplace.capture.import_report import Entry, Skipped, conversation_label
-from commonplace.capture.importers.foreign_database import ForeignDatabase, Row
-from commonplace.capture.importers.row_mapping import (
+from commonplace.capture.importers.foreign_database import (
     BOOKKEEPING,
     REBUILT_HERE,
+    ForeignDatabase,
+    Row,
     TableMapping,
     fit_item,
     merge_metadata,

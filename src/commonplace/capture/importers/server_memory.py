@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from commonplace.capture.import_report import Entry, Skipped, Stream
-from commonplace.capture.importers.foreign_database import Row
+from commonplace.capture.importers.foreign_database import Row, TableMapping, fit_item, link_to
 from commonplace.capture.importers.json_reader import lines_or_records
-from commonplace.capture.importers.row_mapping import TableMapping, fit_item, link_to
 from commonplace.memory.remember import NewItem
 from commonplace.text.json_fields import objects_in, text_in
 

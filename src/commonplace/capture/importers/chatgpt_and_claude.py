@@ -1,7 +1,12 @@
-"""The export of ChatGPT: conversations as trees of messages, where each regenerated answer is a branch."""
+"""The exports of ChatGPT and Claude: `conversations.json`.
+
+ChatGPT's conversations are trees of messages, where each regenerated answer is a branch; Claude's are lists of messages
+made of blocks of text, tools and thinking.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +19,9 @@ from commonplace.capture.importers.json_reader import (
     skipped_messages,
 )
 from commonplace.memory.conversations import ROLES, NewConversation, NewMessage
-from commonplace.text.json_fields import object_in, objects_in, seconds_in, text_in
+from commonplace.text.json_fields import object_in, objects_in, seconds_in, text_in, time_in
 
-SOURCE = "chatgpt"
+CHATGPT = "chatgpt"
 # The text for a part of a message that is no text.
 PLACEHOLDERS = {
     "image_asset_pointer": "[image]",
@@ -28,33 +33,33 @@ HIDDEN = "hidden in ChatGPT"
 EMPTY = "no text in it"
 
 
-def read(stream: Stream, name: str) -> Iterator[Entry]:
+def read_chatgpt(stream: Stream, name: str) -> Iterator[Entry]:
     """Every conversation of a `conversations.json`, and what could not be read of it."""
-    return read_conversations(stream, _conversation)
+    return read_conversations(stream, _chatgpt_conversation)
 
 
-def _conversation(data: Any, where: str) -> Iterator[Entry]:
+def _chatgpt_conversation(data: Any, where: str) -> Iterator[Entry]:
     mapping = data.get("mapping") if isinstance(data, dict) else None
     if not isinstance(mapping, dict):
         yield Skipped(where, "it has no tree of messages (mapping)")
         return
     title, started = text_in(data, "title"), seconds_in(data, "create_time")
-    messages, skipped = collect_messages(walk_tree(mapping, data.get("current_node")), _message, started)
+    messages, skipped = collect_messages(walk_tree(mapping, data.get("current_node")), _chatgpt_message, started)
     yield from skipped_messages(f"{where} ({title[:60]})" if title else where, messages, skipped)
     if messages:
         yield NewConversation(
             label=conversation_label(title, messages[0].content),
             messages=messages,
-            folder=f"/imports/{SOURCE}",
+            folder=f"/imports/{CHATGPT}",
             status="archived" if data.get("is_archived") is True else None,
-            source=SOURCE,
+            source=CHATGPT,
             key=text_in(data, "conversation_id", "id"),
             meta=_without_empty(model=text_in(data, "default_model_slug"), gpt=text_in(data, "gizmo_id")),
             started_ms=started or messages[0].at_ms,
         )
 
 
-def _message(node: TreeNode, before_ms: int | None) -> NewMessage | None:
+def _chatgpt_message(node: TreeNode, before_ms: int | None) -> NewMessage | None:
     """The message of a node; None for a node without one. A message without a time gets that of the one before."""
     message = node.data.get("message")
     if message is None:
@@ -216,3 +221,91 @@ def _main_line(parents: Mapping[str, str], children: Mapping[str, list[str]], cu
         line.add(current)
         current = parents[current]
     return line
+
+
+CLAUDE = "claude"
+_CLAUDE_ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
+# Blocks without anything that a reader would see.
+_SILENT = frozenset({"token_budget", "flag"})
+
+
+def read_claude(stream: Stream, name: str) -> Iterator[Entry]:
+    """Every conversation of a `conversations.json`, and what could not be read of it."""
+    return read_conversations(stream, _claude_conversation)
+
+
+def _claude_conversation(data: Any, where: str) -> Iterator[Entry]:
+    if not isinstance(data, dict) or not isinstance(data.get("chat_messages"), list):
+        yield Skipped(where, "it has no list of messages (chat_messages)")
+        return
+    title, started = text_in(data, "name"), time_in(data, "created_at")
+    messages, skipped = collect_messages(data["chat_messages"], _claude_message, started)
+    yield from skipped_messages(f"{where} ({title[:60]})" if title else where, messages, skipped)
+    if messages:
+        summary = text_in(data, "summary")
+        yield NewConversation(
+            label=conversation_label(title, messages[0].content),
+            messages=messages,
+            folder=f"/imports/{CLAUDE}",
+            source=CLAUDE,
+            key=text_in(data, "uuid"),
+            meta={"summary": summary} if summary else {},
+            started_ms=started or messages[0].at_ms,
+        )
+
+
+def _claude_message(data: Any, before_ms: int | None) -> NewMessage:
+    """A message; one without a time gets that of the one before."""
+    if not isinstance(data, dict):
+        raise UnreadableMessage("a message that is no object")
+    sender = text_in(data, "sender")
+    if sender not in _CLAUDE_ROLES:
+        raise UnreadableMessage(f"unknown sender {sender[:40]!r}" if sender else "no sender")
+    # The blocks say more than `text`, which only mentions that there was something else.
+    parts = list(filter(None, map(_block, objects_in(data, "content")))) or [text_in(data, "text")]
+    text = "\n\n".join(part for part in (*parts, *_attachments(data)) if part)
+    if not text:
+        raise UnreadableMessage("no text in it")
+    at_ms, parent = time_in(data, "created_at"), text_in(data, "parent_message_uuid")
+    return NewMessage(
+        role=_CLAUDE_ROLES[sender],
+        content=text,
+        at_ms=before_ms if at_ms is None else at_ms,
+        meta={"parent": parent} if parent else {},
+        identity=text_in(data, "uuid"),
+    )
+
+
+def _block(block: dict[str, Any]) -> str:
+    kind = text_in(block, "type")
+    if kind == "tool_use":
+        return f"[tool: {text_in(block, 'name')}]\n{_tool_text(block.get('input'))}"
+    if kind == "tool_result":
+        failed = " failed" if block.get("is_error") is True else ""
+        return f"[result: {text_in(block, 'name')}{failed}]\n{_tool_text(block.get('content'))}".rstrip()
+    if kind == "thinking":
+        thought = text_in(block, "thinking")
+        return f"[thinking]\n{thought}" if thought else ""
+    return text_in(block, "text") or ("" if kind in _SILENT | {"text", ""} else f"[{kind}]")
+
+
+def _tool_text(value: object) -> str:
+    """The input or output of a tool: texts as they are, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(entry, dict) and "type" in entry for entry in value):
+        return "\n\n".join(filter(None, map(_block, value)))
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _attachments(data: dict[str, Any]) -> Iterator[str]:
+    seen: set[str] = set()
+    for one in objects_in(data, "attachments"):
+        name, content = text_in(one, "file_name") or "unnamed", text_in(one, "extracted_content")
+        seen.add(name)
+        yield f"[file: {name}]\n{content}" if content else f"[file: {name}]"
+    for one in (*objects_in(data, "files"), *objects_in(data, "files_v2")):
+        name = text_in(one, "file_name") or "unnamed"
+        if name not in seen:
+            seen.add(name)
+            yield f"[file: {name}]"

@@ -1,4 +1,4 @@
-"""Whether a folder really is the repository that it names as its remote.
+"""The folder that an agent works in: its project, file names relative to its root, and whether it may see the project.
 
 Anybody can write another project's address into a folder's `.git/config`. A session there must not be shown that
 project's memory. So the commits at which sessions started are recorded per project, and another folder proves to be the
@@ -12,11 +12,85 @@ import json
 import os
 import re
 import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
-from commonplace.capture.hooks.context_cache import cached_contexts
-from commonplace.capture.hooks.working_folder import WorkingFolders
+from commonplace.capture.hooks.session_start import cached_contexts
+from commonplace.hosts.transcript import Transcript, transcript_project
 from commonplace.text.project_names import git_folder_of
+
+_MAX_FILES, _MAX_PATH = 50, 1024
+_DRIVE = re.compile(r"[A-Za-z]:[/\\]")
+_UNSTORABLE = re.compile("[\0\r\n\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingFolder:
+    """A folder that an agent worked in. Without a path, project and root are unknown."""
+
+    path: str = ""
+    project: str | None = None
+    root: str = ""
+
+    def relative(self, files: Iterable[str]) -> tuple[str, ...]:
+        """The files relative to the root where they are below it, else unchanged."""
+        valid = (file.strip() for file in files if file.strip() and len(file) <= _MAX_PATH)
+        return tuple(dict.fromkeys(self._relative(_UNSTORABLE.sub("\ufffd", file)) for file in valid))[:_MAX_FILES]
+
+    def _relative(self, file: str) -> str:
+        path = _with_slashes(file.removeprefix("file://"))
+        if not (path.startswith(("/", "~")) or _DRIVE.match(path)):
+            # Relative to the folder, which may be below the root.
+            below = _below(self.path, self.root)
+            path = path.removeprefix("./")
+            return f"{below}/{path}" if below and not path.startswith("../") else path
+        return _below(path, self.root) or ("." if path == _with_slashes(self.root) else path)
+
+
+class WorkingFolders:
+    """Working folders, each looked up once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, WorkingFolder] = {}
+
+    def of(self, folder: str) -> WorkingFolder:
+        if folder not in self._known:
+            self._known[folder] = _look_up(folder)
+        return self._known[folder]
+
+
+def _look_up(folder: str) -> WorkingFolder:
+    if not folder.strip() or len(folder) > _MAX_PATH or _UNSTORABLE.search(folder):
+        return WorkingFolder()
+    # The project does not depend on the product.
+    project = transcript_project(Transcript("claude-code", "", folder=folder))
+    return WorkingFolder(folder, project, _repository_root(folder))
+
+
+def _repository_root(folder: str) -> str:
+    """The top of the repository around a folder; the folder itself if there is none."""
+    here = Path(folder)
+    if here.is_absolute():
+        for above in (here, *here.parents):
+            try:
+                if (above / ".git").exists():
+                    return str(above)
+            except OSError:
+                break
+    return folder
+
+
+def _below(path: str, root: str) -> str:
+    """A path relative to a root; empty if it is not below it."""
+    path, root = _with_slashes(path), _with_slashes(root).rstrip("/")
+    same = (lambda text: text.casefold()) if _DRIVE.match(root) else str
+    return path[len(root) + 1 :] if root and same(path).startswith(f"{same(root)}/") else ""
+
+
+def _with_slashes(path: str) -> str:
+    return path.replace("\\", "/") if _DRIVE.match(path) or path.startswith("\\\\") else path
+
 
 KNOWN_COMMITS_FILE = "known-commits.json"
 NAME_CLASH_ADVICE = "`git config commonplace.project NAME` in one of them tells them apart."
@@ -153,7 +227,7 @@ def projects_sharing_a_name(data: str) -> dict[str, list[str]]:
         project = folders.of(folder).project if folder else None
         # A longer name comes from a remote, or was given on purpose.
         if project and "/" not in project:
-            roots.setdefault(project, {})[_root(folder)] = None
+            roots.setdefault(project, {})[_main_repository_root(folder)] = None
     return {project: sorted(found) for project, found in roots.items() if len(found) > 1}
 
 
@@ -163,6 +237,6 @@ def name_clash_warning(data: str, project: str | None) -> str:
     return f"Mixed up here, since both are called {project}: {', '.join(roots)}. {NAME_CLASH_ADVICE}" if roots else ""
 
 
-def _root(folder: str) -> str:
+def _main_repository_root(folder: str) -> str:
     """The root of the repository; worktrees have that of their main repository."""
     return str(git_folder_of(Path(folder)) or folder).removesuffix("/.git")
