@@ -49,7 +49,16 @@ def fuzz(site: Site, folder: Path, *arguments: str) -> None:
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(folder / "settings.toml")),
         *("run", str(folder / "openapi.json"), "--url", site.url, "--seed", "1", "--no-color"),
-        *("--generation-database", "none", "--generation-codec", "iso-8859-1", "--request-timeout", "30"),
+        *(
+            "--workers",
+            "2",
+            "--generation-database",
+            "none",
+            "--generation-codec",
+            "iso-8859-1",
+            "--request-timeout",
+            "30",
+        ),
         # Guessing keys is slowed down, which this check takes for an answer.
         *("--exclude-checks", "ignored_auth"),
         *arguments,

@@ -3,8 +3,6 @@
 A search lists what to fetch, a fetch returns the whole text; both have an address for citations in the dashboard.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, TypedDict
 
 from commonplace.config import Settings, address

@@ -3,8 +3,6 @@
 Every reply fits `mcp_max_response` tokens as it is serialised, and says how much there was.
 """
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Sequence

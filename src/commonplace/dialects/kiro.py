@@ -3,8 +3,6 @@
 Everything that happened or was stated is an observation here, whichever dialect wrote it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Items as Kiro Memory writes them: observations, summaries, checkpoints, and the entries of a context."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict, TypeVar, cast
 

@@ -1,7 +1,5 @@
 """memories.sh's tools: rules, decisions, facts, notes and skills that every agent should know, and streams of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, cast

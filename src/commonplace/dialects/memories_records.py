@@ -3,8 +3,6 @@
 As text, every memory is one line, whatever it holds, so that no content can pass for a heading or for another memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
 

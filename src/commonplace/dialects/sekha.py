@@ -1,7 +1,5 @@
 """Sekha's tools: conversations with messages, in folders, by importance."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, Any, cast
 
