@@ -17,14 +17,16 @@ from commonplace.store.postgres.text_query import (
     Bound,
     Leaf,
     Leaves,
+    Within,
     compile_leaves,
     compile_query,
     condition,
     condition_of_leaves,
+    in_projects,
     leaves_of,
     leaves_of_word,
+    narrowed,
 )
-from commonplace.store.postgres.within import Within, in_projects, narrowed
 from commonplace.store.sql import passages
 from commonplace.store.sql.items import Filter, Items
 from commonplace.store.types import TextAnswer

@@ -1,32 +1,96 @@
-"""Finding the nearest vectors: by their signs first, as on SQLite, and then by the vectors themselves.
+"""Finding the nearest vectors: by their signs first, as on SQLite, and then by their int8 values, which are the truth.
 
 The signs of the newest vectors are kept by each process and compared there, exactly (store/sql/vectors.py): for all but
 very large spaces those are all of them. The older ones of such a space are in an index of the server (HNSW over Hamming
 distances), a few more with each batch of new vectors. A filter that leaves only few of them is served without the
-index, which would have to look for them. Of a small space the vectors themselves are kept, too (vector_values.py).
+index, which would have to look for them. Of a small space the vectors themselves are kept, too.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from commonplace.model import KINDS, Scope, VectorHit
+from commonplace.store.postgres.connection import translate
 from commonplace.store.postgres.database import Database
-from commonplace.store.postgres.dialect import translate
 from commonplace.store.postgres.pool import Connection
-from commonplace.store.postgres.vector_values import SMALL_SPACE, VectorCache, signs, signs_of
 from commonplace.store.sql.connection import IN_LIST
 from commonplace.store.sql.connection import Connection as SharedConnection
 from commonplace.store.sql.items import Filter, filter_of
 from commonplace.store.sql.space import allow_replica
-from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, score
+from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, by_cosine, score
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+def signs_of(values: bytes) -> str:
+    """The signs of int8 values."""
+    import numpy as np
+
+    return signs(np.frombuffer(values, np.int8))
+
+
+def signs(vector: NDArray[np.float32] | NDArray[np.int8]) -> str:
+    """Which values are positive, as PostgreSQL writes bits."""
+    import numpy as np
+
+    return (np.asarray(vector > 0).view(np.uint8) + ord("0")).astype(np.uint8).tobytes().decode("ascii")
+
+
+# A space with more is no small one: of a hundred such spaces a process keeps 120 MB.
+SMALL_SPACE = 3_000
+
+
+class VectorCache:
+    """The vectors of passages, with the item of each. Not for two threads at once."""
+
+    def __init__(self, dim: int) -> None:
+        import numpy as np
+
+        self._rows: dict[int, int] = {}
+        self._items: list[int | None] = []
+        self._scales = np.empty(0, np.float32)
+        self._values = np.empty((0, dim), np.int8)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def add(
+        self, passages: Sequence[int], items: Sequence[int | None], scales: Sequence[float], blobs: Iterable[bytes]
+    ) -> None:
+        """Take in vectors; one of a passage that is known takes the place of the earlier one."""
+        import numpy as np
+
+        start = len(self._items)
+        self._rows.update((passage, start + n) for n, passage in enumerate(passages))
+        self._items.extend(items)
+        self._scales = np.concatenate([self._scales, np.asarray(scales, np.float32)])
+        new = np.frombuffer(b"".join(blobs), np.int8).reshape(len(passages), -1)
+        self._values = np.concatenate([self._values, new])
+        if len(self._items) > len(self._rows):
+            self._close_up()
+
+    def item_of(self, passage: int) -> int | None:
+        return self._items[self._rows[passage]]
+
+    def cosines(self, query: NDArray[np.float32], passages: Iterable[int]) -> list[tuple[int, float]]:
+        """Each of these passages that has a vector with its cosine to the query, best first."""
+        known = [passage for passage in passages if passage in self._rows]
+        rows = [self._rows[passage] for passage in known]
+        return by_cosine(query, known, self._scales[rows], self._values[rows]) if rows else []
+
+    def _close_up(self) -> None:
+        """Leave out what is no passage's vector any more."""
+        rows = list(self._rows.values())
+        self._items = [self._items[row] for row in rows]
+        self._scales, self._values = self._scales[rows], self._values[rows]
+        self._rows = {passage: n for n, passage in enumerate(self._rows)}
+
 
 # So many of the newest vectors of a space are not in the index.
 LOOSE = 200_000

@@ -1,7 +1,7 @@
 """The connection that every shared statement runs on, whichever the engine.
 
 Statements are written once, as SQLite reads them, and kept to what PostgreSQL understands too. SQLite runs them as they
-are; PostgreSQL's connection translates the rest (`postgres/dialect.py` lists what). Where SQLite must not choose an
+are; PostgreSQL's connection translates the rest (`postgres/connection.py` lists what). Where SQLite must not choose an
 index that begins with the space, it is written `+space_id`. What stands in `/*pg ... */` only PostgreSQL reads.
 """
 

@@ -29,11 +29,10 @@ from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.file_watch import folder_lock
 from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, is_plain
 from commonplace.store.sqlite.migrate import migrate, recognise, version_of
-from commonplace.store.sqlite.orphan_pages import orphans
 from commonplace.store.sqlite.page_reader import Pages, Row, open_pages, schema
 from commonplace.store.sqlite.refusals import translated
 from commonplace.store.sqlite.restore import assign_new_identity, exclusive, replace_store
-from commonplace.store.sqlite.table_shapes import Table, tables_of
+from commonplace.store.sqlite.row_recovery import Table, orphans, tables_of
 from commonplace.text.dates import clamp_time
 
 _LAST_ROW = 2**62
