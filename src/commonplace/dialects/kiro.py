@@ -185,10 +185,11 @@ def _project_name(project: str) -> str:
 
 def _notice(memory: LocalMemory, waiting: int, project: str | None = None) -> str:
     """That the project is unknown, that embedding failed since the last notice, or what has no vector yet."""
-    try:
-        require_project(memory, project)
-    except NotFound as unknown:
-        return f"{unknown.message} {unknown.hint}"
+    if project is not None:
+        try:
+            require_project(memory, project)
+        except NotFound as unknown:
+            return f"{unknown.message} {unknown.hint}"
     return search_notice(memory, waiting)
 
 

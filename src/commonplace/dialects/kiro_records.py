@@ -190,8 +190,8 @@ def observation(item: Item) -> Observation:
 
 def cut_long_texts(record: _Record) -> _Record:
     """A record as a search result: long texts cut."""
-    cut = {name: truncate(value, LONGEST_FOUND) if isinstance(value, str) else value for name, value in record.items()}
-    return cast(_Record, cut)
+    long = {name: value for name, value in record.items() if isinstance(value, str) and len(value) > LONGEST_FOUND}
+    return cast(_Record, {**record, **{name: truncate(value, LONGEST_FOUND) for name, value in long.items()}})
 
 
 def full_observation(item: Item) -> FullObservation:
