@@ -31,7 +31,7 @@ STORING = (
     "store/sql/passages.py",
     "store/sql/vectors.py",
     "memory/conversations.py",
-    "memory/embeddings.py",
+    "memory/embedding_worker.py",
     "memory/remember.py",
 )
 NAMES = "turns.json"

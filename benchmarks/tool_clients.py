@@ -20,7 +20,7 @@ from commonplace import config
 from commonplace.config import KEY_FILE_NAME
 from commonplace.dialects.profiles import tools_of
 from commonplace.errors import CommonplaceError
-from commonplace.memory.background import BackgroundWorker
+from commonplace.memory.background_tasks import BackgroundWorker
 from commonplace.memory.local_memory import open_memory
 
 TOOLS = {tool.name: tool for tool in tools_of("all")}

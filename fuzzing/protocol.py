@@ -13,7 +13,7 @@ from mcp.server.stdio import stdio_server
 from commonplace.dialects.profiles import tools_of
 from commonplace.mcp.jsonrpc import IncomingMessages, OutgoingMessages
 from commonplace.mcp.server import build_server
-from commonplace.workers import Workers
+from commonplace.worker_threads import Workers
 from fuzzing import workspace
 from fuzzing.server import fuzz_server
 from fuzzing.target import must

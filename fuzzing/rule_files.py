@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from commonplace.hosts import front_matter, markers, settings_text
-from commonplace.hosts.learn import learn
+from commonplace.hosts import front_matter, marked_section, settings_text
+from commonplace.hosts.learn_rule_files import learn
 from commonplace.hosts.rules_markdown import statements
 from commonplace.hosts.settings_file import OurSettings, add_our_settings, foreign_settings, parse_settings
 from fuzzing import workspace
@@ -51,12 +51,14 @@ def take(data: bytes) -> None:
 
 def _block(text: str) -> None:
     try:
-        cut = markers.parts(text)
-    except markers.BadMarkers:
+        cut = marked_section.parts(text)
+    except marked_section.BadMarkers:
         return
     must(cut.before + (cut.block or "") + cut.after == text, "the parts are the whole")
-    made = markers.block(markers.disarmed(text), "")
-    again = markers.parts(markers.appended(text, made) if cut.block is None else markers.replaced(cut, made))
+    made = marked_section.block(marked_section.disarmed(text), "")
+    again = marked_section.parts(
+        marked_section.appended(text, made) if cut.block is None else marked_section.replaced(cut, made)
+    )
     must(again.block is not None, "our block is found again")
 
 

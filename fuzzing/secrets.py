@@ -6,8 +6,7 @@ import random
 
 from benchmarks.secret_kinds import ALONE
 
-from commonplace.text.private_tags import without_private
-from commonplace.text.redact import redact, redact_counted, redact_joined, redact_lines
+from commonplace.text.redact import redact, redact_counted, redact_joined, redact_lines, without_private
 from fuzzing.target import must
 
 # A mark in place of the shortest secret, and one in place of nothing at all.

@@ -23,13 +23,13 @@ FOUNDATION = {
     "errors",
     "helper_processes",
     "http_address",
-    "identity",
     "input_limits",
+    "item_ids",
     "malloc",
     "model",
     "plugins",
     "temporary_files",
-    "workers",
+    "worker_threads",
 }
 # A room (a top-level folder) imports itself, the foundation, and these.
 ROOMS: dict[str, set[str]] = {

@@ -147,7 +147,7 @@ class Client(ABC):
 
 
 class WriterClient(Client):
-    """A process that uses the store itself (deeds.py)."""
+    """A process that uses the store itself (writers.py)."""
 
     writer = "write"
 

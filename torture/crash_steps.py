@@ -1,4 +1,4 @@
-"""Named steps, each broken at a moment of the disk (doomed.py): a kill, a torn write, a power cut, a full disk.
+"""Named steps, each broken at a moment of the disk (crash_runner.py): a kill, a torn write, a power cut, a full disk.
 
 Afterwards nothing acknowledged is lost and all is sound; done again, the step ends as if it had never been broken.
 """

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from commonplace.identity import ref
+from commonplace.item_ids import ref
 from commonplace.model import Item
 from commonplace.store.protocol import SpaceStore
 
@@ -35,7 +35,7 @@ class Ledger:
             self.acknowledged += 1
 
     def hear(self, line: str) -> dict[str, Any]:
-        """Take down what a scribe says (deeds.py)."""
+        """Record what a writer reports (writers.py)."""
         output: dict[str, Any] = json.loads(line)
         if "is" in output:
             self.is_(output["is"], output["state"])

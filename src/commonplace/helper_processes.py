@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
 from commonplace.errors import CommonplaceError
-from commonplace.workers import Workers
+from commonplace.worker_threads import Workers
 
 log = logging.getLogger(__name__)
 

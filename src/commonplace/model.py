@@ -79,7 +79,7 @@ class Item:
     forgotten_ms: int | None = None
     superseded_by: int | None = None
     content_hash: bytes = b""
-    # Fields that could not be read as they should be, each with what was found there (store/damage.py).
+    # Fields that could not be read as they should be, each with what was found there (store/damaged_values.py).
     damaged: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from commonplace.identity import ref
+from commonplace.item_ids import ref
 from commonplace.model import Draft, SessionDraft, SessionScope
 from commonplace.store.protocol import Store
 

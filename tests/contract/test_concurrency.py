@@ -11,7 +11,7 @@ import pytest
 from tests.contract.conftest import THEN, Opener, make_draft
 
 from commonplace.errors import Conflict
-from commonplace.identity import ref
+from commonplace.item_ids import ref
 from commonplace.model import Draft, Scope, Session, SessionDraft, SessionScope, Stream
 from commonplace.store.maintenance import CapturedEvent
 from commonplace.store.protocol import Store

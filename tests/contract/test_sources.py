@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from commonplace.identity import ref
+from commonplace.item_ids import ref
 from commonplace.model import Draft, SessionDraft
 from commonplace.store.protocol import Store
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from commonplace.errors import NotFound
-from commonplace.identity import ref
+from commonplace.item_ids import ref
 from commonplace.model import Draft, Scope
 from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.protocol import Store

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from commonplace.config import Settings
-from commonplace.doctor.context import DoctorContext, Finding
+from commonplace.doctor.doctor_context import DoctorContext, Finding
 from commonplace.hosts.host import locations_here
 from commonplace.memory.local_memory import open_memory
 from commonplace.memory.remember import NewItem, remember_all

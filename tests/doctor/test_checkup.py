@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.doctor import checkup as module
 from commonplace.doctor.checkup import NAMES, fix_findings, run_checks
-from commonplace.doctor.context import DoctorContext, Finding, failure, ok, remark
+from commonplace.doctor.doctor_context import DoctorContext, Finding, failure, ok, remark
 from commonplace.errors import StoreFull
 
 

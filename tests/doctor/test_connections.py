@@ -12,7 +12,7 @@ import pytest
 
 from commonplace.capture.hooks.spool import spool_folder
 from commonplace.doctor import editor_checks
-from commonplace.doctor.context import DoctorContext
+from commonplace.doctor.doctor_context import DoctorContext
 from commonplace.hosts.connections import (
     DesiredConnection,
     apply_plan,

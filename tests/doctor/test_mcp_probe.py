@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import commonplace
-from commonplace.doctor.context import DoctorContext
+from commonplace.doctor.doctor_context import DoctorContext
 from commonplace.doctor.mcp_probe import ProbeResult, probe_process, probe_url
 
 OURS = [sys.executable, "-m", "commonplace"]

@@ -12,7 +12,7 @@ import pytest
 import commonplace
 from commonplace.capture.hooks.spool import count_failure, encode_record, spool_folder, write_event
 from commonplace.doctor import checkup, editor_checks, memory_checks
-from commonplace.doctor.context import DoctorContext, doctor_context
+from commonplace.doctor.doctor_context import DoctorContext, doctor_context
 from commonplace.doctor.mcp_probe import ProbeResult
 
 from .conftest import failing, states

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.doctor import memory_checks
-from commonplace.doctor.context import DoctorContext
+from commonplace.doctor.doctor_context import DoctorContext
 from commonplace.memory.recall import recall
 from commonplace.model import Scope
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.hosts.generate import Generated, generate
+from commonplace.hosts.generate_rule_files import Generated, generate
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.rules import RULE_SET_TYPES

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.errors import InvalidInput, NotFound
-from commonplace.hosts.learn import LearnedFile, learn
+from commonplace.hosts.learn_rule_files import LearnedFile, learn
 from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Scope

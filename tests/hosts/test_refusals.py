@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, TooLarge
-from commonplace.hosts.generate import plan_rule_files
+from commonplace.hosts.generate_rule_files import plan_rule_files
 from commonplace.hosts.project_files import Change, write_all
 from commonplace.hosts.registry import rule_targets_in
 from commonplace.memory.rules import Rule, RuleSet, Skill

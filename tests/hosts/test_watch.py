@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from commonplace.errors import CommonplaceError
-from commonplace.hosts.generate import Generated, generate, watch
+from commonplace.hosts.generate_rule_files import Generated, generate, watch
 from commonplace.memory.local_memory import LocalMemory
 
 from .conftest import PROJECT, Say

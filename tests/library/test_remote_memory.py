@@ -12,7 +12,7 @@ from tests.rest.conftest import Site, running, settings_in
 
 from commonplace import AsyncMemory, Conflict, InvalidInput, Item, Memory, NewItem, NoResults, NotFound
 from commonplace.errors import Forbidden, RemoteError, Unauthorized
-from commonplace.library.remote_memory import LOCAL_ONLY, RemoteMemory
+from commonplace.library.remote_calls import LOCAL_ONLY, RemoteMemory
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from commonplace import InvalidInput, Memory, NewItem
-from commonplace.library.remote_memory import LOCAL_ONLY
-from commonplace.library.verb_calls import READ_VERBS, WRITE_VERBS, decode_result, encode, pack, unpack
+from commonplace.library.remote_calls import LOCAL_ONLY, READ_VERBS, WRITE_VERBS, decode_result, encode, pack, unpack
 from commonplace.memory.local_memory import LocalMemory
 
 

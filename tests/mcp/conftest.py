@@ -23,7 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from commonplace.mcp.server import build_server
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.workers import Workers
+from commonplace.worker_threads import Workers
 
 ERAS = ("legacy", "2026-07-28")
 DEADLINE = 60.0

@@ -14,7 +14,7 @@ from commonplace.dialects.profiles import tools_of
 from commonplace.mcp.server import build_server
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.workers import Workers
+from commonplace.worker_threads import Workers
 
 KIRO = ["search", "timeline", "get_observations", "get_context"]
 

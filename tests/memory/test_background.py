@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.config import Settings
 from commonplace.errors import StoreBusy, StoreError
-from commonplace.memory.background import TASKS, BackgroundWorker
+from commonplace.memory.background_tasks import TASKS, BackgroundWorker
 from commonplace.memory.graph import STEP, link_new_passages, walk_links
 from commonplace.memory.lazy_memory import LazyMemory
 from commonplace.memory.local_memory import LocalMemory

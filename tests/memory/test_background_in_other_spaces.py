@@ -13,8 +13,8 @@ from tests.conftest import Clock
 
 from commonplace.config import Settings
 from commonplace.errors import EmbedderUnavailable
-from commonplace.memory.background import OtherSpacesTask
-from commonplace.memory.embeddings import Embeddings
+from commonplace.memory.background_tasks import OtherSpacesTask
+from commonplace.memory.embedding_worker import Embeddings
 from commonplace.memory.lazy_memory import LazyMemory
 from commonplace.memory.local_memory import LocalMemory, for_space, open_memory
 from commonplace.memory.remember import NewItem, remember_all

@@ -17,8 +17,8 @@ from tests.raw_sql import all_rows, behind
 from commonplace import config
 from commonplace.config import Settings
 from commonplace.errors import Conflict, NotFound, StoreBusy, StoreCorrupt
-from commonplace.memory import background, status
-from commonplace.memory.background import MaintenanceTask
+from commonplace.memory import background_tasks, status
+from commonplace.memory.background_tasks import MaintenanceTask
 from commonplace.memory.backup import (
     BACKUP_LOCK,
     SCHEDULED,
@@ -207,7 +207,7 @@ def test_a_backup_is_made_when_it_is_due_and_something_changed(kept: LocalMemory
 
 
 def test_a_server_looks_at_its_store_and_says_farewell(kept: LocalMemory) -> None:
-    running = kept.settings.data_dir / background.RUNNING_FOLDER
+    running = kept.settings.data_dir / background_tasks.RUNNING_FOLDER
     server = MaintenanceTask(first_backup=0.0)
     assert server(kept) is False
     assert len([*running.iterdir()]) == 1 and len(list_backups(kept.settings)) == 1
@@ -219,13 +219,13 @@ def test_a_server_looks_at_its_store_and_says_farewell(kept: LocalMemory) -> Non
 
 def test_a_server_that_ended_without_a_farewell_has_the_store_checked(kept: LocalMemory) -> None:
     MaintenanceTask()(kept)
-    (mark,) = (kept.settings.data_dir / background.RUNNING_FOLDER).iterdir()
+    (mark,) = (kept.settings.data_dir / background_tasks.RUNNING_FOLDER).iterdir()
     with behind(kept.settings) as ask:
         ask("UPDATE tally SET items = 99")
     MaintenanceTask()(kept)
     told = status.last_check_result(kept.settings)
     assert told is not None and told.faults == ()
-    long_ago = mark.stat().st_mtime - 2 * background.ABANDONED_SECONDS
+    long_ago = mark.stat().st_mtime - 2 * background_tasks.ABANDONED_SECONDS
     os.utime(mark, (long_ago, long_ago))
     MaintenanceTask()(kept)
     told = status.last_check_result(kept.settings)

@@ -10,7 +10,7 @@ from benchmarks.asked_at_once import facts
 from tests.conftest import Clock
 from tests.dialects.conftest import calling
 
-from commonplace.memory import embeddings
+from commonplace.memory import embedding_worker
 from commonplace.memory.context import build_context
 from commonplace.memory.local_memory import LocalMemory, for_project
 from commonplace.memory.recall import embed_waiting, parse_question, recall
@@ -24,7 +24,7 @@ NOTES = (
 )
 PARAPHRASE = "how do users stay authenticated"
 # More than are embedded before a question is answered.
-MANY = embeddings.EMBED_FIRST_PASSAGES + 40
+MANY = embedding_worker.EMBED_FIRST_PASSAGES + 40
 BOUND_SECONDS = 60.0
 
 
@@ -83,7 +83,7 @@ def test_no_more_is_embedded_than_a_question_may_wait_for(memory_with_model: Loc
     )
     assert memory_with_model.store.pending() == asked.waiting == 20
     late = embed_waiting(memory_with_model, parse_question(memory_with_model, "remark 7"), [Scope()], seconds=0.0)
-    assert late.waiting == 20 - embeddings.EMBED_FIRST_BATCH, "one batch at least"
+    assert late.waiting == 20 - embedding_worker.EMBED_FIRST_BATCH, "one batch at least"
 
 
 def test_what_holds_the_words_is_embedded_before_what_is_newer(memory_with_model: LocalMemory) -> None:

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from tests.polling import until
 
 from commonplace.config import Settings
-from commonplace.memory import embeddings
+from commonplace.memory import embedding_worker
 from commonplace.memory.context import build_context
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, restore_items
-from commonplace.memory.embeddings import POLL_SECONDS
+from commonplace.memory.embedding_worker import POLL_SECONDS
 from commonplace.memory.local_memory import Clock, LocalMemory, open_memory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember, remember_all
@@ -301,16 +301,16 @@ class Slow:
 def test_what_a_process_was_embedding_when_it_ended_is_left_to_others_at_once(
     memory: LocalMemory, open_again: Callable[[], LocalMemory], clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embeddings, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(embedding_worker, "STOP_SECONDS", 0.05)
     remember(memory, NewItem("Still being embedded when the end comes"))
     slow = Slow()
-    worker = embeddings.Embeddings(cast("Store", memory.store), slow, clock)
+    worker = embedding_worker.Embeddings(cast("Store", memory.store), slow, clock)
     with closing(open_again()) as other:
         worker.start()
         assert slow.asked.wait(BOUND)
-        assert other.maintenance.claim_jobs("other", 9, clock(), embeddings.LEASE_MS) == []
+        assert other.maintenance.claim_jobs("other", 9, clock(), embedding_worker.LEASE_MS) == []
         worker.stop()
-        assert len(other.maintenance.claim_jobs("other", 9, clock(), embeddings.LEASE_MS)) == 1
+        assert len(other.maintenance.claim_jobs("other", 9, clock(), embedding_worker.LEASE_MS)) == 1
         slow.go_on.set()
         until(lambda: not worker._worker or not worker._worker.is_alive())
         assert worker.embedded == 0 and worker.lag() > 0, "what it made after all was not its own any more"

@@ -8,13 +8,20 @@ from pathlib import Path
 from tests.conftest import Clock
 
 from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
-from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
+from commonplace.memory.edit_and_forget import (
+    Changes,
+    FieldChange,
+    edit_item,
+    forget_items,
+    item_revisions,
+    mark_superseded,
+    restore_items,
+)
 from commonplace.memory.graph import link_new_passages, related_items
 from commonplace.memory.items import changed_file, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import query_tokens
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.revisions import FieldChange, item_revisions
 
 
 def test_a_message_stands_between_those_of_its_session(memory: LocalMemory) -> None:

@@ -19,7 +19,7 @@ from tests.raw_sql import behind
 from commonplace import config
 from commonplace.config import Settings
 from commonplace.errors import StoreBusy, StoreCorrupt
-from commonplace.memory.background import BackgroundWorker
+from commonplace.memory.background_tasks import BackgroundWorker
 from commonplace.memory.check import check_and_record, check_newest, check_store
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.edit_and_forget import forget_items

@@ -6,12 +6,11 @@ import pytest
 from tests.conftest import Clock
 
 from commonplace.errors import Conflict, InvalidInput, NotFound
-from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, restore_items
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, restore_items, revert_to_revision
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.revisions import revert_to_revision
 from commonplace.model import Scope
 
 

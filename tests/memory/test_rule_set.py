@@ -11,7 +11,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import resolve_project
 from commonplace.memory.remember import NewItem, remember, remember_all
 from commonplace.memory.rules import Rule, Skill, rule_set
-from commonplace.text.titles import normalise_statement
+from commonplace.text.sentences import normalise_statement
 
 
 def test_rules_come_oldest_first_whichever_was_stored_first(memory: LocalMemory) -> None:

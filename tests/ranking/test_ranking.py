@@ -9,13 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.model import KNOWLEDGE_TYPES
-from commonplace.ranking.context import (
-    Signals,
-    TokenBudget,
-    composite_score,
-    context_order_key,
-    recency_score,
-)
+from commonplace.ranking.context_scoring import Signals, TokenBudget, composite_score, context_order_key, recency_score
 from commonplace.ranking.fusion import (
     LEXICAL_WEIGHT,
     RELEVANCE_MIDPOINT,

@@ -34,11 +34,10 @@ from commonplace.errors import (
 )
 from commonplace.memory import conversations, keys, spaces
 from commonplace.memory.conversations import NewConversation, NewMessage
-from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, revert_to_revision
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.revisions import revert_to_revision
 from commonplace.memory.spaces import Limits
 from commonplace.memory.sync_records import SyncScope
 from commonplace.remote.client import parse_address

@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from schemathesis.specs.openapi.definitions import OPENAPI_31_VALIDATOR
 
-from commonplace.dialects.schema import COMPONENTS
+from commonplace.dialects.reply_schema import COMPONENTS
 from commonplace.rest.endpoint import Endpoint
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.openapi import statuses

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from commonplace.errors import InvalidInput
-from commonplace.identity import ref
+from commonplace.item_ids import ref
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest, Endpoint

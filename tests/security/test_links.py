@@ -18,7 +18,7 @@ from commonplace.capture.inbox import Inbox
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreError
 from commonplace.memory import status
-from commonplace.memory.background import MaintenanceTask
+from commonplace.memory.background_tasks import MaintenanceTask
 from commonplace.memory.backup import back_up_store
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.local_memory import LocalMemory, open_memory

@@ -24,7 +24,7 @@ from tests.site.conftest import JSON, bearer
 
 from commonplace import config
 from commonplace.dialects.profiles import DIALECTS, tools_of
-from commonplace.library.verb_calls import READ_VERBS, WRITE_VERBS
+from commonplace.library.remote_calls import READ_VERBS, WRITE_VERBS
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.memory import keys, spaces
 from commonplace.memory.local_memory import LocalMemory, for_space, open_memory

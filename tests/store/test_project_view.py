@@ -13,13 +13,13 @@ import pytest
 from tests.contract.conftest import THEN, make_draft
 
 from commonplace.errors import Conflict, Forbidden, NotFound
-from commonplace.identity import ref
+from commonplace.item_ids import ref
 from commonplace.model import Draft, Key, Scope, SessionDraft, SessionScope, Stream
 from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.invariants import SPLIT
 from commonplace.store.maintenance import Limits, StoreMaintenance
+from commonplace.store.project_limited_store import ProjectView
 from commonplace.store.project_scope import REFUSALS, StoreWideRefusals
-from commonplace.store.project_view import ProjectView
 from commonplace.store.protocol import SpaceStore, Store
 from commonplace.store.records import RECORD_KINDS, Arrival, Name, Peer
 from commonplace.store.sqlite.store import SqliteStore

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.text.private_tags import (
+from commonplace.text.redact import (
     STREAM_STATE_CHARS,
     chunk_without_private,
     joined_chunks,
     only_private,
+    redact,
+    redact_counted,
     without_private,
 )
-from commonplace.text.redact import redact, redact_counted
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.text.titles import shorten, title_of
+from commonplace.text.sentences import shorten, title_of
 
 
 @pytest.mark.parametrize(

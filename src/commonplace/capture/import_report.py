@@ -13,7 +13,7 @@ from commonplace.memory.import_items import ImportedItem, Replacement
 from commonplace.memory.remember import MAX_TITLE, UNSTORABLE
 from commonplace.memory.sync_records import RecordOutcome
 from commonplace.text.redact import redact
-from commonplace.text.titles import title_of
+from commonplace.text.sentences import title_of
 
 UNTITLED = "Untitled conversation"
 MAX_HELD = 1 << 28

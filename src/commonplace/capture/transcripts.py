@@ -32,7 +32,7 @@ from commonplace.hosts.transcript import Block, Counts, Position, Role, Source, 
 from commonplace.memory.conversations import NewMessage
 from commonplace.text.json_fields import as_object
 from commonplace.text.redact import redact
-from commonplace.text.titles import shorten, title_of, truncate
+from commonplace.text.sentences import shorten, title_of, truncate
 
 _SNIFF = 16 << 10
 _LINES = 20

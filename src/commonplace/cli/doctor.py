@@ -10,7 +10,7 @@ import click
 
 from commonplace.cli.command import Call, command
 from commonplace.doctor.checkup import NAMES, fix_findings, run_checks
-from commonplace.doctor.context import DoctorContext, Finding, doctor_context
+from commonplace.doctor.doctor_context import DoctorContext, Finding, doctor_context
 from commonplace.errors import InvalidInput
 from commonplace.hosts.project_files import project_folder
 from commonplace.text.redact import redact

@@ -19,7 +19,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.topics import CentralPassage, Topic, find_topic, list_topics, update_topics
 from commonplace.text.dates import iso_time
 from commonplace.text.redact import redact
-from commonplace.text.titles import shorten
+from commonplace.text.sentences import shorten
 
 MAX_SHOWN = 200
 

@@ -21,10 +21,10 @@ from commonplace.cli.options import (
 )
 from commonplace.cli.output_files import unified_diff
 from commonplace.errors import CommonplaceError, InvalidInput
-from commonplace.hosts.generate import Generated
-from commonplace.hosts.generate import generate as write_rules
-from commonplace.hosts.learn import LearnedFile
-from commonplace.hosts.learn import learn as read_rules
+from commonplace.hosts.generate_rule_files import Generated
+from commonplace.hosts.generate_rule_files import generate as write_rules
+from commonplace.hosts.learn_rule_files import LearnedFile
+from commonplace.hosts.learn_rule_files import learn as read_rules
 from commonplace.hosts.registry import TARGET_NAMES, target_names
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import resolve_project
@@ -90,7 +90,7 @@ def generate(
 
 
 def _watch(call: Call, memory: LocalMemory, regenerate: Callable[[], Generated]) -> None:
-    from commonplace.hosts.generate import watch
+    from commonplace.hosts.generate_rule_files import watch
 
     def pause() -> bool:
         time.sleep(WATCH_SECONDS)

@@ -16,7 +16,7 @@ from commonplace.dialects.tool import missing_vectors_notice
 from commonplace.errors import NoResults
 from commonplace.text.dates import iso_time
 from commonplace.text.redact import redact, redact_data
-from commonplace.text.titles import shorten
+from commonplace.text.sentences import shorten
 
 if TYPE_CHECKING:
     from commonplace.memory.chunks import Chunk, RecalledChunks

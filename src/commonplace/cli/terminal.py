@@ -18,8 +18,7 @@ MAX_STDIN_BYTES = 4 * 1_000_000 + 4
 
 def plain(text: str) -> str:
     """The text without secrets, and without anything that moves the cursor, colours, rings or reorders."""
-    from commonplace.text.control_characters import strip_control_characters
-    from commonplace.text.redact import redact
+    from commonplace.text.redact import redact, strip_control_characters
 
     return redact(strip_control_characters(text))
 

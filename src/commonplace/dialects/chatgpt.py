@@ -10,7 +10,7 @@ from commonplace.dialects.kiro_records import project_name
 from commonplace.dialects.memories_records import full_text
 from commonplace.dialects.tool import SEARCHED_KINDS, Param, Reply, Tool
 from commonplace.errors import InvalidInput, NotFound
-from commonplace.identity import HINT, is_spelled_out
+from commonplace.item_ids import HINT, is_spelled_out
 from commonplace.memory.conversations import open_conversation
 from commonplace.memory.export_conversations import conversation_markdown
 from commonplace.memory.items import get_item
@@ -18,7 +18,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.model import Item, Scope, Session
 from commonplace.text.dates import iso_time
-from commonplace.text.titles import shorten
+from commonplace.text.sentences import shorten
 
 LIMIT = 20
 LONGEST_TITLE = 200

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from commonplace.dialects.schema import Json
+from commonplace.dialects.reply_schema import Json
 from commonplace.dialects.tool import Param, Reply, Tool, compact_json, search_notice
 from commonplace.errors import InvalidInput, NoResults
 from commonplace.memory import chunks
@@ -19,8 +19,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.predict import predict as predicted
 from commonplace.text.query import plain_words
 from commonplace.text.redact import redact_data
-from commonplace.text.sentences import excerpt
-from commonplace.text.titles import truncate
+from commonplace.text.sentences import excerpt, truncate
 from commonplace.text.tokens import estimate_tokens
 
 

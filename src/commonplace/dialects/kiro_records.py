@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict, TypeVar, cast
 
-from commonplace.dialects.schema import component
+from commonplace.dialects.reply_schema import component
 from commonplace.dialects.tool import compact_json
 from commonplace.memory.context import Context, ContextItem
 from commonplace.memory.items import is_stale
@@ -12,7 +12,7 @@ from commonplace.model import Item
 from commonplace.text.dates import iso_time
 from commonplace.text.project_names import base_name
 from commonplace.text.redact import redact_data
-from commonplace.text.titles import shorten, truncate
+from commonplace.text.sentences import shorten, truncate
 from commonplace.text.tokens import estimate_tokens
 
 

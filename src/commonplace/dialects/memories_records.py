@@ -6,14 +6,14 @@ As text, every memory is one line, whatever it holds, so that no content can pas
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
 
-from commonplace.dialects.schema import Json, component
+from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.tool import compact_json
 from commonplace.memory.contradictions import Contradiction
 from commonplace.memory.rules import ActiveRules, rule_paths
 from commonplace.model import Item
 from commonplace.text.dates import iso_time
 from commonplace.text.project_names import base_name
-from commonplace.text.titles import shorten, title_of, truncate
+from commonplace.text.sentences import shorten, title_of, truncate
 
 
 class MemoryRow(TypedDict):

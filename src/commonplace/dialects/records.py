@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict, cast
 
-from commonplace.dialects.schema import Json, component
+from commonplace.dialects.reply_schema import Json, component
 from commonplace.memory.export_conversations import conversation_data
 from commonplace.memory.items import is_stale
 from commonplace.memory.spaces import SpaceEntry

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Annotated, Any, cast
 
-from commonplace.dialects.schema import schema_of
+from commonplace.dialects.reply_schema import schema_of
 from commonplace.dialects.sekha_records import (
     ConversationBrief,
     ConversationReply,

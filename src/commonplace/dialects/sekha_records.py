@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 
-from commonplace.dialects.schema import Json
+from commonplace.dialects.reply_schema import Json
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import DEFAULT_IMPORTANCE, ROLES, STATUSES, NewMessage
 from commonplace.memory.export_conversations import EXPORT_FORMATS, plain_score

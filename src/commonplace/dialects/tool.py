@@ -13,14 +13,19 @@ from dataclasses import dataclass, replace
 from types import NoneType
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from commonplace.dialects.schema import Schema, schema_of
+from commonplace.dialects.reply_schema import Schema, schema_of
 from commonplace.errors import CommonplaceError, InvalidInput, StoreError, UnknownArgument
-from commonplace.identity import is_spelled_out
+from commonplace.item_ids import is_spelled_out
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import KINDS
-from commonplace.text.control_characters import escape_control_characters, strip_control_characters
-from commonplace.text.redact import redact, redact_data, redact_lines
-from commonplace.text.titles import shorten
+from commonplace.text.redact import (
+    escape_control_characters,
+    redact,
+    redact_data,
+    redact_lines,
+    strip_control_characters,
+)
+from commonplace.text.sentences import shorten
 
 Dialect = Literal["kiro", "memories", "ecm", "sekha", "chatgpt"]
 Arguments = Mapping[str, Any]

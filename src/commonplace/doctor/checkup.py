@@ -10,7 +10,7 @@ from dataclasses import replace
 import commonplace
 from commonplace import plugins
 from commonplace.capture.importers.formats import check_format
-from commonplace.doctor.context import DoctorContext, Finding, failure, ok, remark
+from commonplace.doctor.doctor_context import DoctorContext, Finding, failure, ok, remark
 from commonplace.doctor.editor_checks import check_connections, check_hooks, check_spool
 from commonplace.doctor.memory_checks import check_index, check_model, check_permissions, check_store
 from commonplace.errors import CommonplaceError

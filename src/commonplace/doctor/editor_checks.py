@@ -18,7 +18,7 @@ from commonplace.capture.hooks.project_folder import NAME_CLASH_ADVICE, projects
 from commonplace.capture.hooks.spool import CONTEXT_FAILURE, PART, SAMPLE, SPOOL, spool_folder
 from commonplace.capture.hooks.spool_reader import SpoolState, clear_failures, remove_leftovers, spool_path, spool_state
 from commonplace.config import Settings
-from commonplace.doctor.context import DoctorContext, Finding, Fix, failure, ok, remark
+from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark
 from commonplace.doctor.mcp_probe import ProbeResult, probe_process, probe_url
 from commonplace.errors import CommonplaceError
 from commonplace.hosts.connections import (

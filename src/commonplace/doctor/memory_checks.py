@@ -17,7 +17,7 @@ from pathlib import Path
 
 from commonplace.capture.hooks.session_start import CONTEXT_FOLDER
 from commonplace.capture.hooks.spool import REFUSED, SPOOL
-from commonplace.doctor.context import DoctorContext, Finding, Fix, failure, ok, remark
+from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark
 from commonplace.errors import CommonplaceError, StoreCorrupt, TimedOut
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.repair import IndexState, file_errors, index_missing_words, index_state, queue_all_embeddings

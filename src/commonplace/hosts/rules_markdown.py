@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from commonplace.hosts.markers import disarmed, without_imports
-from commonplace.text.titles import normalise_statement
+from commonplace.hosts.marked_section import disarmed, without_imports
+from commonplace.text.sentences import normalise_statement
 
 if TYPE_CHECKING:
     from commonplace.memory.rules import Rule

@@ -1,7 +1,7 @@
 """A settings file of an editor: reading it, and adding and removing our own entries without changing anything else.
 
 A link is followed: whoever keeps their settings in another folder, such as one for dotfiles, wants them changed there.
-Out of a project none is (plan.py).
+Out of a project none is (connections.py).
 """
 
 from __future__ import annotations

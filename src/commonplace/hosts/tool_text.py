@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from commonplace.hosts.transcript import Block, Role
-from commonplace.text.private_tags import without_private
-from commonplace.text.redact import redact
+from commonplace.text.redact import redact, without_private
 
 MAX_TEXT = 20_000
 """Characters of one tool result that are stored, half from each end."""

@@ -140,7 +140,7 @@ class ItemMethods(BoundMethods):
 
     def revert(self, id: Id, revision: int | None = None) -> Item:
         """Let an item say again what it said at a revision, or before its last change."""
-        from commonplace.memory.revisions import revert_to_revision
+        from commonplace.memory.edit_and_forget import revert_to_revision
 
         return revert_to_revision(self._local, id, revision)
 

@@ -31,7 +31,7 @@ class Memory(ItemMethods, SessionMethods, StoreMethods):
 
     def __new__(cls, where: str | os.PathLike[str] | None = None, **_options: Any) -> Memory:
         if cls is Memory and isinstance(where, str) and where.startswith(SERVERS):
-            from commonplace.library.remote_memory import RemoteMemory
+            from commonplace.library.remote_calls import RemoteMemory
 
             return object.__new__(RemoteMemory)
         return object.__new__(cls)

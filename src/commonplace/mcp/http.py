@@ -24,7 +24,7 @@ from commonplace.config import PROFILES, Settings
 from commonplace.errors import CommonplaceError, Unauthorized
 from commonplace.mcp.jsonrpc import check_message, error_for_message
 from commonplace.mcp.server import MEMORIES_PATH, build_server
-from commonplace.workers import Workers
+from commonplace.worker_threads import Workers
 
 # Longer messages are checked in a thread, so that others need not wait.
 LONG = 1 << 20

@@ -27,8 +27,8 @@ from commonplace.memory.local_memory import LocalMemory, reopen_memory
 from commonplace.memory.remember import MAX_TEXT
 from commonplace.model import Key
 from commonplace.text.redact import redact
-from commonplace.text.titles import shorten
-from commonplace.workers import Workers
+from commonplace.text.sentences import shorten
+from commonplace.worker_threads import Workers
 
 log = logging.getLogger(__name__)
 

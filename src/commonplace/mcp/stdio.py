@@ -20,7 +20,7 @@ from commonplace.mcp.jsonrpc import BoundedLines, IncomingMessages, OutgoingMess
 from commonplace.mcp.server import build_server
 from commonplace.memory.lazy_memory import LazyMemory
 from commonplace.memory.projects import detect_known_project
-from commonplace.workers import Workers
+from commonplace.worker_threads import Workers
 
 # Seconds for the client's first questions, which need no store, before ours is opened unasked.
 OPEN_AFTER = 1.0

@@ -17,7 +17,7 @@ from commonplace.store.maintenance import HOOK_DIGEST, CapturedEvent, SessionPro
 from commonplace.text.dates import DAY_MS
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import have_no_secrets, redact
-from commonplace.text.titles import shorten
+from commonplace.text.sentences import shorten
 
 __all__ = [
     "HOOK_DIGEST",

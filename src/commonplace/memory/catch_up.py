@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 
 from commonplace.errors import StoreError
-from commonplace.memory.embeddings import NO_WAIT
+from commonplace.memory.embedding_worker import NO_WAIT
 from commonplace.memory.graph import link_new_passages
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import embed_waiting, parse_question

@@ -21,12 +21,12 @@ from commonplace.errors import (
     StoreUnavailable,
     TimedOut,
 )
-from commonplace.identity import ref
+from commonplace.item_ids import ref
 from commonplace.memory.local_memory import Clock, LocalMemory, for_space, open_memory, wall_clock
 from commonplace.memory.remember import content_hashes
 from commonplace.memory.status import Fault, save_check_result
 from commonplace.model import Item
-from commonplace.store.damage import DamagedRow
+from commonplace.store.damaged_values import DamagedRow
 from commonplace.store.invariants import Invariant
 from commonplace.store.maintenance import FileDamage, ReportProgress, RowKey
 from commonplace.store.sql.scrubbing import AUTHORED

@@ -16,7 +16,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.rules import applies_to
 from commonplace.memory.timeline import EVENT_KINDS
 from commonplace.model import KINDS, KNOWLEDGE_TYPES, Item, Scope, Session
-from commonplace.ranking.context import (
+from commonplace.ranking.context_scoring import (
     OTHER_PROJECT,
     SAME_PROJECT,
     Signals,
@@ -26,7 +26,7 @@ from commonplace.ranking.context import (
     recency_score,
 )
 from commonplace.text.paths import is_in_folder, normalise_folder
-from commonplace.text.titles import shorten
+from commonplace.text.sentences import shorten
 from commonplace.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:

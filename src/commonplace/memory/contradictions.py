@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Scope
-from commonplace.text.contradiction import Statement, contradiction_kind
 from commonplace.text.query import plain_query
-from commonplace.text.titles import title_of
+from commonplace.text.sentences import title_of
+from commonplace.text.statement_comparison import Statement, contradiction_kind
 
 STATEMENT_TYPES = ("rule", "decision", "fact", "constraint")
 CANDIDATES = 10

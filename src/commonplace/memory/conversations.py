@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from commonplace.errors import InvalidInput, NotFound, TooLarge
-from commonplace.identity import ref
+from commonplace.item_ids import ref
 from commonplace.memory.items import MAX_PAGE, make_cursor, parse_cursor
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import (

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from commonplace.model import Item
 from commonplace.store.types import ItemHeader
+from commonplace.text.sentences import shorten
 from commonplace.text.shell_commands import command_covers, normalise_command
-from commonplace.text.titles import shorten
 
 MAX_COMMAND, MAX_REASON = 200, 240
 _CALL = re.compile(r"\[[^\s\]]+\] (.+)")

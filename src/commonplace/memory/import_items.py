@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from commonplace.errors import Conflict, NotFound
-from commonplace.identity import ref
+from commonplace.item_ids import ref
 from commonplace.memory.edit_and_forget import mark_superseded
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from commonplace.errors import InvalidInput, NotFound
-from commonplace.identity import HINT, ref
+from commonplace.item_ids import HINT, ref
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import MEMORY_TYPES, Change, Item, Scope
 

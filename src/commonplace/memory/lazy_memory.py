@@ -11,7 +11,7 @@ import threading
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreError
-from commonplace.memory.background import SHORT_PAUSE_FACTOR, BackgroundWorker, MaintenanceTask, Task
+from commonplace.memory.background_tasks import SHORT_PAUSE_FACTOR, BackgroundWorker, MaintenanceTask, Task
 from commonplace.memory.local_memory import Clock, LocalMemory, open_memory, wall_clock
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from commonplace.config import Settings, listed
 from commonplace.embed import Embedder
 from commonplace.errors import InvalidInput, StoreError
-from commonplace.memory.embeddings import Embeddings
+from commonplace.memory.embedding_worker import Embeddings
 from commonplace.memory.encryption import store_key
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def open_memory(settings: Settings, clock: Clock = wall_clock, *, migrate: bool 
 
 def for_project(memory: LocalMemory, project: str) -> LocalMemory:
     """The same memory for someone who may use one project of it only. Closing is left to whoever opened it."""
+    from commonplace.store.project_limited_store import ProjectView
     from commonplace.store.project_scope import StoreWideRefusals
-    from commonplace.store.project_view import ProjectView
 
     return replace(
         memory,

@@ -32,10 +32,11 @@ from commonplace.text.sentences import (
     is_small_talk,
     key_sentence,
     sentences,
+    shorten,
     text_from_error,
+    title_of,
 )
 from commonplace.text.shell_commands import command_covers
-from commonplace.text.titles import shorten, title_of
 
 # How far ahead in a session, and then in its project, it is looked for how something ended.
 AHEAD, AHEAD_IN_PROJECT = 60, 200

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from commonplace.errors import TooLarge
 from commonplace.memory.conversations import DEFAULT_IMPORTANCE, ROLES
-from commonplace.memory.embeddings import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS
+from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS
 from commonplace.memory.items import is_stale
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Scope, Session, VectorHit
-from commonplace.ranking.context import STALE_FACTOR
+from commonplace.ranking.context_scoring import STALE_FACTOR
 from commonplace.ranking.fusion import (
     Evidence,
     best_first,

@@ -10,18 +10,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from commonplace.errors import InvalidInput, NothingToRemember, TooLarge
-from commonplace.identity import ref
+from commonplace.item_ids import ref
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import DETAIL_FIELDS, KINDS, Draft, Item, Kind, Passage, Scope, Stored
 from commonplace.store.indexed_text import QUERY_COLUMNS, embedding_text
 from commonplace.text import dates
 from commonplace.text.passages import split_passages
 from commonplace.text.paths import check_glob
-from commonplace.text.private_tags import only_private
 from commonplace.text.project_names import normalise_project
 from commonplace.text.query import parse_query
-from commonplace.text.redact import redact
-from commonplace.text.titles import title_of
+from commonplace.text.redact import only_private, redact
+from commonplace.text.sentences import title_of
 from commonplace.text.tokens import count_tokens
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from commonplace.store.invariants import Invariant
 from commonplace.store.maintenance import IndexState, ReportProgress
 
 if TYPE_CHECKING:
-    from commonplace.store.sqlite.recover import Recovered
+    from commonplace.store.sqlite.recover_damaged_file import Recovered
 
 
 __all__ = ["IndexState", "file_errors", "index_missing_words", "index_state"]
@@ -117,7 +117,7 @@ def _is_lost(fault: Fault) -> bool:
 
 def _recover(settings: Settings, now_ms: int) -> tuple[Path, Recovered]:
     """Copy a damaged file aside, and save every row of it that can be read."""
-    from commonplace.store.sqlite.recover import recover
+    from commonplace.store.sqlite.recover_damaged_file import recover
 
     aside = backup_path(settings, "damaged", now_ms)
     make_private_folder(aside.parent)

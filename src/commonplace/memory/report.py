@@ -17,7 +17,7 @@ from commonplace.memory.open_steps import MAX_NOTES as OLDER_NOTES
 from commonplace.memory.open_steps import STILL_FAILING, dismissed_steps, failing_command
 from commonplace.model import KNOWLEDGE_TYPES, Kind, Scope, Session
 from commonplace.store.types import ItemHeader
-from commonplace.text.titles import shorten
+from commonplace.text.sentences import shorten
 
 # What is looked at, and what is told of each part, at most.
 MAX_EVENTS, MAX_SESSIONS = 20_000, 1_000

@@ -12,7 +12,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import MEMORY_TYPES, Item, Scope
 from commonplace.text.paths import any_glob_matches, split_globs
 from commonplace.text.redact import redact
-from commonplace.text.titles import normalise_statement
+from commonplace.text.sentences import normalise_statement
 
 MOST_RULES = 1000
 # What a rule counts for beside its text, and the most that one text counts for.

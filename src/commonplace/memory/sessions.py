@@ -15,7 +15,7 @@ from commonplace.model import Item, Kind, Scope, Session, SessionScope
 from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.text.dates import HOUR_MS
 from commonplace.text.query import parse_query
-from commonplace.text.titles import truncate
+from commonplace.text.sentences import truncate
 from commonplace.text.tokens import estimate_tokens
 
 SESSION_PAGE = 40

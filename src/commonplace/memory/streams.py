@@ -12,8 +12,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, NewItem, make_draft
 from commonplace.model import Draft, Item, Stream
 from commonplace.text.dates import HOUR_MS
-from commonplace.text.private_tags import chunk_without_private, joined_chunks
-from commonplace.text.redact import redact, redact_joined
+from commonplace.text.redact import chunk_without_private, joined_chunks, redact, redact_joined
 
 MAX_CHUNK = 200_000
 MAX_CHUNKS = 10_000

@@ -15,8 +15,7 @@ from commonplace.model import Item, Scope, Session, SessionScope
 from commonplace.text.dates import DAY_MS
 from commonplace.text.paths import ROOT_FOLDER
 from commonplace.text.redact import redact
-from commonplace.text.sentences import main_sentences
-from commonplace.text.titles import shorten
+from commonplace.text.sentences import main_sentences, shorten
 from commonplace.text.tokens import count_tokens, words_of
 from commonplace.text.topic_names import name_topics
 

@@ -38,7 +38,7 @@ from commonplace.rest.metrics import RequestMetrics
 from commonplace.rest.openapi import document
 from commonplace.rest.request_parsing import ReceivedBody, is_large, parse_body, parse_query, receive_body
 from commonplace.text.redact import redact_data
-from commonplace.workers import Workers
+from commonplace.worker_threads import Workers
 
 IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,200}")
 _TAG = re.compile(r'(?:W/)?("[^"]*")')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, TypedDict, cast
 
 from commonplace.dialects.records import conversation_record
-from commonplace.dialects.schema import Json, component
+from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.sekha_records import message_hit, prune_candidate
 from commonplace.memory.context import CitedMessage
 from commonplace.memory.conversations import STATUSES

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 from pydantic import ConfigDict, Field
 
 from commonplace.dialects.records import ChangeRecord, change_record
-from commonplace.dialects.schema import Json, component
+from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.sekha_records import StatusCounts, status_counts
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory import conversations
@@ -39,7 +39,7 @@ from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
 from commonplace.rest.messages import MessageList, MessageRow, message_row, new_messages_of
 from commonplace.text.paths import ROOT_FOLDER, normalise_folder
-from commonplace.text.titles import title_of
+from commonplace.text.sentences import title_of
 
 UNTITLED = "Conversation"
 CAMEL = "The same, as one of the clients spells it."

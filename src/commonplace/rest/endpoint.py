@@ -17,7 +17,7 @@ from commonplace.errors import Conflict
 from commonplace.input_limits import MAX_VALUES
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Key, Session
-from commonplace.workers import Workers
+from commonplace.worker_threads import Workers
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Scope = Literal["read", "write", "admin"]

@@ -13,6 +13,7 @@ from commonplace.rest import (
     import_export,
     items,
     keys_and_spaces,
+    library_calls,
     memories_sdk,
     messages,
     metrics,
@@ -24,7 +25,6 @@ from commonplace.rest import (
     streams,
     summaries,
     sync,
-    verbs,
 )
 from commonplace.rest.endpoint import Call, Endpoint, Method, Scope
 
@@ -293,7 +293,7 @@ SYNCING = _tagged(
 LIBRARY = _tagged(
     "Library",
     _ask(
-        *("/verbs/{verb}", verbs.call_verb, "verbs_call_verb", "Call a method of the library"),
+        *("/verbs/{verb}", library_calls.call_verb, "verbs_call_verb", "Call a method of the library"),
         packed=True,
         also=(404, 409),
         slow=True,

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from commonplace.capture.import_files import ImportRun, limits_for_upload
 from commonplace.capture.importers.formats import describe_formats
-from commonplace.dialects.schema import component
+from commonplace.dialects.reply_schema import component
 from commonplace.errors import Forbidden, InvalidInput
 from commonplace.memory.export_archive import Archive
 from commonplace.memory.export_conversations import (

@@ -20,18 +20,18 @@ from commonplace.dialects.records import (
     item_record,
     parse_id,
 )
-from commonplace.dialects.schema import Json, component
+from commonplace.dialects.reply_schema import Json, component
 from commonplace.errors import Conflict, InvalidInput, NotFound
-from commonplace.identity import HINT, ref
+from commonplace.item_ids import HINT, ref
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.edit_and_forget import forget_items as take_out
 from commonplace.memory.edit_and_forget import mark_superseded as replace_by
 from commonplace.memory.edit_and_forget import restore_items as bring_back
+from commonplace.memory.edit_and_forget import revert_to_revision as go_back
 from commonplace.memory.items import MAX_PAGE, browse_items, get_item
 from commonplace.memory.items import item_history as changes_of_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_PATHS, NewItem, Remembered, remember_all, remember_item
-from commonplace.memory.revisions import revert_to_revision as go_back
 from commonplace.memory.timeline import timeline as moments_around
 from commonplace.model import DETAIL_FIELDS, KINDS, Item, Kind, Scope
 from commonplace.rest import fields

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypedDict
 from pydantic import Field
 
 from commonplace.dialects.records import KeyRecord, SpaceRecord, key_record, space_record
-from commonplace.dialects.schema import Json, component
+from commonplace.dialects.reply_schema import Json, component
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory import keys, spaces
 from commonplace.memory.local_memory import LocalMemory

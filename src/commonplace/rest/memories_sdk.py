@@ -24,7 +24,7 @@ from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
 from commonplace.text.dates import DAY_MS
-from commonplace.text.titles import shorten
+from commonplace.text.sentences import shorten
 
 ROOT = "/api/sdk/v1"
 Mode = Literal["all", "working", "long_term", "rules_only"]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from pydantic import Field
 
-from commonplace.dialects.schema import Json, component
+from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.sekha_records import parse_message
 from commonplace.errors import NotFound
 from commonplace.memory.conversations import MAX_MESSAGES, NewMessage, append_messages, find_session, messages_after

@@ -25,7 +25,7 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from commonplace.dialects.schema import Json
+from commonplace.dialects.reply_schema import Json
 from commonplace.errors import CommonplaceError
 from commonplace.http.errors import JSON, from_sekha_sdk
 from commonplace.memory.local_memory import LocalMemory

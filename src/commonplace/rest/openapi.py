@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 import commonplace
-from commonplace.dialects.schema import (
+from commonplace.dialects.reply_schema import (
     COMPONENTS,
     REFERENCE,
     Json,

@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict
 
 from pydantic import Field
 
-from commonplace.dialects.schema import component
+from commonplace.dialects.reply_schema import component
 from commonplace.dialects.sekha_records import megabytes
 from commonplace.memory.conversations import ConversationChanges, count_conversations, find_session, update_conversation
 from commonplace.memory.local_memory import LocalMemory

@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field, model_validator
 from commonplace.dialects.kiro import MAX_BUDGET, get_context
 from commonplace.dialects.kiro_records import NO_PROJECT, ContextReply
 from commonplace.dialects.records import HitRecord, ItemRecord, hit_record, item_record
-from commonplace.dialects.schema import Json, component
+from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.tool import SEARCHED_KINDS, compact_json
 from commonplace.http.errors import from_sekha_sdk
 from commonplace.memory.context import CitedMessage, assemble_messages

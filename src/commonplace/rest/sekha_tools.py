@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import ConfigDict, Field, model_validator
 
-from commonplace.dialects.schema import component
+from commonplace.dialects.reply_schema import component
 from commonplace.dialects.sekha import MOST_CANDIDATES, TOOLS
 from commonplace.memory.conversations import NewConversation, find_session, store_conversation
 from commonplace.memory.local_memory import LocalMemory

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypedDict, cast
 from pydantic import Field
 
 from commonplace.dialects.records import ProjectRecord, project_record
-from commonplace.dialects.schema import Json, component
+from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.sekha_records import Statistics, statistics
 from commonplace.memory import projects
 from commonplace.memory.local_memory import LocalMemory

@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 from pydantic import Field
 
 from commonplace.dialects.records import StreamRecord, stream_record
-from commonplace.dialects.schema import component
+from commonplace.dialects.reply_schema import component
 from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory import streams
 from commonplace.memory.contradictions import find_contradictions

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import ConfigDict, Field, model_validator
 
-from commonplace.dialects.schema import Json, component
+from commonplace.dialects.reply_schema import Json, component
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.summarise_and_label import (
     DIGEST_LEVELS,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import Field
 
-from commonplace.dialects.schema import Json
+from commonplace.dialects.reply_schema import Json
 from commonplace.memory import sync_records
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sync_records import SyncScope

@@ -24,16 +24,16 @@ from commonplace.memory.spaces import is_server_admin
 from commonplace.memory.status import check_ready, status
 from commonplace.rest.api_handler import routes as rest
 from commonplace.rest.metrics import RequestMetrics
-from commonplace.site.access_log import AccessLog
 from commonplace.site.auth import Authentication, KeyCache
 from commonplace.site.health_probes import SERVICE_UNAVAILABLE, HealthProbes, without_details
+from commonplace.site.logs import AccessLog
 from commonplace.site.rate_limits import RateLimits
 from commonplace.site.request_origin import HostCheck
 from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import PageHandler
 from commonplace.web.routes import is_browser_request, is_page, not_found_handler
 from commonplace.web.routes import routes as web
-from commonplace.workers import WORKERS, Workers, slow_workers
+from commonplace.worker_threads import WORKERS, Workers, slow_workers
 
 WELCOME = """\
 Commonplace is running.

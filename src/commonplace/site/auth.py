@@ -29,7 +29,7 @@ from commonplace.site.health_probes import SERVICE_UNAVAILABLE, without_details
 from commonplace.site.rate_limits import TokenBuckets, rate_limited
 from commonplace.site.request_origin import TrustedProxies
 from commonplace.web.forms import login_token
-from commonplace.workers import Workers
+from commonplace.worker_threads import Workers
 
 # A revoked key, or a login that was ended at another server, works at most this much longer.
 FRESH_SECONDS = 3.0

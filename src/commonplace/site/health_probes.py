@@ -16,7 +16,7 @@ from commonplace.errors import CommonplaceError, ShuttingDown, StoreError, Store
 from commonplace.http.errors import error_response
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status import check_ready
-from commonplace.workers import Workers
+from commonplace.worker_threads import Workers
 
 LIVE, READY = "/live", "/ready"
 # A store that takes longer to answer a probe is unavailable.

@@ -1,4 +1,4 @@
-"""The server's log on standard error: text for people, or one JSON object per line for programs.
+"""The server's logs on standard error: every request with its id, as text for people or as JSON for programs.
 
 Nothing that is remembered, searched for or secret is logged: of an exception only its type and place, not its message,
 and of what a library logs only its name and place.
@@ -9,13 +9,23 @@ from __future__ import annotations
 import contextvars
 import json
 import logging
+import re
 import sys
+import time
 import traceback
-from collections.abc import Mapping
+import uuid
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.routing import BaseRoute, Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 from commonplace.config import Settings
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.model import Key
+from commonplace.rest.metrics import AnsweredRequest, RequestMetrics
 from commonplace.text.dates import iso_time
 from commonplace.text.redact import redact
 
@@ -103,3 +113,85 @@ def _fault(record: logging.LogRecord) -> dict[str, Any]:
         cause = cause.__cause__
     trace = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames[-12:]]
     return {"fault": " from ".join(kinds), "trace": trace}
+
+
+HEADER = "x-request-id"
+NO_ROUTE = "other"
+METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+_NAME = re.compile(r"[A-Za-z0-9._:-]{1,100}")
+# Load balancers call these every few seconds.
+_QUIET = ("/live", "/ready")
+
+
+class AccessLog:
+    """Gives each request an id, and passes the outcome to the metrics and the log."""
+
+    def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute], requests: RequestMetrics) -> None:
+        self._app, self._routes, self._requests = app, routes, requests
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, responding = time.perf_counter(), False
+        request = {name: scope[name] for name in ("type", "path", "method")}
+        name = _request_id(Headers(scope=scope).get(HEADER, ""))
+        token = request_id.set(name)
+
+        async def logged_send(message: Message) -> None:
+            nonlocal responding
+            if message["type"] == "http.response.start":
+                responding = True
+                MutableHeaders(scope=message)[HEADER] = name
+                self._record(scope, request, message["status"], time.perf_counter() - started)
+            await send(message)
+
+        try:
+            with self._requests.in_progress():
+                await self._app(scope, receive, logged_send)
+        finally:
+            if not responding:
+                self._record(scope, request, 500, time.perf_counter() - started)
+            request_id.reset(token)
+
+    def _record(self, scope: Scope, request: dict[str, Any], status: int, seconds: float) -> None:
+        state: dict[str, Any] = scope.get("state", {})
+        method = request["method"] if request["method"] in METHODS else NO_ROUTE
+        route = self._template(scope, request)
+        answered = AnsweredRequest(method, route, status, seconds, tool=state.get("tool"), error=state.get("error"))
+        self._requests.count(answered)
+        level = logging.DEBUG if route in _QUIET else logging.INFO
+        if is_logged(level):
+            _log_request(level, answered, state.get("key"), state.get("memory"))
+
+    def _template(self, scope: Scope, request: dict[str, Any]) -> str:
+        """The template of the route, also of a request that was refused before it reached one."""
+        named = scope.get("state", {}).get("route")
+        if named is not None:
+            return str(named)
+        found = scope.get("route")
+        if found is not None:
+            return f"{scope.get('root_path', '')}{found.path}"
+        matching = (route for route in self._routes if route.matches(request)[0] is not Match.NONE)
+        return str(getattr(next(matching, None), "path", NO_ROUTE))
+
+
+def _log_request(level: int, answered: AnsweredRequest, key: Key | None, memory: LocalMemory | None) -> None:
+    fields = {
+        "method": answered.method,
+        "route": answered.route,
+        "status": answered.status,
+        "duration_ms": round(answered.seconds * 1000, 1),
+        "key": None if key is None else key.id,
+        "space": None if memory is None else memory.settings.space,
+        "tool": answered.tool,
+        "error": answered.error,
+    }
+    more = " ".join(f"{name} {fields[name]}" for name in ("key", "tool", "error") if fields[name] is not None)
+    message = f"{answered.method} {answered.route} {answered.status} in {fields['duration_ms']} ms {more}".rstrip()
+    log_event(level, "request", fields, message)
+
+
+def _request_id(given: str) -> str:
+    """The caller's own id of the request, unless it may not be repeated."""
+    return given if _NAME.fullmatch(given) and redact(given) == given else uuid.uuid4().hex

@@ -20,7 +20,7 @@ from commonplace.capture.inbox import watch_inbox
 from commonplace.config import Settings, listed
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.malloc import trim
-from commonplace.memory.background import OtherSpacesTask
+from commonplace.memory.background_tasks import OtherSpacesTask
 from commonplace.memory.lazy_memory import LazyMemory
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.site import logs

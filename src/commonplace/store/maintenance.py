@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from commonplace.model import Draft, Item, Key, Passage, Session, SessionDraft
-from commonplace.store.damage import DamagedRow
+from commonplace.store.damaged_values import DamagedRow
 from commonplace.store.invariants import Invariant
 from commonplace.store.records import Peer
 from commonplace.store.types import BuiltTopics, FindReferences, Job, TopicMember, TopicPoints

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from commonplace.errors import NotFound
-from commonplace.identity import Ref, ref
+from commonplace.item_ids import Ref, ref
 from commonplace.model import Change, Draft, Item, Kind, Session, SessionDraft, SessionScope, Stored, Stream
 from commonplace.store.project_scope import ProjectScope
 from commonplace.store.types import SessionCounts, StreamCheck, session_key_in_project

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from commonplace.errors import Conflict, Forbidden
-from commonplace.identity import Ref
+from commonplace.item_ids import Ref
 from commonplace.model import Change, Draft, Scope
 from commonplace.store.protocol import SpaceStore
 from commonplace.text.project_names import normalise_project

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from commonplace.identity import Ref
+from commonplace.item_ids import Ref
 from commonplace.model import (
     Change,
     Draft,

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from commonplace.model import KINDS, Change, Item, Kind, Session
-from commonplace.store.damage import UID, Reader, parsed, text_of, texts_of
+from commonplace.store.damaged_values import UID, Reader, parsed, text_of, texts_of
 from commonplace.store.indexed_text import embedding_text
 from commonplace.store.records import RECORD_KINDS, RecordKind
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.errors import InvalidInput
 from commonplace.model import Kind, PassageText, Stream, TextHit
-from commonplace.store.damage import texts_of
+from commonplace.store.damaged_values import texts_of
 from commonplace.text.references import References
 
 if TYPE_CHECKING:

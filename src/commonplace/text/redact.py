@@ -1,8 +1,11 @@
-"""Takes secrets out of text before anything is written, and again before anything is returned.
+"""Takes out of text what must not be stored or shown: secrets, what people mark as private, control characters.
 
 What a secret looks like stands in two tables: `KNOWN_TOKENS` (how it begins) and `CONTEXT_PATTERNS` (what stands near
 it). Ordinary text costs little, because no expression runs except where a beginning or a hint stands; and none of them
 backtracks, so that hostile text costs no more than linear time.
+
+What stands between `<private>` and `</private>` is never stored, with no exceptions for code or quotes: tags nest, may
+have attributes, and one that is not closed goes to the end. Only a tag alone in backticks is a mention of the tag.
 """
 
 from __future__ import annotations
@@ -13,10 +16,88 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from commonplace.text.private_tags import PRIVATE_MARK, without_private
-from commonplace.text.secret_patterns import CONTEXT_PATTERNS, Found, secrets_in_columns
-from commonplace.text.secret_tokens import KNOWN_TOKENS, KnownToken
-from commonplace.text.secret_values import ContextPattern
+from commonplace.text.secret_value_checks import ContextPattern
+from commonplace.text.secrets_by_context import CONTEXT_PATTERNS, Found, secrets_in_columns
+from commonplace.text.secrets_by_prefix import KNOWN_TOKENS, KnownToken
+
+PRIVATE_MARK = "[private]"
+
+_TAG = re.compile(r"<(?P<end>/?)private(?:\s[^<>]*+)?(?P<empty>/?)>|<private\s[^<>]*+(?=<|\Z)", re.IGNORECASE)
+_CUT_OFF = re.compile(r"</?(?:p(?:r(?:i(?:v(?:a(?:te?)?)?)?)?)?)?\Z|</private\s{1,8}\Z", re.IGNORECASE)
+# Characters that stand for nothing else. In the chunks of a stream they say that a tag is open (once for each), and
+# that what stood there was the beginning of a tag.
+_OPEN, _WAS_TAG = "\ufdd0", "\ufdd1"
+_DEEPEST = 30
+# How many characters of what was stored show the state of a stream.
+STREAM_STATE_CHARS = 64
+_TORN = r"</?[private]{0,7}\s{0,8}\Z"
+_STATE = re.compile(rf"({_OPEN}*)({_TORN})?\Z", re.IGNORECASE)
+_LEFT_OUT = re.compile(
+    rf"(?:(?:<[^<>{_OPEN}{_WAS_TAG}]*)?{_WAS_TAG}|{_OPEN}(?:{_TORN})?)+(?:{re.escape(PRIVATE_MARK)})*", re.IGNORECASE
+)
+
+
+def without_private(text: str) -> str:
+    """The text with everything private replaced by a mark."""
+    if "<p" not in text and "<P" not in text:
+        return text
+    pieces, depth = _outside(text, 0)
+    return PRIVATE_MARK.join([*pieces, ""] if depth else pieces)
+
+
+def only_private(text: str) -> bool:
+    """Whether nothing but marks is left of a text."""
+    return PRIVATE_MARK in text and not text.replace(PRIVATE_MARK, "").strip()
+
+
+def chunk_without_private(before: str, chunk: str) -> str:
+    """A chunk of a stream as it may be stored, given the end of what was stored, where a tag may be open or cut off.
+
+    Where a tag stays open, the chunk ends with a character that says so; `joined_chunks` takes those out.
+    """
+    state = _STATE.search(before)
+    assert state is not None
+    depth, torn = len(state[1]), state[2] or ""
+    chunk = chunk.replace(_OPEN, "").replace(_WAS_TAG, "")
+    pieces, inside = _outside(torn + chunk, depth)
+    public = PRIVATE_MARK.join(pieces)
+    if not depth and pieces[0].startswith(torn):
+        public = public[len(torn) :]
+    elif torn or depth:
+        public = _WAS_TAG + public
+    if not inside:
+        return public
+    cut_off = _CUT_OFF.search(torn + chunk)
+    return public + _OPEN * min(inside, _DEEPEST) + (cut_off[0] if cut_off else "")
+
+
+def joined_chunks(text: str) -> str:
+    """A text put together from chunks: each place where something was left out has one mark."""
+    return _LEFT_OUT.sub(PRIVATE_MARK, text)
+
+
+def _outside(text: str, depth: int) -> tuple[list[str], int]:
+    """What stands outside the tags, and how many are open at the end; `depth` are open at the beginning."""
+    pieces, start = [], 0
+    for tag in _TAG.finditer(text):
+        if tag["empty"] or _is_mention(tag):
+            continue
+        if not tag["end"]:
+            if not depth:
+                pieces.append(text[start : tag.start()])
+            depth += 1
+        elif depth:
+            depth -= 1
+            start = tag.end()
+    if not depth:
+        pieces.append(text[start:])
+    return pieces, depth
+
+
+def _is_mention(tag: re.Match[str]) -> bool:
+    text = tag.string
+    return text[max(0, tag.start() - 1) : tag.start()] == "`" == text[tag.end() : tag.end() + 1]
+
 
 # Texts that were searched and hold no secret, by their hashes, so that what is read often is searched once. Hashes have
 # a random key in each process: nobody can make a text that is taken for another.
@@ -268,3 +349,26 @@ _REST = re.compile(r"(\[REDACTED:[\w-]{1,40}\])[A-Za-z0-9_+/=-]++")
 def redact_joined(text: str) -> str:
     """A text joined from pieces that were redacted one by one, redacted as a whole."""
     return _REST.sub(r"\1", _REST_OF_KEY.sub(r"\1", redact(text)))
+
+
+# Escape sequences (CSI, OSC and the other string kinds, two-character ones), whole, so that no "[31m" stays behind. One
+# that does not end on its line takes nothing with it: it could hide what follows.
+_TERMINAL_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]*[0-~]?"
+)
+# Other control characters but tab and newline, and those that make text read in another order than it is stored.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# What JSON lets through unescaped.
+_UNESCAPED = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def strip_control_characters(text: str) -> str:
+    """The text without anything that moves a cursor, colours, rings or reorders."""
+    return _CONTROLS.sub("", _TERMINAL_ESCAPES.sub("", text.replace("\r\n", "\n")))
+
+
+def escape_control_characters(json_text: str) -> str:
+    """JSON in which such characters are escaped: it reads as it is stored, and parses to the same."""
+    return _UNESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", json_text)

@@ -8,23 +8,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound
-from commonplace.memory.edit_and_forget import forget_items, mark_superseded, restore_items
+from commonplace.memory.edit_and_forget import (
+    FieldChange,
+    Revision,
+    diff_states,
+    forget_items,
+    item_revisions,
+    item_state,
+    mark_superseded,
+    restore_items,
+    revert_to_revision,
+)
 from commonplace.memory.graph import related_items
 from commonplace.memory.items import changed_file, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, as_new_item, remember_all, remember_item, rewrite_item
-from commonplace.memory.revisions import (
-    FieldChange,
-    Revision,
-    diff_states,
-    item_revisions,
-    item_state,
-    revert_to_revision,
-)
 from commonplace.model import DETAIL_FIELDS, MEMORY_TYPES, Item
 from commonplace.text.diff import DiffHunk, diff_texts
 from commonplace.text.redact import redact
-from commonplace.text.titles import title_of
+from commonplace.text.sentences import title_of
 from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered, project_names
 
 # How many characters of a long text are shown at once, and how many changes are compared.

@@ -24,7 +24,7 @@ from commonplace.web.forms import (
 )
 from commonplace.web.page import PART_HEADER, FileReply, Page, PageRequest, Redirect
 from commonplace.web.rendering import Templates
-from commonplace.workers import Workers
+from commonplace.worker_threads import Workers
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (

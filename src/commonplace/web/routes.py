@@ -10,12 +10,12 @@ from starlette.routing import BaseRoute, Route, compile_path
 
 from commonplace.errors import NotFound
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.web import conversations, home, items, prune, rules, search, settings, static, timeline, topics
+from commonplace.web import conversations, home, items, rules, search, settings, static, timeline, topics
 from commonplace.web.login import KeyCheck, LoginPages, LoginTickets
 from commonplace.web.page import Page, PageRequest
 from commonplace.web.page_handler import PageHandler
 from commonplace.web.rendering import Templates
-from commonplace.workers import Workers
+from commonplace.worker_threads import Workers
 
 PAGES: tuple[Page, ...] = (
     Page("GET", "/", "read", home.home_page, "home"),
@@ -49,9 +49,9 @@ PAGES: tuple[Page, ...] = (
     Page("GET", "/topics/map", "read", topics.topic_map, "topics"),
     Page("GET", "/topics/{id}", "read", topics.show_topic, "topics"),
     Page("GET", "/topics/passages/{id}", "read", topics.show_passage, "topics", parts=("chosen",)),
-    Page("GET", "/prune", "read", prune.candidates, "prune"),
-    Page("POST", "/prune/archive", "write", prune.archive_chosen, "prune"),
-    Page("POST", "/prune/undo", "write", prune.undo_archiving, "prune"),
+    Page("GET", "/prune", "read", conversations.candidates, "prune"),
+    Page("POST", "/prune/archive", "write", conversations.archive_chosen, "prune"),
+    Page("POST", "/prune/undo", "write", conversations.undo_archiving, "prune"),
     Page("GET", "/feed", "read", home.feed_page, "feed"),
     Page("GET", "/settings", "read", settings.settings_page, "settings"),
     Page("POST", "/settings/keys", "admin", settings.make_key, "settings"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
-from commonplace.hosts.generate import generate
+from commonplace.hosts.generate_rule_files import generate
 from commonplace.hosts.registry import rule_targets
 from commonplace.memory.contradictions import Contradiction, find_contradictions
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from commonplace.doctor.checkup import NAMES, fix_findings, run_checks
-from commonplace.doctor.context import DoctorContext, Finding
+from commonplace.doctor.doctor_context import DoctorContext, Finding
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
 from commonplace.hosts.connections import is_installed, read_connection
 from commonplace.hosts.host import locations_here

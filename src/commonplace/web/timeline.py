@@ -18,7 +18,7 @@ from commonplace.memory.stats import ItemsPerDay, day_start_ms, items_per_day, u
 from commonplace.memory.timeline import items_in_period, sessions_by_item, timeline
 from commonplace.model import KINDS, Item, Kind, Scope, Session
 from commonplace.text.dates import DAY_MS
-from commonplace.text.titles import shorten
+from commonplace.text.sentences import shorten
 from commonplace.web.page import PageRequest, Rendered, project_names, with_query
 
 # Beyond this many months the bars are years.

@@ -17,7 +17,7 @@ from commonplace.memory.topics import build_topic_map, passage_links
 from commonplace.memory.topics import find_topic as one_topic
 from commonplace.memory.topics import list_topics as all_topics
 from commonplace.text.redact import redact_data
-from commonplace.text.titles import shorten
+from commonplace.text.sentences import shorten
 from commonplace.web.page import FileReply, PageRequest, Rendered, project_names
 
 # Between two points of a disc, and between two discs.

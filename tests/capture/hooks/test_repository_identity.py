@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.hooks.context_builder import compose_context
+from commonplace.capture.hooks.context_refresh import compose_context
 from commonplace.capture.hooks.project_folder import KNOWN_COMMITS_FILE, has_object, head_commit, is_known_repository
 from commonplace.capture.hooks.session_start import cached_context, content_stamp
 from commonplace.config import Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from commonplace.capture.hooks.context_builder import ContextRefresher
+from commonplace.capture.hooks.context_refresh import ContextRefresher
 from commonplace.capture.hooks.drain import drain
 from commonplace.capture.hooks.project_folder import projects_sharing_a_name
 from commonplace.capture.hooks.session_start import cache_context

@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.hooks.context_builder import contexts_wanted_after
+from commonplace.capture.hooks.context_refresh import contexts_wanted_after
 from commonplace.capture.hooks.drain_process import DrainLock
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.capture.hooks.spool_reader import (

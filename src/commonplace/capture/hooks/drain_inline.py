@@ -21,7 +21,7 @@ from commonplace.config import Settings
 from commonplace.errors import StoreBusy
 
 if TYPE_CHECKING:
-    from commonplace.capture.hooks.context_builder import ContextRefresher
+    from commonplace.capture.hooks.context_refresh import ContextRefresher
     from commonplace.capture.hooks.drain import DrainResult
     from commonplace.memory.local_memory import LocalMemory
 
@@ -58,7 +58,7 @@ def drain_some(settings: Settings, seconds: float = SHORT_DRAIN_SECONDS) -> int:
 
 def drain_all(settings: Settings, seconds: float | None = None) -> DrainResult:
     """Store all waiting events, including new ones, and prepare the contexts of the next sessions."""
-    from commonplace.capture.hooks.context_builder import ContextRefresher
+    from commonplace.capture.hooks.context_refresh import ContextRefresher
     from commonplace.capture.hooks.drain import DrainResult, drain
     from commonplace.memory.local_memory import open_memory
 
@@ -106,7 +106,7 @@ class BackgroundDrain:
         self._contexts: ContextRefresher | None = None
 
     def __call__(self, memory: LocalMemory) -> bool:
-        from commonplace.capture.hooks.context_builder import ContextRefresher
+        from commonplace.capture.hooks.context_refresh import ContextRefresher
         from commonplace.capture.hooks.drain import DrainResult, drain
 
         waits = has_waiting_events(memory.settings)

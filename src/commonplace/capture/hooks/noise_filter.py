@@ -12,7 +12,7 @@ from commonplace.capture.hooks.tool_calls import OWN_MEMORY_TOOL, THINKING_TOOL,
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.tool_text import clean_text
 from commonplace.text.dates import MINUTE_MS
-from commonplace.text.private_tags import only_private
+from commonplace.text.redact import only_private
 from commonplace.text.sentences import is_small_talk
 
 OWN_MEMORY_USE, THOUGHTS, EMPTY, PRIVATE, JUST_SEEN = "own-memory", "thinking", "empty", "private", "just-seen"

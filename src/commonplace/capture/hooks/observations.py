@@ -18,8 +18,8 @@ from commonplace.capture.hooks.tool_calls import OTHER_TOOL, Edits
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.tool_text import clean_text, cut_middle
 from commonplace.text.redact import redact
+from commonplace.text.sentences import shorten, title_of
 from commonplace.text.shell_commands import main_command
-from commonplace.text.titles import shorten, title_of
 
 PROMPT, ANSWER, COMPACTION, DELEGATION = "prompt", "answer", "compaction", "delegation"
 LONGEST_TITLE, LONGEST_LINE, LONGEST_GIST, LONGEST_FACT = 100, 150, 300, 1000

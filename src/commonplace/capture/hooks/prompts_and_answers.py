@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from commonplace.hosts.tool_text import clean_text
 from commonplace.text.next_steps import completed_steps, merge_steps
 from commonplace.text.redact import redact
-from commonplace.text.sentences import RankedSentence, is_small_talk, sentences
-from commonplace.text.titles import title_of
+from commonplace.text.sentences import RankedSentence, is_small_talk, sentences, title_of
 
 LONGEST_PROMPT_TITLE = 100
 _PROMPT_HEAD = 20_000

@@ -169,7 +169,7 @@ def _compose(data: str, folder: str, session: str, env: Mapping[str, str]) -> st
     made: list[str] = []
 
     def make() -> None:
-        from commonplace.capture.hooks.context_builder import compose_context
+        from commonplace.capture.hooks.context_refresh import compose_context
 
         try:
             made.append(compose_context(data, folder, session, env))

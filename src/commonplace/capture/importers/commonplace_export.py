@@ -21,8 +21,8 @@ from typing import IO, Any, cast
 from commonplace.capture.import_report import MAX_HELD, Advance, Entry, Skipped, Stream, Unit, conversation_label
 from commonplace.capture.importers.json_reader import UnreadableMessage, read_conversations
 from commonplace.errors import CommonplaceError, InvalidInput
-from commonplace.identity import ref
 from commonplace.input_limits import check_json, values_for
+from commonplace.item_ids import ref
 from commonplace.memory.conversations import ROLES, NewConversation, NewMessage
 from commonplace.memory.export_archive import ARCHIVE_FILES, ARCHIVE_FORMAT, ARCHIVE_VERSION, MANIFEST, MAX_ARCHIVE_LINE
 from commonplace.memory.local_memory import LocalMemory

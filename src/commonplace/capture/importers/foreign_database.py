@@ -25,7 +25,7 @@ import apsw
 from commonplace.capture.import_report import MAX_HELD, Entry, Skipped, Stream
 from commonplace.capture.importers.json_reader import Element, records
 from commonplace.errors import InvalidInput, TooLarge
-from commonplace.identity import ref
+from commonplace.item_ids import ref
 from commonplace.memory.conversations import MAX_KEY, NewConversation, NewMessage
 from commonplace.memory.import_items import ImportedItem
 from commonplace.memory.remember import MAX_PATHS, MAX_TAG, MAX_TAGS, MAX_TITLE, UNSTORABLE, NewItem, checked_category

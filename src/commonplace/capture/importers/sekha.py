@@ -19,7 +19,7 @@ from commonplace.capture.importers.foreign_database import (
     merge_metadata,
     split_conversation,
 )
-from commonplace.identity import ref
+from commonplace.item_ids import ref
 from commonplace.memory.conversations import ROLES, STATUSES, NewConversation, NewMessage
 from commonplace.memory.remember import NewItem
 

@@ -19,7 +19,7 @@ from psycopg.types.string import StrDumperUnknown
 
 from commonplace.errors import InvalidInput, StoreBusy
 from commonplace.store.postgres.connection import PostgresConnection
-from commonplace.store.postgres.refusals import not_connected
+from commonplace.store.postgres.error_translation import not_connected
 
 Connection = PostgresConnection
 

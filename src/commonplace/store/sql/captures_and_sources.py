@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from commonplace.model import Draft, Item, SessionDraft
-from commonplace.store.damage import object_of
+from commonplace.store.damaged_values import object_of
 from commonplace.store.maintenance import HOOK_DIGEST, CapturedEvent, SessionProgress
 from commonplace.store.sql import item_changes, item_writes, items, projects, sessions
 from commonplace.store.sql.connection import IN_BLOBS, Connection, json_field

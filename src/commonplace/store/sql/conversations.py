@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from commonplace.errors import Conflict, StoreError
-from commonplace.identity import Ref
+from commonplace.item_ids import Ref
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
 from commonplace.store.rows import change_of, session_before
 from commonplace.store.sql import item_changes, item_writes, items, projects, sessions

@@ -8,7 +8,7 @@ from typing import Any
 
 from commonplace.errors import StoreError
 from commonplace.model import Item, Passage
-from commonplace.store.damage import DamagedRow
+from commonplace.store.damaged_values import DamagedRow
 from commonplace.store.invariants import SEARCHED, STRAY_VECTORS, UNSPLIT, VECTORLESS, Invariant
 from commonplace.store.maintenance import FileDamage, IndexState, RowKey, Violations
 from commonplace.store.sql import indexing, item_changes, items, sessions

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from commonplace.errors import Conflict, NotFound
 from commonplace.model import Draft, Item
-from commonplace.store.damage import content_checksum
+from commonplace.store.damaged_values import content_checksum
 from commonplace.store.records import separate_hash
 from commonplace.store.rows import item_before
 from commonplace.store.sql import indexing, items, projects, sessions

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from commonplace.errors import Conflict
-from commonplace.identity import new_uid
+from commonplace.item_ids import new_uid
 from commonplace.model import Draft, Item, Stored
 from commonplace.store.sql import indexing, item_changes, projects, sessions
 from commonplace.store.sql.connection import IN_BLOBS, IN_LIST, Connection

@@ -16,9 +16,9 @@ from itertools import product
 from typing import Any, TypeVar, cast
 
 from commonplace.errors import NotFound
-from commonplace.identity import Ref
+from commonplace.item_ids import Ref
 from commonplace.model import KINDS, Change, Item, Kind, Scope
-from commonplace.store.damage import UID, text_of
+from commonplace.store.damaged_values import UID, text_of
 from commonplace.store.rows import STATUSES, change_of, damaged_item, has_types
 from commonplace.store.sql import projects, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from commonplace.store.damage import object_of, texts_of
+from commonplace.store.damaged_values import object_of, texts_of
 from commonplace.store.indexed_text import columns_of
 from commonplace.store.rows import kind_of, passage_text
 from commonplace.store.sql import projects

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from commonplace.model import PassageText
-from commonplace.store.damage import text_of
+from commonplace.store.damaged_values import text_of
 from commonplace.store.indexed_text import CONTEXT_CHARACTERS, SHORT_MESSAGE, with_speaker
 from commonplace.store.rows import passage_text, speaker_of
 from commonplace.store.sql.connection import IN_LIST, Connection

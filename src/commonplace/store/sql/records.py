@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from commonplace.model import Change, Draft
-from commonplace.store.damage import list_of
-from commonplace.store.merge import FoundRecord, ItemToWrite, keep_numbers, merge_arrivals
+from commonplace.store.damaged_values import list_of
+from commonplace.store.merge_conflicts import FoundRecord, ItemToWrite, keep_numbers, merge_arrivals
 from commonplace.store.records import (
     Arrival,
     Name,

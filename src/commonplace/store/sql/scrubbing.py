@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from commonplace.model import Draft, Item
-from commonplace.store.damage import DamagedRow, DamagedText, Reader, parsed
+from commonplace.store.damaged_values import DamagedRow, DamagedText, Reader, parsed
 from commonplace.store.maintenance import RowKey, TextRow
 from commonplace.store.records import separate_hash
 from commonplace.store.sql import indexing, items

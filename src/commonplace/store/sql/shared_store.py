@@ -8,10 +8,10 @@ from commonplace.store.sql.counts import Counting
 from commonplace.store.sql.events_and_replies import Events, Replies
 from commonplace.store.sql.item_writes import ItemWrites
 from commonplace.store.sql.items import Items
+from commonplace.store.sql.items_by_time import Periods
 from commonplace.store.sql.keys_and_spaces import ApiKeys, Spaces
 from commonplace.store.sql.links import Links
 from commonplace.store.sql.passages import Passages
-from commonplace.store.sql.periods import Periods
 from commonplace.store.sql.projects import Projects
 from commonplace.store.sql.records import Records
 from commonplace.store.sql.scrubbing import Scrubbing

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from commonplace.model import Draft, Stored, Stream
-from commonplace.store.damage import list_of
+from commonplace.store.damaged_values import list_of
 from commonplace.store.sql import item_writes, projects
 from commonplace.store.sql.connection import Connection
 from commonplace.store.sql.space import Space

@@ -25,9 +25,9 @@ from typing import Any, ClassVar
 import apsw
 
 from commonplace.errors import StoreError
-from commonplace.identity import new_uid
+from commonplace.item_ids import new_uid
 from commonplace.model import Item, Session
-from commonplace.store.damage import DamagedText, content_checksum
+from commonplace.store.damaged_values import DamagedText, content_checksum
 from commonplace.store.sql.connection import Bindings, Columns, Connection, Ids, Rows
 from commonplace.store.sqlite.fulltext_rows import SqliteFullTextRows, delete_rows
 from commonplace.text.dates import clamp_time

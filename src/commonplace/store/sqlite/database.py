@@ -21,11 +21,11 @@ from commonplace.store.sqlite.connection import (
     close_quietly,
     roll_back,
 )
+from commonplace.store.sqlite.error_translation import full, refusal
 from commonplace.store.sqlite.file_watch import State
 from commonplace.store.sqlite.files import connect
 from commonplace.store.sqlite.online_backup import make_copy
 from commonplace.store.sqlite.open_file import MOVE_SECONDS, TRY_AGAIN, OpenFile
-from commonplace.store.sqlite.refusals import full, refusal
 
 PROGRESS_STEPS = 5000
 # So many pages in the log are folded into the database.
@@ -194,7 +194,7 @@ class Database(OpenFile):
             self._writing.release()
 
     def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
-        """A complete copy of what is committed, with the store's key or another; see copying.py."""
+        """A complete copy of what is committed, with the store's key or another; see online_backup.py."""
         with self._used():
             make_copy(self.path, target, self._key, self._busy_ms, to_key=to_key, checked=checked)
 

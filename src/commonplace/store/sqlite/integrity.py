@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from commonplace.store.damage import content_checksum
+from commonplace.store.damaged_values import content_checksum
 from commonplace.store.indexed_text import COLUMNS
 from commonplace.store.invariants import AUTHORED, DERIVED, LIVE, SEARCHED, SPLIT, USED, Invariant, counted_use, indexed
 from commonplace.store.maintenance import FileDamage, ReportProgress

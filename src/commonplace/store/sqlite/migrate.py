@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import apsw
 
 from commonplace.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
-from commonplace.store.damage import content_checksum
+from commonplace.store.damaged_values import content_checksum
 from commonplace.store.sql.space import migration_scripts
 from commonplace.store.sqlite.connection import SqliteConnection, roll_back
 from commonplace.store.sqlite.database import Database

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from commonplace.store.damage import DamagedText
+from commonplace.store.damaged_values import DamagedText
 
 Value = int | float | str | bytes | None
 INDEX_INNER, TABLE_INNER, INDEX_LEAF, TABLE_LEAF = 2, 5, 10, 13

@@ -14,11 +14,11 @@ from commonplace.errors import StoreBusy, StoreCorrupt
 from commonplace.store.maintenance import BackupContents, BackupDifference
 from commonplace.store.sqlite import online_backup
 from commonplace.store.sqlite.connection import SqliteConnection
+from commonplace.store.sqlite.error_translation import translated
 from commonplace.store.sqlite.file_watch import folder_lock
 from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, create_private, locked
 from commonplace.store.sqlite.migrate import recognise
 from commonplace.store.sqlite.online_backup import COUNT_ROWS, COUNTED
-from commonplace.store.sqlite.refusals import translated
 
 EXAMPLES = 5
 _WAIT_MS = 5000

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from commonplace.store.damage import DamagedText
+from commonplace.store.damaged_values import DamagedText
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.migrate import migrations
 from commonplace.store.sqlite.page_reader import INDEX_INNER, INDEX_LEAF, TABLE_LEAF, Pages, Row, Unreadable

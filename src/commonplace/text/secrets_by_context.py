@@ -11,8 +11,7 @@ import binascii
 import re
 from collections.abc import Iterator
 
-from commonplace.text.secret_tokens import PRIVATE_KEYS
-from commonplace.text.secret_values import (
+from commonplace.text.secret_value_checks import (
     ContextPattern,
     is_random_in_prose,
     is_secret_in_prose,
@@ -20,6 +19,7 @@ from commonplace.text.secret_values import (
     looks_like_setting,
     looks_secret,
 )
+from commonplace.text.secrets_by_prefix import PRIVATE_KEYS
 
 Found = tuple[int, int, str]
 """Where a secret begins and ends, and its kind."""

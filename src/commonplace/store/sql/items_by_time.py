@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from commonplace.model import KINDS, Item, Kind, Scope, Session
-from commonplace.store.damage import object_of, texts_of
+from commonplace.store.damaged_values import object_of, texts_of
 from commonplace.store.rows import kind_of
 from commonplace.store.sql import items, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection, json_field

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from commonplace.text.secret_values import ContextPattern
+from commonplace.text.secret_value_checks import ContextPattern
 
 _WORD = r"[\w-]"
 _ALNUM = r"[A-Za-z0-9]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from commonplace.text.control_characters import strip_control_characters
+from commonplace.text.redact import strip_control_characters
 
 BEGIN = "<!-- commonplace:begin -->"
 END = "<!-- commonplace:end -->"

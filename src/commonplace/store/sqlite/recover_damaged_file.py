@@ -1,7 +1,7 @@
 """Saving what can be read of a damaged file: row by row into a new one, around the places that cannot be read.
 
 Each table is read in two ways. SQLite reads it along its tree, and goes on beyond pages that it refuses. Then its pages
-are read one by one without SQLite (pages.py), also those that nothing leads to any more. What is derived is put right
+are read one by one without SQLite (page_reader.py), also those that nothing leads to any more. What is derived is put right
 by a repair afterwards.
 """
 
@@ -19,18 +19,18 @@ from typing import Any
 import apsw
 
 from commonplace.errors import StoreBusy, StoreCorrupt, StoreError
-from commonplace.identity import new_uid
+from commonplace.item_ids import new_uid
 from commonplace.model import KINDS
-from commonplace.store.damage import DamagedText, content_checksum, nearest, shown
+from commonplace.store.damaged_values import DamagedText, content_checksum, nearest, shown
 from commonplace.store.rows import STATUSES, item_before
 from commonplace.store.sql.items import item_of
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.database import Database
+from commonplace.store.sqlite.error_translation import translated
 from commonplace.store.sqlite.file_watch import folder_lock
 from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, is_plain
 from commonplace.store.sqlite.migrate import migrate, recognise, version_of
 from commonplace.store.sqlite.page_reader import Pages, Row, open_pages, schema
-from commonplace.store.sqlite.refusals import translated
 from commonplace.store.sqlite.restore import assign_new_identity, exclusive, replace_store
 from commonplace.store.sqlite.row_recovery import Table, orphans, tables_of
 from commonplace.text.dates import clamp_time

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.errors import Conflict, Forbidden, NotFound
-from commonplace.identity import Ref, ref
+from commonplace.item_ids import Ref, ref
 from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Session, Stored, VectorHit
 from commonplace.store.project_conversations import ProjectConversations, ProjectStreams
 from commonplace.store.project_scope import ProjectScope

@@ -6,10 +6,10 @@ from typing import Annotated, Any, TypedDict
 
 from pydantic import RootModel
 
-from commonplace.dialects.schema import Json
+from commonplace.dialects.reply_schema import Json
 from commonplace.errors import Forbidden, NotFound
 from commonplace.library.memory import Memory
-from commonplace.library.verb_calls import READ_VERBS, WRITE_VERBS, encode, unpack
+from commonplace.library.remote_calls import READ_VERBS, WRITE_VERBS, encode, unpack
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.rest.endpoint import Answer, ApiRequest
 

@@ -15,7 +15,7 @@ from commonplace.errors import CommonplaceError, StoreBusy
 from commonplace.memory import status
 from commonplace.memory.backup import back_up_if_due
 from commonplace.memory.check import check_newest, check_store
-from commonplace.memory.embeddings import BACKGROUND_BATCH
+from commonplace.memory.embedding_worker import BACKGROUND_BATCH
 from commonplace.memory.graph import link_new_passages
 from commonplace.memory.local_memory import LocalMemory, for_space
 from commonplace.memory.topics import update_topics

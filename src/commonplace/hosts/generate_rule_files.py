@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
-from commonplace.hosts import front_matter, markers
+from commonplace.hosts import front_matter, marked_section
 from commonplace.hosts.host import RuleFiles
 from commonplace.hosts.project_files import (
     Change,
@@ -25,7 +25,7 @@ from commonplace.memory.content_mark import mark_reader
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.rules import RULE_SET_TYPES, RuleSet, rule_set
 from commonplace.text.paths import glob_from_root
-from commonplace.text.titles import normalise_statement
+from commonplace.text.sentences import normalise_statement
 
 BOM = "\ufeff"
 
@@ -103,13 +103,13 @@ def _written(root: Path, wanted: RuleFile, target: RuleFiles, notes: list[str]) 
     if not inner:
         return None
     front, cut = _fronted(wanted, text, cut, target, notes)
-    made = markers.block(inner, front_matter.digest(front) if front else "")
+    made = marked_section.block(inner, front_matter.digest(front) if front else "")
     if not text:
         after = front + made + "\n"
     elif cut.block is None:
-        after = markers.appended(text, made)
+        after = marked_section.appended(text, made)
     else:
-        after = markers.replaced(cut, made)
+        after = marked_section.replaced(cut, made)
     if target.limit and len(after) > target.limit:
         notes.append(
             f"{wanted.path} has {len(after):,} characters; {target.title} may read only {target.limit:,} of them."
@@ -117,12 +117,12 @@ def _written(root: Path, wanted: RuleFile, target: RuleFiles, notes: list[str]) 
     return Change(wanted.path, before, (bom + after).encode())
 
 
-def _inner(wanted: RuleFile, cut: markers.Parts) -> str:
+def _inner(wanted: RuleFile, cut: marked_section.Parts) -> str:
     """What goes between the markers: all that the file does not say itself."""
     outside = front_matter.cut(cut.before)[1] + "\n\n" + cut.after
     if wanted.texts:
         own = f" {normalise_statement(outside)} "
-        return markers.disarmed(
+        return marked_section.disarmed(
             "\n\n".join(text for text in wanted.texts if f" {normalise_statement(text)} " not in own)
         )
     known = KnownStatements((one.text, one.topic, one.paths) for one in statements(outside))
@@ -130,8 +130,8 @@ def _inner(wanted: RuleFile, cut: markers.Parts) -> str:
 
 
 def _fronted(
-    wanted: RuleFile, text: str, cut: markers.Parts, target: RuleFiles, notes: list[str]
-) -> tuple[str, markers.Parts]:
+    wanted: RuleFile, text: str, cut: marked_section.Parts, target: RuleFiles, notes: list[str]
+) -> tuple[str, marked_section.Parts]:
     """The front matter that is ours to write, and the parts with it. Someone else's stays as it is."""
     if not text:
         return wanted.front, cut
@@ -141,8 +141,8 @@ def _fronted(
     if cut.block is not None and (ours or (alone and not head)):
         if head and front_matter.read(head) == front_matter.read(wanted.front):
             return wanted.front, cut
-        eol = markers.line_end(cut.before + cut.block)
-        return wanted.front, markers.Parts(wanted.front.replace("\n", eol) + rest, cut.block, cut.after)
+        eol = marked_section.line_end(cut.before + cut.block)
+        return wanted.front, marked_section.Parts(wanted.front.replace("\n", eol) + rest, cut.block, cut.after)
     has, needs = (front_matter.globs_in(front_matter.read(h), target.glob_keys) for h in (head, wanted.front))
     if set(map(glob_from_root, has)) != set(needs):
         notes.append(f"{wanted.path} says itself to which files it applies; its front matter was left as it is.")
@@ -158,7 +158,7 @@ def _without_ours(root: Path, path: str) -> Change:
     ours = not head or cut.front_digest == front_matter.digest(head)
     if ours and not rest.strip() and not cut.after.strip():
         return Change(path, before, None)
-    return Change(path, before, (bom + markers.removed(cut)).encode())
+    return Change(path, before, (bom + marked_section.removed(cut)).encode())
 
 
 def _has_our_block(root: Path, path: str) -> bool:
@@ -175,13 +175,13 @@ def _opened(data: bytes | None, path: str) -> tuple[str, str]:
     return (BOM, text[1:]) if text.startswith(BOM) else ("", text)
 
 
-def _cut(text: str, path: str) -> markers.Parts:
+def _cut(text: str, path: str) -> marked_section.Parts:
     try:
-        return markers.parts(text)
-    except markers.BadMarkers as error:
+        return marked_section.parts(text)
+    except marked_section.BadMarkers as error:
         raise Conflict(
             f"It is not clear which part of {path} is ours: {error}.",
-            f"Leave one {markers.BEGIN} and one {markers.END} after it, or none.",
+            f"Leave one {marked_section.BEGIN} and one {marked_section.END} after it, or none.",
         ) from error
 
 

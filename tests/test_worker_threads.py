@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from commonplace.errors import RateLimited
-from commonplace.workers import Workers
+from commonplace.worker_threads import Workers
 
 
 def play(workers: Workers, story: Callable[[], Awaitable[None]]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound
-from commonplace.hosts import front_matter, markers
+from commonplace.hosts import front_matter, marked_section
 from commonplace.hosts.host import RuleFiles
 from commonplace.hosts.project_files import as_text, find_files, read_inside
 from commonplace.hosts.registry import rule_targets
@@ -20,7 +20,7 @@ from commonplace.memory.remember import NewItem, make_draft, remember_all
 from commonplace.memory.rules import SKILL, rule_set
 from commonplace.model import MEMORY_TYPES
 from commonplace.text.paths import check_glob, split_globs
-from commonplace.text.titles import normalise_statement
+from commonplace.text.sentences import normalise_statement
 
 MAX_FILES = 500
 EVERY_FILE = frozenset({"*", "**", "**/*"})
@@ -111,8 +111,8 @@ def _notes(source: RuleSource) -> Iterator[NewItem]:
     """What a file says, outside of the part that we wrote."""
     text = as_text(read_inside(source.root, source.path), source.path).removeprefix("\ufeff")
     try:
-        cut = markers.parts(text)
-    except markers.BadMarkers as error:
+        cut = marked_section.parts(text)
+    except marked_section.BadMarkers as error:
         raise Skipped(str(error)) from error
     head, body = front_matter.cut(cut.before)
     body = f"{body}\n\n{cut.after}".strip()
