@@ -1,4 +1,5 @@
-"""Temporary files of a server or an import: in a private folder of the data folder, removed even after a crash.
+"""Temporary files: of a server or an import in a private folder of the data folder, removed even after a crash; and
+those that become a file that a user asked for once they are complete.
 
 What is uploaded must not stay in the temporary folder of the system when a process is killed. Each process has a
 folder of its own under `temporary/`, and holds a lock beside it; a folder whose lock is free belongs to nobody.
@@ -14,6 +15,9 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
+
+from commonplace.errors import CommonplaceError, Conflict
 
 FOLDER = "temporary"
 _LOCK = ".lock"
@@ -104,3 +108,32 @@ def _remove(folder: Path) -> None:
     """The folder first: as long as its lock is there, what is left of it is found again."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.with_suffix(_LOCK).unlink(missing_ok=True)
+
+
+OVERWRITE = "Choose another name, or give overwrite=True."
+
+
+@contextlib.contextmanager
+def written_file(path: Path, *, overwrite: bool = False, hint: str = OVERWRITE) -> Iterator[IO[bytes]]:
+    """Write to a temporary file next to `path` and rename it at the end; a failure leaves nothing behind."""
+    _refuse_existing(path, overwrite, hint)
+    partial = path.with_name(f".{os.getpid()}-{path.name.encode()[:80].decode('utf-8', 'ignore')}.part")
+    try:
+        descriptor = os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        _refuse_existing(path, overwrite, hint)
+        partial.replace(path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise CommonplaceError(f"{path} could not be written: {reason}.", "Solve that, then try again.") from error
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def _refuse_existing(path: Path, overwrite: bool, hint: str) -> None:
+    if path.exists() and not overwrite:
+        raise Conflict(f"{path} exists.", hint)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from commonplace.errors import Conflict, InvalidInput
-from commonplace.library.files import written_file
+from commonplace.temporary_files import written_file
 
 if TYPE_CHECKING:
     from commonplace.hosts.project_files import Change

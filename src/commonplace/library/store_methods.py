@@ -74,9 +74,9 @@ class StoreMethods(BoundMethods):
         overwrite: bool = False,
     ) -> Path:
         """Write everything as an archive that others can read and `import_` takes: a zip file; returns its path."""
-        from commonplace.library.files import written_file
         from commonplace.memory.export_archive import Archive
         from commonplace.memory.sync_records import SyncScope
+        from commonplace.temporary_files import written_file
 
         since_ms = None if since is None else self._moment(since)
         archive = Archive(self._local, SyncScope(projects=tuple(projects)), since_ms)

@@ -1,8 +1,8 @@
 """Saving what can be read of a damaged file: row by row into a new one, around the places that cannot be read.
 
 Each table is read in two ways. SQLite reads it along its tree, and goes on beyond pages that it refuses. Then its pages
-are read one by one without SQLite (page_reader.py), also those that nothing leads to any more. What is derived is put right
-by a repair afterwards.
+are read one by one without SQLite (page_reader.py), also those that nothing leads to any more. A repair
+rebuilds what is derived afterwards.
 """
 
 from __future__ import annotations
