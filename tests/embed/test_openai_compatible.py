@@ -141,7 +141,7 @@ BAD: dict[str, tuple[Answer, str]] = {
     "long": (lambda texts: (200, b'{"data": "' + b"a" * 3_000_000 + b'"}', {}), "larger than 1,572,864 bytes"),
     "list": (lambda texts: (200, b"[]", {}), "makes no sense"),
     "empty": (lambda texts: (200, b"{}", {}), "'data' is missing"),
-    "too few": (lambda texts: data([]), "1 vectors were asked for"),
+    "too few": (lambda texts: data([]), "1 vectors were requested"),
     "wrong index": (lambda texts: data([{"index": 5, "embedding": [1.0]}]), "indexes are not"),
     "wrong dimension": (one([1.0, 2.0]), r"different lengths \[2, 3\]"),
     "not a number": (one([1.0, float("nan"), 2.0]), "not a finite number"),
