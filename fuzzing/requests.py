@@ -34,7 +34,7 @@ def take(data: bytes) -> None:
         reply = json.loads(answer.body)
         # Sekha's routes answer with a sentence, all others with an object.
         error = reply["error"]
-        message, code = (error, "") if isinstance(error, str) else (error["message"], error["code"])
+        message, code = (error, reply["error_code"]) if isinstance(error, str) else (error["message"], error["code"])
         must(reply["code"] == answer.status and bool(message), "an error has its shape")
         must(code != "INTERNAL_ERROR", f"{method} {path[:80]} is a fault of ours: {reply}")
     must(answer.status != 500, f"{method} {path[:80]} answers 500")
