@@ -35,7 +35,7 @@ serve: install ## Run the HTTP server (more options: make serve ARGS="--port 900
 test: lint types unit ## Lint, check types, run every test
 
 # Tests that need no PostgreSQL, no browser, no wheel and hardly a process of their own.
-QUICK := tests/test_*.py tests/text tests/ranking tests/memory tests/dialects tests/promises tests/store/sqlite tests/hosts tests/training
+QUICK := tests/test_architecture.py tests/test_docs.py tests/text tests/ranking tests/hosts tests/promises
 
 check: lint types ## Lint, check types, run the quick tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q -k "not postgres" $(QUICK) $(ARGS)
