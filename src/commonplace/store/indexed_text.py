@@ -6,7 +6,9 @@ Both engines index the same columns, so that a query means the same on either.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Literal
 
 from commonplace.model import Kind
 
@@ -34,6 +36,10 @@ QUERY_COLUMNS: Mapping[str, str] = {name: name for name in COLUMNS} | {
     "notes": "text",
     "role": "speaker",
 }
+
+# Said of each row of an item that was split: queries that filter look at the whole of it instead. The double mark keeps
+# it apart from any word of a text.
+PART = "==part"
 
 # A word in more rows than this share, within these bounds, is common: it does not find passages by itself when rarer
 # words are there. How many rows more than the upper bound hold it is judged by so many of the newest.
@@ -103,6 +109,59 @@ def common_from(rows: int) -> int:
 def word_value(rows: int, with_word: int) -> float:
     """What a word is worth that stands in some of the rows: its inverse document frequency."""
     return math.log(1.0 + (max(rows, with_word) - with_word + 0.5) / (with_word + 0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWords:
+    """The words of a plain question by their numbers: what each is worth, and how many rows hold the commonest."""
+
+    rare: tuple[int, ...]
+    common: tuple[int, ...]
+    worth: tuple[float, ...]
+    most: int
+
+    def add_newest(
+        self, scored: Sequence[tuple[int, float]], newest: Callable[[Literal["AND", "OR"]], Sequence[int]], k: int
+    ) -> tuple[list[tuple[int, float]], frozenset[int]]:
+        """Rows that hold rare words, then the newest that hold common ones, and which of them hold all of these."""
+        if self.rare and len(self.common) < 2:
+            return [*scored], frozenset()
+        together = newest("AND")
+        either = newest("OR") if len(together) < k and not self.rare else ()
+        known = {rowid for rowid, _score in scored}
+        value = sum(self.worth[n] for n in self.common)
+        added = [(rowid, value) for rowid in dict.fromkeys([*together, *either]) if rowid not in known]
+        return [*scored, *added], frozenset(together)
+
+    def shares(
+        self,
+        passage_ids: Sequence[int],
+        holding: Callable[[int], Set[int]],
+        together: frozenset[int],
+        read: Callable[[Sequence[int]], Mapping[int, Collection[int]]],
+    ) -> dict[int, float]:
+        """The share of the words' worth in each passage.
+
+        `holding` has the passages with a rare word. Those in `together` have all common words; which of them the first
+        and the last few others have, `read` tells.
+        """
+        value = dict.fromkeys(passage_ids, 0.0)
+        for n in self.rare:
+            for passage in value.keys() & holding(n):
+                value[passage] += self.worth[n]
+        if self.common:
+            unread = [passage for passage in value if passage not in together]
+            half = LOOKED_UP // 2
+            held = read([*unread[:half], *unread[half:][-half:]])
+            for passage in value:
+                for n in self.common if passage in together else held.get(passage, ()):
+                    value[passage] += self.worth[n]
+        whole = sum(self.worth) or 1.0
+        return {passage: worth / whole for passage, worth in value.items()}
+
+    def matches(self, counted: int) -> int:
+        """How many passages hold any of the common words: counted as far as that is quick, and estimated beyond."""
+        return counted if counted < COMMON_MOST else max(counted, self.most)
 
 
 def _joined(*parts: str) -> str:

@@ -37,9 +37,6 @@ _RULES = tuple(
         (r"\bmin\((\?|[\w.]+), ", r"least(\1, "),
         # SQLite's LIKE does not tell capital letters from small ones.
         (r"\bLIKE\b", "ILIKE"),
-        (r"\bGLOB '\*\[\^ -~\]\*'", "~ '[^ -~]'"),
-        # Comparisons.
-        (r"\bLIKE\b", "ILIKE"),
         (r"\bGLOB '\*(\[[^\]]*\])\*'", r"~ '\1'"),
         # Parameters.
         (r"\?(\d+)", r"%(\1)s"),
@@ -107,17 +104,8 @@ class PostgresConnection(Connection, psycopg.Connection[tuple[Any, ...]]):
         text = super().as_json(value)
         return re.sub(r"(\\\\)|\\u0000", lambda found: found[1] or "\ufffd", text) if "\\u0000" in text else text
 
-    def get_setting(self, space_id: int, name: str) -> str | None:
-        select = "SELECT value FROM meta WHERE space_id = ? AND key = ?"
-        row = self.first(select, (space_id, name), prepared=True)
-        return None if row is None else str(row[0])
-
-    def set_setting(self, space_id: int, name: str, value: str) -> None:
-        self.run(
-            "INSERT INTO meta (space_id, key, value) VALUES (?, ?, ?)"
-            " ON CONFLICT (space_id, key) DO UPDATE SET value = excluded.value",
-            (space_id, name, value),
-        )
+    def _setting_key(self, space_id: int, name: str) -> Mapping[str, object]:
+        return {"space_id": space_id, "key": name}
 
     def database_size(self) -> int:
         return int(self.value("SELECT pg_database_size(current_database())"))

@@ -128,7 +128,6 @@ class Database:
 
     @contextlib.contextmanager
     def write_relaxed(self, patience: float) -> Iterator[Connection]:
-        """A small write that waits only so long for its turn, and not for the disk: a power cut may undo it."""
         with self.write(patience, durable=False) as connection:
             yield connection
 

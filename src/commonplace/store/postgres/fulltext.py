@@ -9,9 +9,9 @@ from typing import Literal
 
 from commonplace.model import TextHit
 from commonplace.store import indexed_text
-from commonplace.store.indexed_text import COMMON_MOST, LOOKED_UP, NEWEST_ROWS, common_from, word_value
+from commonplace.store.indexed_text import COMMON_MOST, NEWEST_ROWS, PART, QueryWords, common_from, word_value
 from commonplace.store.postgres.bm25 import CountCache, Scored, ScoredRows, Statistics, count_rows
-from commonplace.store.postgres.fulltext_rows import PART, lexeme, name_token
+from commonplace.store.postgres.fulltext_rows import lexeme, name_token
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.text_query import (
     Bound,
@@ -28,7 +28,7 @@ from commonplace.store.postgres.text_query import (
     narrowed,
 )
 from commonplace.store.sql import passages
-from commonplace.store.sql.items import Filter, Items
+from commonplace.store.sql.items import Filter, Items, Words
 from commonplace.store.types import TextAnswer
 from commonplace.text.query import Query, Word, word_forms
 
@@ -45,20 +45,19 @@ class FullText(Items):
     def _counted(self) -> CountCache:
         return CountCache()
 
-    def _search_text(
-        self, connection: Connection, query: Query, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
+    def _search_strict(self, connection: Connection, query: Query, filter_: Filter, k: int) -> TextAnswer:
+        return self._text_search(connection, filter_, k).strict(query)
+
+    def _search_plain(
+        self, connection: Connection, words: Words, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
     ) -> TextAnswer:
+        return self._text_search(connection, filter_, k).plain(words, also, shares=shares)
+
+    def _text_search(self, connection: Connection, filter_: Filter, k: int) -> TextSearch:
         within = narrowed(connection, self._space_id, filter_)
         counts = self._counted.counts(within.all_rows)
         statistics = Statistics(connection, self._space_id, within.all_rows, within.all_words, counts)
-        search = TextSearch(connection, self._space_id, within, statistics, k)
-        if query.strict and query.tree is not None:
-            return search.strict(query)
-        if not query.words:
-            return TextAnswer((), {}, 0)
-        if not within.rows:
-            return TextAnswer((), dict.fromkeys(also, 0.0), 0)
-        return search.plain(query.words, also, shares=shares)
+        return TextSearch(connection, self._space_id, within, statistics, k)
 
     def _speakers(self, connection: Connection, words: Sequence[Word], filter_: Filter) -> list[Word]:
         within = in_projects(self._space_id, filter_.projects) if filter_.projects else ""
@@ -69,15 +68,11 @@ class FullText(Items):
 
 
 @dataclass(frozen=True, slots=True)
-class _QueryWords:
-    """A plain question's words, what each is worth, and how many rows hold the commonest."""
+class _IndexedWords(QueryWords):
+    """The same, with what the index holds of each word: in any form, and as it is written."""
 
     leaves: Sequence[Leaves]
-    together: Sequence[Leaves]
-    rare: tuple[int, ...]
-    common: tuple[int, ...]
-    worth: tuple[float, ...]
-    most: int
+    exact: Sequence[Leaves]
 
     def any_of(self, numbers: Iterable[int]) -> Leaves:
         return tuple(leaf for n in numbers for leaf in self.leaves[n])
@@ -126,23 +121,22 @@ class TextSearch:
         return TextAnswer(tuple(hits[: self.k]), {hit.passage_id: 1.0 for hit in hits[: self.k]}, total)
 
     def plain(self, words: Sequence[Word], also: Sequence[int], *, shares: bool) -> TextAnswer:
+        if not self.within.rows:
+            return TextAnswer((), dict.fromkeys(also, 0.0), 0)
         leaves = [leaves_of_word(word) for word in words]
         rare, common = self._rare(leaves, also)
-        weighed = self._weigh_words(words, leaves, rare, common)
-        scores: list[tuple[int, float]] = [*rare.best]
-        together: list[int] = []
-        if len(weighed.common) > 1 or not weighed.rare:
-            together = self._newest(weighed, "AND")
-            either = self._newest(weighed, "OR") if len(together) < self.k and not weighed.rare else []
-            known = {rowid for rowid, _score in scores}
-            value = sum(weighed.worth[n] for n in weighed.common)
-            scores += [(rowid, value) for rowid in dict.fromkeys([*together, *either]) if rowid not in known]
+        known = self._known_words(words, leaves, rare, common)
+        scores, together = known.add_newest(rare.best, functools.partial(self._newest, known), self.k)
         hits = self._hits(scores[: self.k], rare.items)
         if not shares:
             return TextAnswer(tuple(hits), {}, len(hits))
+
+        def holding(n: int) -> set[int]:
+            return set[int]().union(*(rare.having[leaf] for leaf in leaves[n]))
+
         passage_ids = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
-        found = self._found(weighed, rare.having, frozenset(together), passage_ids)
-        matches = rare.total if weighed.rare else self._matches(weighed)
+        found = known.shares(passage_ids, holding, together, functools.partial(self._read, known))
+        matches = rare.total if known.rare else self._matches(known)
         return TextAnswer(tuple(hits), found, max(matches, len(hits)))
 
     def _rare(self, leaves: Sequence[Leaves], also: Sequence[int]) -> tuple[Scored, frozenset[int]]:
@@ -189,77 +183,54 @@ class TextSearch:
         scoring = ScoredRows(rows, bound, self.statistics.rows, self.statistics.average, worth, by_index)
         return scoring.scored(self.connection, words, self.k, also, only="id > 0")
 
-    def _weigh_words(
+    def _known_words(
         self, words: Sequence[Word], leaves: Sequence[Leaves], rare: Scored, common: frozenset[int]
-    ) -> _QueryWords:
+    ) -> _IndexedWords:
         rows = self.within.rows
         found = iter(rare.passages)
         count = [0 if n in common else next(found) for n in range(len(words))]
         shares = self.statistics.shares([leaves[n] for n in sorted(common)])
         for n, share in zip(sorted(common), shares, strict=True):
             count[n] = int(rows * share)
-        return _QueryWords(
-            leaves,
-            [leaves_of_word(word, with_parts=False) for word in words],
-            tuple(n for n, found in enumerate(count) if found and n not in common),
-            tuple(sorted(common)),
-            tuple(word_value(rows, found) for found in count),
-            max(count, default=0),
+        return _IndexedWords(
+            rare=tuple(n for n, found in enumerate(count) if found and n not in common),
+            common=tuple(sorted(common)),
+            worth=tuple(word_value(rows, found) for found in count),
+            most=max(count, default=0),
+            leaves=leaves,
+            exact=[leaves_of_word(word, with_parts=False) for word in words],
         )
 
-    def _found(
-        self,
-        weighed: _QueryWords,
-        having: Mapping[Leaf, frozenset[int]],
-        together: frozenset[int],
-        passage_ids: Sequence[int],
-    ) -> dict[int, float]:
-        """The share of the words' worth in each of the passages asked about."""
-        value = dict.fromkeys(passage_ids, 0.0)
-        for n in weighed.rare:
-            for passage in value.keys() & set[int]().union(*(having[leaf] for leaf in weighed.leaves[n])):
-                value[passage] += weighed.worth[n]
-        if weighed.common:
-            read = self._read(weighed, [passage for passage in passage_ids if passage not in together])
-            for passage in passage_ids:
-                held = weighed.common if passage in together else read.get(passage, ())
-                value[passage] += sum(weighed.worth[n] for n in held)
-        whole = sum(weighed.worth) or 1.0
-        return {passage: worth / whole for passage, worth in value.items()}
-
-    def _read(self, weighed: _QueryWords, unread: Sequence[int]) -> dict[int, list[int]]:
-        """Which common words stand in the first and the last few of these passages."""
-        half = LOOKED_UP // 2
+    def _read(self, known: _IndexedWords, passage_ids: Sequence[int]) -> dict[int, list[int]]:
+        """Which common words stand in each of these passages."""
         bound = Bound(self.space_id)
-        holds = ", ".join(condition_of_leaves(weighed.leaves[n], bound) for n in weighed.common)
-        clauses = [
-            f"w.id = ANY({bound.add(self.connection.array([*unread[:half], *unread[half:][-half:]]))}::bigint[])"
-        ]
+        holds = ", ".join(condition_of_leaves(known.leaves[n], bound) for n in known.common)
+        clauses = [f"w.id = ANY({bound.add(self.connection.array(passage_ids))}::bigint[])"]
         if self.within.query:
             clauses.append(f"w.v @@ {bound.add(self.within.query)}::tsquery")
         clauses.append(self.within.among(self.connection, bound))
         rows = self.connection.native_rows(f"SELECT w.id, {holds} {ROWS}{' AND '.join(clauses)}", bound.values)
-        return {id_: [n for n, has in zip(weighed.common, held, strict=True) if has] for id_, *held in rows}
+        return {id_: [n for n, has in zip(known.common, held, strict=True) if has] for id_, *held in rows}
 
-    def _matches(self, weighed: _QueryWords) -> int:
-        """How many passages hold any of the common words: counted as far as that is quick, and judged beyond."""
-        if not weighed.common:
+    def _matches(self, known: _IndexedWords) -> int:
+        if not known.common:
             return 0
         found = COMMON_MOST
         if common_from(self.within.rows) < COMMON_MOST:
             bound = Bound(self.space_id)
-            rows = ROWS + self._holding(weighed.any_of(weighed.common), bound)
+            rows = ROWS + self._holding(known.any_of(known.common), bound)
             ((found, _rows),) = count_rows(self.connection, [rows], bound)
-        return found if found < COMMON_MOST else max(found, weighed.most)
+        return known.matches(found)
 
-    def _newest(self, weighed: _QueryWords, operator: Literal["AND", "OR"]) -> list[int]:
-        if not weighed.common:
+    def _newest(self, known: _IndexedWords, operator: Literal["AND", "OR"]) -> list[int]:
+        """The newest passages that hold any of the common words, or all of them."""
+        if not known.common:
             return []
         bound = Bound(self.space_id)
         if operator == "OR":
-            holding = self._holding(weighed.any_of(weighed.common), bound)
+            holding = self._holding(known.any_of(known.common), bound)
         else:
-            holding = " AND ".join(self._holding(weighed.together[n], bound) for n in weighed.common)
+            holding = " AND ".join(self._holding(known.exact[n], bound) for n in known.common)
         rows = self.connection.native_rows(
             f"SELECT w.id {ROWS}{holding} ORDER BY w.id DESC LIMIT {int(self.k)}", bound.values
         )

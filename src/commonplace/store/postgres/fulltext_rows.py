@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.model import Kind
-from commonplace.store.indexed_text import COLUMNS, WEIGHTS
+from commonplace.store.indexed_text import COLUMNS, PART, WEIGHTS
 from commonplace.store.sql.connection import FullTextRows
 
 if TYPE_CHECKING:
@@ -22,10 +22,6 @@ MOST_HALVES, MOST_BYTES = 255, 1_000_000
 _HALVES = tuple(int(2 * weight) for weight in WEIGHTS[: len(COLUMNS)])
 _SPEAKER = COLUMNS.index("speaker")
 _POSITIONS = tuple(",".join(map(str, range(1, n + 1))) for n in range(MOST_HALVES + 1))
-
-# Said of each row of an item that was cut: queries that filter look at the whole of it instead. The double mark keeps
-# this and the tokens below apart from any word of a text.
-PART = "==part"
 
 # Stands between the streams of two columns.
 BORDER = "|"
@@ -40,6 +36,7 @@ INSERT INTO word_totals (space_id, rows, length) VALUES (%s, %s, %s) ON CONFLICT
 
 
 def project_token(project_id: int) -> str:
+    """Said of a row of where it belongs; the double mark keeps this and those below apart from any word of a text."""
     return f"==p{project_id}"
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
 from commonplace.store.invariants import AUTHORED, DERIVED, LIVE, SEARCHED, SPLIT, USED, Invariant, counted_use, indexed
-from commonplace.store.maintenance import FileDamage, ReportProgress
+from commonplace.store.maintenance import FileDamage
 from commonplace.store.postgres.connection import PostgresConnection
 from commonplace.store.postgres.database import Database
-from commonplace.store.sql import indexing, items
-from commonplace.store.sql.integrity import Integrity
+from commonplace.store.sql.integrity import DifferentRows, Integrity
 from commonplace.store.sql.scrubbing import TEXT_TABLES
 
-_ITEMS = 200
 # Whoever runs the server checks its files; this is what it shows to everybody.
 _BAD_PAGES = "SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()"
 _BAD_INDEXES = """
@@ -66,33 +68,12 @@ class PostgresIntegrity(Integrity):
         indexes = [FileDamage(f"the index {name} is not valid") for (name,) in connection.rows(_BAD_INDEXES)]
         return [*pages, *indexes]
 
-    def stale_fts_items(self, advance: ReportProgress) -> list[int]:
-        select = f"SELECT i.id, i.project_id FROM items i WHERE i.space_id = ? AND i.id > ? AND {LIVE}"
-        found: list[int] = []
-        after = 0
-        while True:
-            with self._database.read() as connection:
-                some = dict(connection.rows(f"{select} ORDER BY i.id LIMIT ?", (self._space_id, after, _ITEMS)))
-                if not some:
-                    return found
-                found += self._differing(connection, some)
-            after = max(some)
-            advance(len(some))
+    def _compare_index(self) -> contextlib.nullcontext[DifferentRows]:
+        return contextlib.nullcontext(self._different_rows)
 
-    def _differing(self, connection: PostgresConnection, some: dict[int, int | None]) -> list[int]:
-        """Those of some items (id, project) whose words are others in the index."""
-        read = items.get(connection, self._space_id, some)
-        located = [(some[id_], item) for id_, item in read.items()]
-        wanted = [
-            (item.id, row)
-            for item, rows in indexing.wanted_rows(connection, self._space_id, located)
-            for row in rows.rows
-        ]
-        if not wanted:
-            return []
-        columns = map(list, zip(*(row for _item_id, row in wanted), strict=True))
-        wrong = {row[0] for row in connection.execute(_DIFFERENT, (*columns, self._space_id))}
-        return list(dict.fromkeys(item_id for item_id, row in wanted if row[0] in wrong))
+    def _different_rows(self, connection: PostgresConnection, rows: Sequence[Sequence[Any]]) -> set[int]:
+        columns = [[*column] for column in zip(*rows, strict=True)]
+        return {id_ for (id_,) in connection.execute(_DIFFERENT, (*columns, self._space_id))} if rows else set()
 
     def clear_text_index(self) -> None:
         with self._database.write() as connection:

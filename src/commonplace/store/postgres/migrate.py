@@ -6,6 +6,7 @@ that calls itself additive, servers that do not know it go on.
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 
@@ -26,9 +27,8 @@ _LET_IN = ("spaces", "items", "searched_words")
 HOLDING_UP_MS, PAUSE_SECONDS = 1000, 0.2
 
 
-def migrations() -> list[tuple[int, str, str]]:
-    """(number, name, SQL) of every step, in order."""
-    return migration_scripts("commonplace.store.postgres")
+# (number, name, SQL) of every step, in order.
+migrations = functools.partial(migration_scripts, "commonplace.store.postgres")
 
 
 def migrate(database: Database) -> int:

@@ -67,14 +67,12 @@ class PostgresStore(SharedStore, FullText, Vectors, PostgresIntegrity):
         }
         self._url = url
         self._database = Database(url, **self._options)
-        try:
-            self._open(space, now_ms, query_timeout, migrate=migrate)
-            self._database.space_id = self._space_id
-            with self._database.admin_read() as connection:
-                self._database.confined = confined(connection)
-        except BaseException:
-            self._database.close()
-            raise
+        self._open(space, now_ms, query_timeout, migrate=migrate)
+
+    def _enter_space(self) -> None:
+        self._database.space_id = self._space_id
+        with self._database.admin_read() as connection:
+            self._database.confined = confined(connection)
 
     def describe(self) -> Mapping[str, object]:
         with self._database.read() as connection:
@@ -102,9 +100,6 @@ class PostgresStore(SharedStore, FullText, Vectors, PostgresIntegrity):
     def for_space(self, name: str) -> PostgresStore:
         timeout = self._query_timeout
         return PostgresStore(self._url, space=name, query_timeout=timeout, migrate=False, **self._options)
-
-    def close(self) -> None:
-        self._database.close()
 
     def check_schema(self) -> int:
         return check(self._database)

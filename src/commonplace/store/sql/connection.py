@@ -115,9 +115,21 @@ class Connection:
 
     def get_setting(self, space_id: int, name: str) -> str | None:
         """What is noted of a space in the table `meta`."""
-        raise NotImplementedError
+        key = self._setting_key(space_id, name)
+        condition = " AND ".join(f"{column} = ?" for column in key)
+        row = self.first(f"SELECT value FROM meta WHERE {condition}", [*key.values()], prepared=True)
+        return None if row is None else str(row[0])
 
     def set_setting(self, space_id: int, name: str, value: str) -> None:
+        key = self._setting_key(space_id, name)
+        self.run(
+            f"INSERT INTO meta ({', '.join(key)}, value) VALUES ({'?, ' * len(key)}?)"
+            f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET value = excluded.value",
+            [*key.values(), value],
+        )
+
+    def _setting_key(self, space_id: int, name: str) -> Mapping[str, object]:
+        """The columns of `meta` by which a row is known."""
         raise NotImplementedError
 
     def database_size(self) -> int:

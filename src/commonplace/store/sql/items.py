@@ -28,6 +28,7 @@ from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 from commonplace.text.query import Query, Word
 
 _T = TypeVar("_T")
+Words = Sequence[Word]
 
 # Stored where a project id is expected, for items that belong to no project.
 NO_PROJECT = 0
@@ -176,7 +177,11 @@ class Items(Space):
             filter_ = filter_of(connection, self._space_id, scope)
             if filter_ is None:
                 return TextAnswer((), {}, 0)
-            return self._search_text(connection, query, filter_, k, also, shares=shares)
+            if query.strict and query.tree is not None:
+                return self._search_strict(connection, query, filter_, k)
+            if not query.words:
+                return TextAnswer((), {}, 0)
+            return self._search_plain(connection, query.words, filter_, k, also, shares=shares)
 
     @allow_replica
     def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
@@ -206,8 +211,12 @@ class Items(Space):
             rows = connection.rows(_TURNS, (self._space_id, connection.array(item_ids)), prepared=True)
         return {row[0]: turn_of(row) for row in rows}
 
-    def _search_text(
-        self, connection: Any, query: Query, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
+    def _search_strict(self, connection: Any, query: Query, filter_: Filter, k: int) -> TextAnswer:
+        """The best `k` passages inside the filter that satisfy the query's tree."""
+        raise NotImplementedError
+
+    def _search_plain(
+        self, connection: Any, words: Words, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
     ) -> TextAnswer:
         """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
         raise NotImplementedError

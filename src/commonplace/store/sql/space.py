@@ -20,6 +20,8 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 class Database(Protocol):
     """The transactions that both engines offer."""
 
+    def close(self) -> None: ...
+
     def read(self, deadline: float | None = None) -> AbstractContextManager[Connection]:
         """A consistent view. What takes longer than `deadline` seconds is interrupted with TimedOut."""
 
@@ -59,8 +61,21 @@ class Space:
     def _open(self, name: str, now_ms: int, query_timeout: float, *, migrate: bool) -> None:
         """Bring the database to this version's schema, or only check it, and find the space."""
         self._query_timeout, self._lock = query_timeout, threading.Lock()
-        self.schema = self._migrate() if migrate else self.check_schema()
-        self._space_id = self._find_space(name, now_ms, migrate)
+        try:
+            self.schema = self._migrate() if migrate else self.check_schema()
+            self._space_id = self._find_space(name, now_ms, migrate)
+            self._enter_space()
+        except BaseException:
+            # A repair needs a file that nobody has open.
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close what belongs to this store alone."""
+        self._database.close()
+
+    def _enter_space(self) -> None:
+        """For an engine whose transactions have to know the space."""
 
     def _migrate(self) -> int:
         """Apply the migrations that are missing, and return the schema's version."""

@@ -85,15 +85,8 @@ class SqliteConnection(Connection, apsw.Connection):
     def array(self, values: Iterable[Any]) -> str:
         return json.dumps([value.hex() if isinstance(value, bytes) else value for value in values])
 
-    def get_setting(self, space_id: int, name: str) -> str | None:
-        row = self.first("SELECT value FROM meta WHERE key = ?", (f"{name}:{space_id}",))
-        return None if row is None else str(row[0])
-
-    def set_setting(self, space_id: int, name: str, value: str) -> None:
-        self.execute(
-            "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            (f"{name}:{space_id}", value),
-        )
+    def _setting_key(self, space_id: int, name: str) -> Mapping[str, object]:
+        return {"key": f"{name}:{space_id}"}
 
     def database_size(self) -> int:
         return int(self.pragma("page_count")) * int(self.pragma("page_size"))

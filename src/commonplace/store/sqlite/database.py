@@ -156,7 +156,6 @@ class Database(OpenFile):
 
     @contextlib.contextmanager
     def write_relaxed(self, patience: float) -> Iterator[SqliteConnection]:
-        """A small write that waits only so long for its turn, and not for the disk: a power cut may undo it."""
         with self._used():
             connection = self._writable()
             connection.pragma("synchronous", "NORMAL")

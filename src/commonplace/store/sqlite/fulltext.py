@@ -11,17 +11,18 @@ from commonplace.model import KINDS, TextHit
 from commonplace.store import indexed_text
 from commonplace.store.indexed_text import (
     COMMON_MOST,
-    LOOKED_UP,
     NEWEST_ROWS,
+    PART,
     SAMPLE_ROWS,
     WEIGHTS,
+    QueryWords,
     common_from,
     word_value,
 )
 from commonplace.store.sql import passages
-from commonplace.store.sql.items import Filter, Items
+from commonplace.store.sql.items import Filter, Items, Words
 from commonplace.store.sqlite.connection import SqliteConnection
-from commonplace.store.sqlite.fulltext_rows import PART, kind_token, project_token, space_token
+from commonplace.store.sqlite.fulltext_rows import kind_token, project_token, space_token
 from commonplace.store.types import TextAnswer
 from commonplace.text.query import Query, Word, to_fts5, words_to_fts5
 from commonplace.text.tokens import index_text
@@ -36,34 +37,33 @@ SPEAKER_ROWS = 50_000
 class FullText(Items):
     """Finding passages of one space by their words."""
 
-    def _search_text(
-        self, connection: SqliteConnection, query: Query, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
-    ) -> TextAnswer:
-        if query.strict and query.tree is not None:
-            within = narrow(connection, self._space_id, filter_, exact=True)
+    def _search_strict(self, connection: SqliteConnection, query: Query, filter_: Filter, k: int) -> TextAnswer:
+        within = narrow(connection, self._space_id, filter_, exact=True)
+        answer = _strict(connection, self._space_id, query, filter_, within, k)
+        if within.share < 1.0 and len(answer.hits) < min(k, answer.total):
+            within = narrow(connection, self._space_id, filter_, exact=True, timely=True)
             answer = _strict(connection, self._space_id, query, filter_, within, k)
-            if within.share < 1.0 and len(answer.hits) < min(k, answer.total):
-                within = narrow(connection, self._space_id, filter_, exact=True, timely=True)
-                answer = _strict(connection, self._space_id, query, filter_, within, k)
-            return answer
-        if not query.words:
-            return TextAnswer((), {}, 0)
+        return answer
+
+    def _search_plain(
+        self, connection: SqliteConnection, words: Words, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
+    ) -> TextAnswer:
         within = narrow(connection, self._space_id, filter_)
         if not within.rows:
             return TextAnswer((), dict.fromkeys(also, 0.0), 0)
         if not shares:
             if within.rows < indexed_text.COMMON_LEAST:
                 # So few rows that no word can be common, and nobody asks what it is worth.
-                weighed = _QueryWords(query.words, tuple(range(len(query.words))), (), ())
+                known = QueryWords(tuple(range(len(words))), (), (), 0)
             else:
-                weighed = _weigh_words(connection, query.words, within)
-            hits, *_seen = _best(connection, self._space_id, weighed, filter_, within, k)
+                known = _known_words(connection, words, within)
+            hits, *_seen = _best(connection, self._space_id, words, known, filter_, within, k)
             return TextAnswer(tuple(hits), {}, len(hits))
-        answer = _plain(connection, self._space_id, query.words, filter_, within, k, also)
+        answer = _plain(connection, self._space_id, words, filter_, within, k, also)
         if within.loose and len(answer.hits) < min(k, answer.total):
             # Better matches outside took the places: worth the cost of keeping them out from the start.
             within = narrow(connection, self._space_id, filter_, exact=True, timely=True)
-            answer = _plain(connection, self._space_id, query.words, filter_, within, k, also)
+            answer = _plain(connection, self._space_id, words, filter_, within, k, also)
         return answer
 
     def _speakers(self, connection: SqliteConnection, words: Sequence[Word], filter_: Filter) -> list[Word]:
@@ -110,20 +110,6 @@ def _strict(
     return TextAnswer(tuple(hits[:k]), {hit.passage_id: 1.0 for hit in hits[:k]}, total)
 
 
-@dataclass(frozen=True, slots=True)
-class _QueryWords:
-    """A plain question's words by how many rows hold them, what each is worth, and the rows of the commonest."""
-
-    words: Sequence[Word]
-    rare: tuple[int, ...]
-    common: tuple[int, ...]
-    worth: tuple[float, ...]
-    most: int = 0
-
-    def of(self, numbers: Iterable[int]) -> list[Word]:
-        return [self.words[n] for n in numbers]
-
-
 def _plain(
     connection: SqliteConnection,
     space_id: int,
@@ -133,86 +119,62 @@ def _plain(
     k: int,
     also: Sequence[int],
 ) -> TextAnswer:
-    weighed = _weigh_words(connection, words, within)
-    hits, together, all_seen = _best(connection, space_id, weighed, filter_, within, k)
+    known = _known_words(connection, words, within)
+    hits, together, all_seen = _best(connection, space_id, words, known, filter_, within, k)
+    rows = {n: _rows(connection, within, words[n]) for n in known.rare}
+
+    def read(passage_ids: Sequence[int]) -> dict[int, list[int]]:
+        texts = _read(connection, space_id, passage_ids)
+        return {id_: [n for n in known.common if words[n].token in tokens] for id_, tokens in texts.items()}
+
     passage_ids = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
-    found, matches = _found(connection, space_id, weighed, within, frozenset(together), passage_ids)
-    if not weighed.rare:
-        matches = _matches(connection, within, weighed)
+    found = known.shares(passage_ids, rows.__getitem__, together, read)
+    matches = len(set[int]().union(*rows.values()))
+    if not known.rare:
+        matches = known.matches(_count(connection, within, [words[n] for n in known.common], COMMON_MOST))
     if within.share < 1.0 and all_seen:
         matches = len(hits)
     return TextAnswer(tuple(hits), found, max(matches, len(hits)))
 
 
 def _best(
-    connection: SqliteConnection, space_id: int, weighed: _QueryWords, filter_: Filter, within: Within, k: int
-) -> tuple[list[TextHit], list[int], bool]:
+    connection: SqliteConnection,
+    space_id: int,
+    words: Sequence[Word],
+    known: QueryWords,
+    filter_: Filter,
+    within: Within,
+    k: int,
+) -> tuple[list[TextHit], frozenset[int], bool]:
     """The best passages, those of them that hold all the common words, and whether nothing else holds a rare one."""
     reach = within.reach(k)
     scored: list[tuple[int, float]] = []
-    if weighed.rare:
+    if known.rare:
         scored = connection.rows(
             f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ?{within.passages}"
             " ORDER BY score DESC, rowid DESC LIMIT ?",
-            (within.around(words_to_fts5(weighed.of(weighed.rare))), reach),
+            (within.around(words_to_fts5([words[n] for n in known.rare])), reach),
         )
     rare = len(scored)
-    together: list[int] = []
-    if len(weighed.common) > 1 or not weighed.rare:
-        common = weighed.of(weighed.common)
-        together = _newest(connection, within, common, "AND", reach)
-        either = _newest(connection, within, common, "OR", reach) if len(together) < k and not weighed.rare else []
-        known = {rowid for rowid, _score in scored}
-        value = sum(weighed.worth[n] for n in weighed.common)
-        scored += [(rowid, value) for rowid in dict.fromkeys([*together, *either]) if rowid not in known]
+
+    def newest(operator: Literal["AND", "OR"]) -> list[int]:
+        match = within.around(words_to_fts5([words[n] for n in known.common], operator))
+        rows = connection.rows(f"{_holding(within)} ORDER BY rowid DESC LIMIT ?", (match, reach))
+        return [row[0] for row in rows]
+
+    scored, together = known.add_newest(scored, newest, k)
     return _inside(connection, space_id, filter_, scored)[:k], together, 0 < rare < reach
 
 
-def _weigh_words(connection: SqliteConnection, words: Sequence[Word], within: Within) -> _QueryWords:
+def _known_words(connection: SqliteConnection, words: Sequence[Word], within: Within) -> QueryWords:
     common_rows = common_from(within.rows)
-    count = [_count(connection, within, word, common_rows) for word in words]
+    count = [_count(connection, within, [word], common_rows) for word in words]
     rare = tuple(n for n, rows in enumerate(count) if 0 < rows < common_rows)
     common = tuple(n for n, rows in enumerate(count) if rows >= common_rows)
     for n in common:
         count[n] = _estimated(connection, words_to_fts5([words[n]]), within.rows)
     worth = tuple(word_value(within.rows, rows) for rows in count)
-    return _QueryWords(words, rare, common, worth, max(count, default=0))
-
-
-def _found(
-    connection: SqliteConnection,
-    space_id: int,
-    weighed: _QueryWords,
-    within: Within,
-    together: frozenset[int],
-    passage_ids: Sequence[int],
-) -> tuple[dict[int, float], int]:
-    """The share of the words' worth in each of the passages asked about, and how many hold any of the rare words."""
-    value = dict.fromkeys(passage_ids, 0.0)
-    matching: set[int] = set()
-    for n in weighed.rare:
-        rows = _rows(connection, within, weighed.words[n])
-        matching |= rows
-        for passage in value.keys() & rows:
-            value[passage] += weighed.worth[n]
-    if weighed.common:
-        unread = [passage for passage in passage_ids if passage not in together]
-        half = LOOKED_UP // 2
-        read = _read(connection, space_id, [*unread[:half], *unread[half:][-half:]])
-        for n in weighed.common:
-            for passage in value:
-                if passage in together or weighed.words[n].token in read.get(passage, ()):
-                    value[passage] += weighed.worth[n]
-    whole = sum(weighed.worth) or 1.0
-    return {passage: worth / whole for passage, worth in value.items()}, len(matching)
-
-
-def _matches(connection: SqliteConnection, within: Within, weighed: _QueryWords) -> int:
-    """How many passages hold any of the common words: counted as far as that is quick, and judged beyond."""
-    any_of_them = within.around(words_to_fts5(weighed.of(weighed.common)))
-    question = f"SELECT count(*) FROM ({_holding(within)} LIMIT ?)"
-    counted = int(connection.value(question, (any_of_them, COMMON_MOST)))
-    return counted if counted < COMMON_MOST else max(counted, weighed.most)
+    return QueryWords(rare, common, worth, max(count, default=0))
 
 
 def _read(connection: SqliteConnection, space_id: int, passage_ids: Sequence[int]) -> dict[int, set[str]]:
@@ -222,31 +184,18 @@ def _read(connection: SqliteConnection, space_id: int, passage_ids: Sequence[int
     }
 
 
-def _count(connection: SqliteConnection, within: Within, word: Word, limit: int) -> int:
-    """How many passages hold a word, counted up to a limit."""
-    return int(connection.value(f"SELECT count(*) FROM ({_holding(within)} LIMIT ?)", (_match(within, word), limit)))
+def _count(connection: SqliteConnection, within: Within, words: Sequence[Word], limit: int) -> int:
+    """How many passages hold any of some words, counted up to a limit."""
+    select = f"SELECT count(*) FROM ({_holding(within)} LIMIT ?)"
+    return int(connection.value(select, (within.around(words_to_fts5(words)), limit)))
 
 
 def _rows(connection: SqliteConnection, within: Within, word: Word) -> set[int]:
-    return {row[0] for row in connection.rows(_holding(within), (_match(within, word),))}
+    return {row[0] for row in connection.rows(_holding(within), (within.around(words_to_fts5([word])),))}
 
 
 def _holding(within: Within) -> str:
     return f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?{within.passages}"
-
-
-def _match(within: Within, word: Word) -> str:
-    return within.around(words_to_fts5([word]))
-
-
-def _newest(
-    connection: SqliteConnection, within: Within, words: list[Word], operator: Literal["AND", "OR"], limit: int
-) -> list[int]:
-    rows = connection.rows(
-        f"{_holding(within)} ORDER BY rowid DESC LIMIT ?",
-        (within.around(words_to_fts5(words, operator)), limit),
-    )
-    return [row[0] for row in rows]
 
 
 def _estimated(connection: SqliteConnection, expression: str, rows: int) -> int:

@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.model import Kind
-from commonplace.store.indexed_text import COLUMNS
+from commonplace.store.indexed_text import COLUMNS, PART
 from commonplace.store.sql.connection import FullTextRows
 
 if TYPE_CHECKING:
     from commonplace.store.sqlite.connection import SqliteConnection
 
-# Said of each full-text row of an item that was cut: queries that filter look at the whole of it instead. The double
-# mark keeps this and the tokens below apart from any word of a text.
-PART = "==part"
 # What every full-text row says of where it belongs: its space, with that its project, and with that its kind.
 space_token, project_token, kind_token = "==s{}".format, "==s{}p{}".format, "==s{}k{}".format
 _INSERT = (

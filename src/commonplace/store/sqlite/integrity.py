@@ -8,7 +8,7 @@ hashed and added up for its row, in one pass over the index, and the same is don
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
@@ -19,9 +19,8 @@ import apsw
 from commonplace.store.damaged_values import content_checksum
 from commonplace.store.indexed_text import COLUMNS
 from commonplace.store.invariants import AUTHORED, DERIVED, LIVE, SEARCHED, SPLIT, USED, Invariant, counted_use, indexed
-from commonplace.store.maintenance import FileDamage, ReportProgress
-from commonplace.store.sql import indexing, items
-from commonplace.store.sql.integrity import Integrity
+from commonplace.store.maintenance import FileDamage
+from commonplace.store.sql.integrity import DifferentRows, Integrity
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.content_mark import WIPED
 from commonplace.store.sqlite.database import Database
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _PLACES = 100_000
-_ITEMS = 200
 _ODD = 0x9E3779B97F4A7C15
 
 # Column and offset of a place, in one number.
@@ -42,23 +40,6 @@ _NUMBER = {name: n for n, name in enumerate((*COLUMNS, "scope"))}
 _TOKENIZER = ("unicode61", ["remove_diacritics", "0", "tokenchars", "="])
 
 Tokens = Callable[[str], Sequence[str]]
-
-
-def _differing_items(connection: SqliteConnection, space_id: int, advance: ReportProgress) -> list[int]:
-    """Live items of a space whose rows in the index are not as they should be. Those without a row are among them."""
-    index_sums = _IndexSums(connection)
-    tokens = _tokens(connection)
-    found, after = [], 0
-    question = f"SELECT id, project_id FROM items i WHERE space_id = ? AND id > ? AND {LIVE} ORDER BY id LIMIT ?"
-    while rows := connection.rows(question, (space_id, after, _ITEMS)):
-        after = rows[-1][0]
-        read = items.get(connection, space_id, [id_ for id_, _project in rows])
-        located = [(project_id, read[id_]) for id_, project_id in rows]
-        for item, wanted in indexing.wanted_rows(connection, space_id, located):
-            if any(index_sums.sum_of(rowid) != _sum(columns, tokens) for rowid, *columns in wanted.rows):
-                found.append(item.id)
-        advance(len(rows))
-    return found
 
 
 class _IndexSums:
@@ -196,9 +177,16 @@ class SqliteIntegrity(Integrity):
         ]
         return wrong, rows[-1][0] if rows else None
 
-    def stale_fts_items(self, advance: ReportProgress) -> list[int]:
+    @contextlib.contextmanager
+    def _compare_index(self) -> Iterator[DifferentRows]:
+        # Open all the while: the index and the items have to be of one moment.
         with self._database.read() as connection:
-            return _differing_items(connection, self._space_id, advance)
+            index_sums, tokens = _IndexSums(connection), _tokens(connection)
+
+            def different(_connection: SqliteConnection, rows: Sequence[Sequence[Any]]) -> set[int]:
+                return {rowid for rowid, *columns in rows if index_sums.sum_of(rowid) != _sum(columns, tokens)}
+
+            yield different
 
     def clear_text_index(self) -> None:
         with self._database.write() as connection:

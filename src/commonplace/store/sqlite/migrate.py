@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from collections.abc import Callable, Iterator
 
@@ -19,9 +20,8 @@ from commonplace.text.tokens import count_words
 APPLICATION_ID = 0x436D506C
 
 
-def migrations() -> list[tuple[int, str, str]]:
-    """(number, name, SQL) of every step, in order."""
-    return migration_scripts("commonplace.store.sqlite")
+# (number, name, SQL) of every step, in order.
+migrations = functools.partial(migration_scripts, "commonplace.store.sqlite")
 
 
 def recognise(connection: SqliteConnection) -> None:

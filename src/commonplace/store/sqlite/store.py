@@ -42,12 +42,7 @@ class SqliteStore(SharedStore, FullText, Vectors, SqliteIntegrity):
         )
         self._name, self._now_ms, self._migrates = space, now_ms, migrate
         # Without migrations: whoever opens it so wants to read at once, and leaves what has to be written to others.
-        try:
-            self._open(space, now_ms, query_timeout, migrate=migrate)
-        except BaseException:
-            # A repair needs a file that nobody has open.
-            self.close()
-            raise
+        self._open(space, now_ms, query_timeout, migrate=migrate)
         self._database.tell(self)
 
     def reread(self) -> None:
@@ -71,7 +66,7 @@ class SqliteStore(SharedStore, FullText, Vectors, SqliteIntegrity):
     def close(self) -> None:
         # Spaces share the connections of whoever opened the first.
         if not self._shares:
-            self._database.close()
+            super().close()
 
     def check_schema(self) -> int:
         return check(self._database)
