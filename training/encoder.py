@@ -143,5 +143,15 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
     return tensors
 
 
+def merged(tensors: Mapping[str, Tensor], adapter: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Weights with what an adapter learned added to them."""
+    result = dict(tensors)
+    for name, up in adapter.items():
+        if name.endswith(".up"):
+            weight = name.removesuffix(".up") + ".weight"
+            result[weight] = tensors[weight] + SCALE * (up @ adapter[name.removesuffix(".up") + ".down"])
+    return result
+
+
 def learned_parameters(module: nn.Module) -> Iterable[nn.Parameter]:
     return (parameter for parameter in module.parameters() if parameter.requires_grad)

@@ -147,17 +147,16 @@ def loss_of(
     scores = by_item(scores, torch.tensor(items, device=options.device), first)
     # The last column is "nothing answers".
     logits = torch.cat([scores, border.expand(len(rows), 1)], dim=1) / options.temperature
-    losses = []
+    answering = torch.zeros(len(rows), first + 1, dtype=torch.bool)
+    share = torch.zeros(len(rows), first + 1)
     for row, answers in enumerate(gold):
-        if not answers:
-            losses.append(options.none_weight * functional.cross_entropy(logits[row], logits.new_tensor(first).long()))
-            continue
-        others = torch.ones(first + 1, dtype=torch.bool, device=options.device)
-        others[answers] = False
-        for answer in answers:
-            mine = torch.cat([logits[row, answer].view(1), logits[row][others]])
-            losses.append(-functional.log_softmax(mine, dim=0)[0] / len(answers))
-    return torch.stack(losses).sum() / len(rows)
+        right = answers or [first]
+        answering[row, right] = True
+        share[row, right] = 1 / len(right) if answers else options.none_weight
+    answering, share = answering.to(options.device), share.to(options.device)
+    # Each answer by itself against what does not answer: answers must not push each other down.
+    others = logits.masked_fill(answering, -1e4).logsumexp(1, keepdim=True)
+    return (functional.softplus(others - logits) * share).sum() / len(rows)
 
 
 @torch.no_grad()
