@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import secrets
 import shutil
+import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -18,6 +22,7 @@ from tests.store.sqlite.conftest import Start
 from commonplace.errors import StoreError, StoreMissing, StoreReplaced
 from commonplace.model import Draft, Scope
 from commonplace.store.sqlite import database
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be replaced there")
@@ -38,6 +43,14 @@ store.close()
 """
 
 
+PAGE = 4096
+Step = Callable[[], object]
+
+
+def nothing() -> None:
+    """Most steps do it."""
+
+
 def note(body: str) -> Draft:
     return Draft("memory", "note", "", body, hashlib.sha256(body.encode()).digest(), created_ms=1)
 
@@ -51,8 +64,9 @@ def put(store: SqliteStore, *texts: str) -> None:
 
 
 def sound(path: Path) -> bool:
-    with contextlib.closing(apsw.Connection(str(path))) as connection:
+    with contextlib.closing(apsw.Connection(str(path))) as connection, contextlib.suppress(apsw.CorruptError):
         return bool(connection.pragma("integrity_check") == "ok")
+    return False
 
 
 def remove_all(path: Path) -> None:
@@ -195,6 +209,128 @@ def test_a_copy_of_the_same_content_in_place_loses_nothing(store: SqliteStore, p
     put(store, "third")
     assert bodies(store) == {"first", "second", "third"}
     store.close()
+    assert sound(path)
+
+
+def overwrite(path: Path, copy: Path) -> None:
+    """In a process of its own: whoever closes the file loses the locks that it has on it."""
+    subprocess.run(["cp", copy, path], check=True)
+
+
+def put_until_folded(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, before: Step = nothing, after: Step = nothing
+) -> set[str]:
+    """Write until the log is folded in, with something done just before and just after its pages are written."""
+    execute, done, kept = SqliteConnection.execute, threading.Event(), set[str]()
+
+    def folded(self: SqliteConnection, statement: str, *arguments: Any, **options: Any) -> apsw.Cursor:
+        if done.is_set() or statement != "PRAGMA wal_checkpoint(PASSIVE)":
+            return execute(self, statement, *arguments, **options)
+        done.set()
+        before()
+        cursor = execute(self, statement)
+        after()
+        return cursor
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteConnection, "execute", folded)
+        while not done.is_set():
+            text = f"{secrets.token_hex(4)} " + "x" * 3000
+            put(store, text)
+            kept.add(text)
+    return kept
+
+
+@pytest.fixture
+def other(path: Path, store: SqliteStore, start: Start) -> Iterator[Callable[[str], str]]:
+    """Another process that has the store open: it writes a line, or tells how many there are."""
+    writer = start(WRITER, path)
+    assert writer.stdin and writer.stdout and writer.stdout.readline() == "open\n"
+
+    def ask(line: str) -> str:
+        assert writer.stdin and writer.stdout
+        writer.stdin.write(f"{line}\n")
+        writer.stdin.flush()
+        return writer.stdout.readline().strip()
+
+    assert ask("read") == "1"
+    yield ask
+    writer.communicate(timeout=60)
+
+
+def test_a_copy_over_the_file_just_after_the_log_was_folded_in_is_noticed(
+    store: SqliteStore, copy: Path, path: Path, other: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_until_folded(store, monkeypatch, after=lambda: overwrite(path, copy))
+    with pytest.raises(StoreReplaced):
+        put(store, "too early")
+    until(lambda: is_used(store))
+    assert bodies(store) == {"first"}
+    put(store, "second")
+    assert other("third") == "kept" and other("read") == "3"
+    assert bodies(store) == {"first", "second", "third"}
+    store.close()
+    assert sound(path)
+
+
+def test_a_copy_over_the_file_while_the_log_is_folded_in_loses_nothing(
+    store: SqliteStore, copy: Path, path: Path, other: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mixed = copy.with_name("mixed")
+
+    def overwritten_in_part() -> None:
+        """As if every other page of the log was written after the copy had passed it."""
+        overwrite(mixed, path)
+        with mixed.open("r+b") as file:
+            for start in range(0, copy.stat().st_size, 2 * PAGE):
+                file.seek(start)
+                file.write(copy.read_bytes()[start : start + PAGE])
+        overwrite(path, mixed)
+
+    kept = put_until_folded(store, monkeypatch, after=overwritten_in_part)
+    assert not sound(mixed)
+    until(lambda: is_used(store))
+    assert bodies(store) == {"first", *kept}
+    assert other("after") == "kept" and other("read") == str(len(kept) + 2)
+    store.close()
+    assert sound(path)
+
+
+def test_an_old_copy_that_the_log_is_folded_into_is_refused_until_it_is_copied_again(
+    store: SqliteStore, copy: Path, path: Path, other: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_until_folded(store, monkeypatch)
+    put_until_folded(store, monkeypatch, before=lambda: overwrite(path, copy))
+    for _ in range(2):
+        with pytest.raises(StoreReplaced):
+            put(store, "refused")
+        assert other("refused") == "DB_REPLACED"
+    overwrite(path, copy)
+    until(lambda: is_used(store))
+    put(store, "second")
+    assert bodies(store) == {"first", "second"} and other("read") == "2"
+    store.close()
+    assert sound(path)
+
+
+def test_the_last_process_leaves_the_log_if_the_file_is_overwritten_while_it_closes(
+    store: SqliteStore, copy: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, "second")
+    execute = SqliteConnection.execute
+
+    def overwritten(self: SqliteConnection, statement: str, *arguments: Any, **options: Any) -> apsw.Cursor:
+        cursor = execute(self, statement, *arguments, **options)
+        if statement == "PRAGMA wal_checkpoint(PASSIVE)":
+            overwrite(path, copy)
+        return cursor
+
+    monkeypatch.setattr(SqliteConnection, "execute", overwritten)
+    store.close()
+    monkeypatch.undo()
+    with contextlib.closing(SqliteStore(path)) as later:
+        until(lambda: is_used(later))
+        assert bodies(later) == {"first", "second"}
     assert sound(path)
 
 

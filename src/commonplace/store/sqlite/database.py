@@ -16,20 +16,22 @@ import apsw
 
 from commonplace.errors import StoreBusy, StoreCorrupt, StoreReplaced, StoreTooNew
 from commonplace.store.sql.connection import Connection
+from commonplace.store.sqlite.checkpoint import fold_log
 from commonplace.store.sqlite.connection import (
     SqliteConnection,
     close_quietly,
     roll_back,
 )
 from commonplace.store.sqlite.error_translation import full, refusal
-from commonplace.store.sqlite.file_watch import State
+from commonplace.store.sqlite.file_watch import State, folder_lock
 from commonplace.store.sqlite.files import connect
 from commonplace.store.sqlite.online_backup import make_copy
-from commonplace.store.sqlite.open_file import MOVE_SECONDS, TRY_AGAIN, OpenFile
+from commonplace.store.sqlite.open_file import COMPARE_SECONDS, MOVE_SECONDS, TRY_AGAIN, OpenFile
 
 PROGRESS_STEPS = 5000
-# So many pages in the log are folded into the database.
+# So many pages in the log are folded into the database; tried again after so many more, if somebody still reads there.
 CHECKPOINT_PAGES = 1000
+CHECKPOINT_AGAIN = 100
 
 _T = TypeVar("_T")
 
@@ -56,18 +58,24 @@ class Database(OpenFile):
         """Use the file that is at the path; what SQLite says of it is raised as ours."""
         try:
             self._enter()
-        except (apsw.Error, UnicodeDecodeError) as error:
-            raise refusal(self.path, error) from error
-        try:
             with self._forks.kept_out():
                 yield
         except (apsw.Error, UnicodeDecodeError, StoreCorrupt) as error:
             refused = error if isinstance(error, StoreCorrupt) else refusal(self.path, error)
-            if isinstance(refused, StoreCorrupt) and self._watch and self._watch.state() is not State.CURRENT:
+            if isinstance(refused, StoreCorrupt) and self._is_replaced():
                 raise StoreReplaced(f"The store {self.path} was replaced while it was in use.", TRY_AGAIN) from error
             if refused is error:
                 raise
             raise refused from error
+
+    def _is_replaced(self) -> bool:
+        """Whether other files are at the path, or were overwritten during a checkpoint: its end is waited for."""
+        watch = self._watch
+        if watch is None or watch.state() is not State.CURRENT:
+            return watch is not None
+        with contextlib.suppress(StoreBusy), folder_lock(self.path, COMPARE_SECONDS):
+            return watch.state(locked=True) is not State.CURRENT
+        return False
 
     def _enter(self) -> None:
         """Before a transaction: if other files are at the path, move on to them. An error if that cannot be done."""
@@ -88,13 +96,9 @@ class Database(OpenFile):
         if self._watch is None:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
             return
-        with self._watch.lock(wait=False) as mine, contextlib.suppress(apsw.Error):
-            if mine and self._watch.state(locked=True) is State.CURRENT:
-                self._watch.record(checkpointing=True)
-                try:
-                    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-                finally:
-                    self._watch.record()
+        with self._watch.lock(wait=False) as mine, contextlib.suppress(apsw.Error, OSError):
+            if mine and fold_log(self._watch, connection, self._key):
+                self._folded_at = self._log_pages
 
     def _writable(self) -> SqliteConnection:
         connection = self.connection()
@@ -145,7 +149,7 @@ class Database(OpenFile):
                 if not self._forks.torn:
                     roll_back(connection)
                 raise
-            if self._log_pages >= CHECKPOINT_PAGES:
+            if self._log_pages >= CHECKPOINT_PAGES and abs(self._log_pages - self._folded_at) >= CHECKPOINT_AGAIN:
                 self._checkpoint(connection)
 
     def _refuse_newer(self, connection: SqliteConnection) -> None:
@@ -211,6 +215,8 @@ class Database(OpenFile):
                 self._watch_log(connection)
                 connection.execute("VACUUM")
                 with self._watch.lock() if self._watch else contextlib.nullcontext():
+                    if self._watch:
+                        fold_log(self._watch, connection, self._key)
                     self._require_current(locked=True)
                     if self._watch:
                         self._watch.record(checkpointing=True)

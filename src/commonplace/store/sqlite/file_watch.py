@@ -6,7 +6,8 @@ database, its log (`-wal`) and its shared memory (`-shm`), and compares them wit
 
 A copy over the file in place keeps the inode. To notice that too, only Commonplace checkpoints the log, under a lock,
 and records size and time of the database afterwards in `.commonplace.db.open`, beside it. Any other size or time means
-that somebody else wrote to it. Every process that has the store open holds a shared lock on that record.
+that somebody else wrote to it. Every process that has the store open holds a shared lock on that record. A copy at the
+very moment of a checkpoint is noticed by what is in the pages (`checkpoint.py`).
 
 On Windows an open file cannot be replaced; nothing is compared there.
 """
@@ -21,7 +22,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
@@ -39,6 +40,8 @@ FileId = tuple[int, int]
 LOG, SHARED = "-wal", "-shm"
 _RECORD = struct.Struct("<8s6q?")
 _MAGIC = b"CmPlOpen"
+# Size and time that no file has.
+_OVERWRITTEN = (-1, 0)
 # How long a lock is waited for before it is asked again, at first and at most.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
 
@@ -216,22 +219,39 @@ class FileWatch:
             os.close(self._held)
             self._held = None
 
-    def record(self, *, log: int | None = None, checkpointing: bool = False) -> None:
+    def record(
+        self, *, log: int | None = None, checkpointing: bool = False, stamp: tuple[int, int] | None = None
+    ) -> None:
         """Write down what the database looks like now. The lock of the folder is needed for it.
 
-        `log` is the number of its log, 0 for none, if that is not the one that is open. Nothing is written down of a
-        database that has just been put in the place of ours: the log at the path is not its own.
+        `log` is the number of its log, 0 for none, if that is not the one that is open; `stamp` its size and time if it
+        was looked at before. Nothing is written down of a database that has just been put in the place of ours: the log
+        at the path is not its own.
         """
         now, files = files_at(self.path), self._files
         if self._held is None or files is None or now.main is None or now.main != files.main:
             return
         if log is None:
             log = files.log[1] if files.log else 0
+        stamp = now.stamp if stamp is None else stamp
         if not checkpointing:
-            self._seen = now.stamp
-        found = Record(now.main[1], log, now.stamp, self._epoch, checkpointing)
-        with contextlib.suppress(OSError):
-            os.pwrite(self._held, found.pack(), 0)
+            self._seen = stamp
+        self._write(Record(now.main[1], log, stamp, self._epoch, checkpointing))
+
+    def record_overwritten(self) -> None:
+        """Somebody wrote to the database during a checkpoint: let nobody take it for what it was."""
+        if found := self.read():
+            self._write(replace(found, stamp=_OVERWRITTEN, checkpointing=False))
+
+    def record_log(self, log: int) -> None:
+        """Another file is going to be the log, with the same content. Whoever has the one before leaves it alone."""
+        if found := self.read():
+            self._write(replace(found, log=log))
+
+    def _write(self, record: Record) -> None:
+        if self._held is not None:
+            with contextlib.suppress(OSError):
+                os.pwrite(self._held, record.pack(), 0)
 
     def record_closed(self) -> None:
         """The same after the last connection was closed: SQLite has removed the log, unless it could not."""

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import apsw
 
 from commonplace.errors import StoreError, StoreMissing, StoreReplaced
+from commonplace.store.sqlite.checkpoint import fold_log
 from commonplace.store.sqlite.connection import (
     Connections,
     Forks,
@@ -85,7 +86,8 @@ class OpenFile:
         self._refused: tuple[Files, StoreReplaced] | None = None
         self._attaching = threading.Lock()
         self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
-        self._log_pages = 0
+        # In the log after the last write, and when it was last folded in.
+        self._log_pages = self._folded_at = 0
 
     def tell(self, reader: Reader) -> None:
         """Tell this one when another file has taken the place of the one that it was read from."""
@@ -128,6 +130,10 @@ class OpenFile:
         files, record = known
         try:
             connection = self._open()
+        except (apsw.CorruptError, apsw.NotADBError):
+            # It may be overwritten at this moment.
+            watch.release()
+            return None
         except BaseException:
             watch.release()
             raise
@@ -152,7 +158,7 @@ class OpenFile:
             if files.main is None and known is not None and others:
                 # Whoever has it open refuses too: two stores would go apart.
                 raise missing(self.path)
-            epoch = 0 if known is None else known.epoch + self._sorted_out(files, known, others=others)
+            epoch = 0 if known is None else known.epoch + self._sorted_out(watch, files, known, others=others)
             connection = self._open()
             try:
                 # From the first transaction on SQLite has the log open.
@@ -165,19 +171,22 @@ class OpenFile:
                 raise
         except BaseException as error:
             watch.release(clean=not self._had)
-            if self._had and isinstance(error, apsw.CorruptError | apsw.NotADBError):
-                raise self._refuse(files) from error
+            if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+                if self._had:
+                    raise self._refuse(files) from error
+                if files_at(self.path).stamp != files.stamp:
+                    raise unsound(self.path) from error
             raise
         watch.start(opened, epoch)
         self._had, self._refused = True, None
         return connection
 
-    def _sorted_out(self, files: Files, known: Record, *, others: bool) -> int:
+    def _sorted_out(self, watch: FileWatch, files: Files, known: Record, *, others: bool) -> int:
         """1 if the database was overwritten by others, and what was read from it before is not valid any more."""
         overwritten = sort_out(self.path, files, known, others=others)
         if overwritten is None:
-            if not settle_content(self.path, self._key, self._busy_ms) and (others or self._had):
-                raise self._refuse(files)
+            if not settle_content(watch, self._key, self._busy_ms, others=others) and (others or self._had):
+                raise self._refuse(files_at(self.path))
             return 1
         return int(overwritten)
 
@@ -245,14 +254,22 @@ class OpenFile:
                 current = state is State.CURRENT
                 save_open_files(watch, state, self._connections.any(), self._key, self._busy_ms)
             # Only the last of all processes writes to the database.
-            last = current and watch.is_alone()
-            if last:
-                watch.record(checkpointing=True)
-            connections, self._connections = self._connections, Connections()
-            connections.close(fold=current)
-            if last:
-                watch.record_closed()
+            if current and watch.is_alone():
+                self._close_folded(watch)
+            else:
+                connections, self._connections = self._connections, Connections()
+                connections.close(fold=current)
             watch.release(clean=current)
+
+    def _close_folded(self, watch: FileWatch) -> None:
+        """Close the last connections; SQLite removes the log if all of it is in the database."""
+        connections, self._connections = self._connections, Connections()
+        connection, folded = connections.any(), False
+        with contextlib.suppress(apsw.Error, OSError):
+            folded = connection is not None and fold_log(watch, connection, self._key)
+        connections.close(fold=folded)
+        if folded:
+            watch.record_closed()
 
     def _fold_what_is_left(self, watch: FileWatch) -> None:
         """Two that close at the same moment each take the other for the last one."""
@@ -267,10 +284,7 @@ class OpenFile:
                 return
             watch.release()
             self._connections.keep(self._attach(watch))
-            watch.record(checkpointing=True)
-            connections, self._connections = self._connections, Connections()
-            connections.close(fold=True)
-            watch.record_closed()
+            self._close_folded(watch)
             watch.release(clean=True)
 
     def _close_connections(self, *, fold: bool) -> None:

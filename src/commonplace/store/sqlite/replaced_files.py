@@ -6,6 +6,7 @@ See `file_watch.py` for how that is noticed.
 from __future__ import annotations
 
 import contextlib
+import shutil
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from commonplace.errors import CommonplaceError, StoreMissing, StoreReadOnly, St
 from commonplace.store.sqlite import online_backup
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.file_watch import LOG, SHARED, Files, FileWatch, Record, State, files_at
-from commonplace.store.sqlite.files import READ_ONLY, READ_WRITE, connect
+from commonplace.store.sqlite.files import READ_ONLY, READ_WRITE, connect, create_new
 
 REPLACED = "replaced"
 _STAMP = "%Y%m%dT%H%M%S"
@@ -126,21 +127,37 @@ def put_log_aside(path: Path) -> None:
     Path(f"{path}{SHARED}").unlink(missing_ok=True)
 
 
-def settle_content(path: Path, key: str, busy_ms: int) -> bool:
+def settle_content(watch: FileWatch, key: str, busy_ms: int, *, others: bool) -> bool:
     """Of a database that others overwrote: keep its log if both fit together, else put that aside.
 
     False if the database is not sound either way. StoreReplaced if somebody may still be writing it.
     """
+    path = watch.path
     stamp = files_at(path).stamp
     if 0 <= time.time_ns() - stamp[1] < _QUIET_NS:
         raise unsound(path)
     log_fits = _is_sound(path, key, busy_ms=busy_ms)
+    if not log_fits and others:
+        # They share what they know of the log: that part of it had been folded in, before that was overwritten.
+        _read_log_again(watch)
+        log_fits = _is_sound(path, key, busy_ms=busy_ms)
     sound = log_fits or _is_sound(path, key, READ_ONLY, "immutable=1")
     if files_at(path).stamp != stamp:
         raise unsound(path)
     if sound and not log_fits:
         put_log_aside(path)
     return sound
+
+
+def _read_log_again(watch: FileWatch) -> None:
+    """Let all of the log count, whatever had been folded in: a copy takes its place, which nobody has open."""
+    log, copy = Path(f"{watch.path}{LOG}"), watch.path.with_name(f".{watch.path.name}{LOG}.copy")
+    copy.unlink(missing_ok=True)
+    create_new(copy)
+    shutil.copyfile(log, copy)
+    watch.record_log(copy.stat().st_ino)
+    copy.replace(log)
+    Path(f"{watch.path}{SHARED}").unlink(missing_ok=True)
 
 
 def _is_sound(path: Path, key: str, flags: int = READ_WRITE, more: str = "", busy_ms: int = 0) -> bool:
