@@ -19,7 +19,7 @@ import pytest
 from tests.polling import until
 from tests.store.sqlite.conftest import Start
 
-from commonplace.errors import StoreError, StoreMissing, StoreReplaced
+from commonplace.errors import StoreBusy, StoreError, StoreMissing, StoreReplaced
 from commonplace.model import Draft, Scope
 from commonplace.store.sqlite import database
 from commonplace.store.sqlite.connection import SqliteConnection
@@ -104,7 +104,7 @@ def is_used(store: SqliteStore) -> bool:
     """Whether the file is used again: one that was just overwritten has to lie still for a moment first."""
     try:
         store.counts()
-    except StoreReplaced:
+    except (StoreReplaced, StoreBusy):
         return False
     return True
 
@@ -309,6 +309,24 @@ def test_an_old_copy_that_the_log_is_folded_into_is_refused_until_it_is_copied_a
     until(lambda: is_used(store))
     put(store, "second")
     assert bodies(store) == {"first", "second"} and other("read") == "2"
+    store.close()
+    assert sound(path)
+
+
+def test_a_log_that_sqlite_removes_from_an_emptied_file_is_not_folded_into_the_copy(
+    store: SqliteStore, copy: Path, path: Path, other: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_until_folded(store, monkeypatch)
+    put(store, "second")
+    os.truncate(path, 0)
+    look = "import apsw, sys; apsw.Connection(sys.argv[1]).pragma('user_version')"
+    subprocess.run([sys.executable, "-c", look, path], check=True)
+    assert not path.with_name(f"{path.name}-wal").exists()
+    overwrite(path, copy)
+    # Neither can begin another log before both have closed what they had open.
+    until(lambda: (other("read"), is_used(store)) == ("1", True))
+    put(store, "third")
+    assert bodies(store) == {"first", "third"} and other("read") == "2"
     store.close()
     assert sound(path)
 

@@ -159,7 +159,7 @@ class OpenFile:
                 # Whoever has it open refuses too: two stores would go apart.
                 raise missing(self.path)
             epoch = 0 if known is None else known.epoch + self._sorted_out(watch, files, known, others=others)
-            connection = self._open()
+            connection = self._open(new=not files.stamp[0])
             try:
                 # From the first transaction on SQLite has the log open.
                 connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
@@ -183,9 +183,10 @@ class OpenFile:
 
     def _sorted_out(self, watch: FileWatch, files: Files, known: Record, *, others: bool) -> int:
         """1 if the database was overwritten by others, and what was read from it before is not valid any more."""
-        overwritten = sort_out(self.path, files, known, others=others)
+        used = others or self._had
+        overwritten = sort_out(self.path, files, known, used=used, others=others)
         if overwritten is None:
-            if not settle_content(watch, self._key, self._busy_ms, others=others) and (others or self._had):
+            if not settle_content(watch, self._key, self._busy_ms, others=others) and used:
                 raise self._refuse(files_at(self.path))
             return 1
         return int(overwritten)
@@ -294,12 +295,12 @@ class OpenFile:
         if not fold and self._watch is not None:
             self._watch.release()
 
-    def _open(self) -> SqliteConnection:
+    def _open(self, *, new: bool = False) -> SqliteConnection:
         if not self._had:
             create_private(self.path)
         connection = connect(self.path, self._key)
         try:
-            self._prepare(connection)
+            self._prepare(connection, new=new)
         except BaseException as error:
             connection.close()
             if self._key and isinstance(error, apsw.NotADBError):
@@ -320,9 +321,12 @@ class OpenFile:
             raise
         return connection
 
-    def _prepare(self, connection: SqliteConnection) -> None:
+    def _prepare(self, connection: SqliteConnection, *, new: bool) -> None:
         connection.set_busy_timeout(self._busy_ms)
         self._recognise(connection)
+        if self._watch and not new and not connection.pragma("page_count"):
+            # Somebody begins to overwrite it: the header of an empty store must not get into what is written there.
+            raise unsound(self.path)
         self._watch_log(connection)
         # Switching a file to WAL needs a moment alone, for which SQLite does not call the busy handler. Who moves on to
         # another file has the lock that others need to let go of theirs, and must not keep them waiting for long.

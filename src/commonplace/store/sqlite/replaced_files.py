@@ -59,6 +59,10 @@ def save_open_files(
         # Another process has done it.
         return None
     now = files_at(watch.path)
+    if found is not None and not found.checkpointing and found.stamp != now.stamp:
+        # The database was overwritten too: SQLite removes the log of one that is empty for a moment.
+        watch.record_log(0)
+        return None
     if now.log not in (None, files.log) and now.log_size:
         # Somebody began another log: folding ours in would mix both.
         copy = _copy(watch, connection, key, busy_ms)
@@ -98,10 +102,11 @@ def _copy(watch: FileWatch, connection: SqliteConnection, key: str, busy_ms: int
     return target
 
 
-def sort_out(path: Path, files: Files, known: Record, *, others: bool) -> bool | None:
+def sort_out(path: Path, files: Files, known: Record, *, used: bool, others: bool) -> bool | None:
     """Before a store is opened: whether its database was overwritten; None if its content has to be settled.
 
-    The log of another database is put aside. StoreReplaced if other processes have to fold in a removed log first.
+    `used` if it was open when that happened, in this process or in others. The log of another database is put aside.
+    StoreReplaced if other processes have to fold in a removed log first.
     """
     log = files.log[1] if files.log else 0
     if files.main is None or known.main != files.main[1]:
@@ -111,9 +116,9 @@ def sort_out(path: Path, files: Files, known: Record, *, others: bool) -> bool |
         return False
     if others and known.log and log != known.log:
         raise log_removed(path)
-    if known.stamp == files.stamp or known.checkpointing or not files.log_size or log != known.log:
+    if known.stamp == files.stamp or known.checkpointing:
         return known.stamp != files.stamp and others
-    return None
+    return None if used or (files.log_size and log == known.log) else False
 
 
 def put_log_aside(path: Path) -> None:
