@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import date
 
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import EARLIEST_MS, LATEST_MS, NewItem, remember_all
+from commonplace.memory.remember import NewItem, remember_all
 from commonplace.memory.stats import day_start_ms, items_per_day
 from commonplace.model import Scope
+from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 
 
 def test_days_are_dates_in_order_and_empty_ones_are_absent(memory: LocalMemory) -> None:

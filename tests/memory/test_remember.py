@@ -16,8 +16,6 @@ from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import (
-    EARLIEST_MS,
-    LATEST_MS,
     MAX_TAGS,
     MAX_TEXT,
     MAX_TITLE,
@@ -27,6 +25,7 @@ from commonplace.memory.remember import (
     remember_all,
 )
 from commonplace.model import DETAIL_FIELDS, KINDS, Kind, Scope
+from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 
 if TYPE_CHECKING:
     from tests.conftest import Clock

@@ -15,8 +15,9 @@ from commonplace.memory.conversations import NewConversation, NewMessage, find_s
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import LATEST_MS, NewItem, remember, remember_all
+from commonplace.memory.remember import NewItem, remember, remember_all
 from commonplace.memory.stats import day_start_ms
+from commonplace.text.dates import LATEST_MS
 from commonplace.web.timeline import HEIGHT, PAGE_SIZE, Span, bars_of, span_of
 
 HOSTILE = "<script>document.title='hit'</script><img src=x onerror=alert(1)> {{7*7}} \u202e \"'> Größe 大小 حجم"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,17 +12,13 @@ from commonplace.cli import tables
 from commonplace.cli.command import Call, command
 from commonplace.cli.options import id_argument
 from commonplace.cli.terminal import one_line, plain
-from commonplace.dialects.kiro import TOOLS, written_context
-from commonplace.dialects.kiro_records import NO_PROJECT
-from commonplace.dialects.memories_records import rules_text
 from commonplace.dialects.records import item_record, parse_id
-from commonplace.dialects.tool import Tool
-from commonplace.memory.catch_up import embed_for_question
-from commonplace.memory.items import get_item
-from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.projects import require_project
 from commonplace.model import Scope
 from commonplace.text.redact import redact_lines
+
+if TYPE_CHECKING:
+    from commonplace.dialects.tool import Tool
+    from commonplace.memory.local_memory import LocalMemory
 
 # Agents get as many rules as fit; a person gets all of them.
 MAX_RULES = 100_000
@@ -43,6 +39,11 @@ def context(call: Call, project: str | None, query: str | None, budget: int) -> 
 
     PROJECT is that of the current folder if omitted. --json prints the reply of the tool `get_context`.
     """
+    from commonplace.dialects.kiro import written_context
+    from commonplace.dialects.kiro_records import NO_PROJECT
+    from commonplace.memory.catch_up import embed_for_question
+    from commonplace.memory.projects import require_project
+
     wanted = project if project is not None else call.current_project() or NO_PROJECT
     arguments: dict[str, Any] = {"project": wanted, "token_budget": budget}
     if query is not None:
@@ -69,6 +70,8 @@ def call_tool(memory: LocalMemory, tool: str, arguments: Mapping[str, Any]) -> d
 
 
 def _tool(name: str) -> Tool:
+    from commonplace.dialects.kiro import TOOLS
+
     return next(known for known in TOOLS if known.name == name)
 
 
@@ -131,6 +134,8 @@ def rules(call: Call, project: str | None, only_global: bool, files: Sequence[st
     Rules for certain paths are listed under their globs. With --file only rules that apply to one of the files are
     shown.
     """
+    from commonplace.dialects.memories_records import rules_text
+
     name = call.project(project, only_global)
     wanted = [_path_in_project(file) for file in files]
     with call.memory() as memory:
@@ -163,6 +168,8 @@ def timeline(call: Call, id_: str, before: int, after: int) -> None:
 
     ID is a number, a UUID or the last twelve hex digits of one. --json prints the reply of the tool `timeline`.
     """
+    from commonplace.memory.items import get_item
+
     with call.local_memory(drain_more=True) as memory:
         anchor = get_item(memory, parse_id(id_))
         arguments = {"anchor_id": anchor.id, "depth_before": before, "depth_after": after}

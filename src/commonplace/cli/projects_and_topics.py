@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,11 +15,12 @@ from commonplace.cli.options import limit_option
 from commonplace.cli.terminal import one_line
 from commonplace.dialects.records import project_record
 from commonplace.errors import InvalidInput, StoreError
-from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.topics import CentralPassage, Topic, find_topic, list_topics, update_topics
 from commonplace.text.dates import iso_time
 from commonplace.text.redact import redact
-from commonplace.text.sentences import shorten
+
+if TYPE_CHECKING:
+    from commonplace.memory.local_memory import LocalMemory
+    from commonplace.memory.topics import CentralPassage, Topic
 
 MAX_SHOWN = 200
 
@@ -82,6 +83,9 @@ def _show_projects(records: Sequence[Mapping[str, Any]]) -> None:
 @limit_option(10, 1000, "Most passages.")
 def show_topic(call: Call, name_or_id: str, limit: int) -> None:
     """Show the most central passages of a topic. NAME_OR_ID is its name in any case, or its number."""
+    from commonplace.memory.topics import find_topic
+    from commonplace.text.sentences import shorten
+
     with call.local_memory() as memory:
         _up_to_date_topics(call, memory)
         topic, central = find_topic(memory, name_or_id, limit)
@@ -143,6 +147,7 @@ def _passage_record(central: CentralPassage) -> dict[str, Any]:
 def _up_to_date_topics(call: Call, memory: LocalMemory) -> list[Topic]:
     """The topics, brought up to date first if the store can be written."""
     from commonplace.memory.catch_up import TOPIC_SECONDS, embed_pending
+    from commonplace.memory.topics import list_topics, update_topics
 
     embed_pending(memory, TOPIC_SECONDS)
     with contextlib.suppress(StoreError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,14 +23,15 @@ from commonplace.cli.output_files import unified_diff
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.hosts.generate_rule_files import Generated
 from commonplace.hosts.generate_rule_files import generate as write_rules
-from commonplace.hosts.learn_rule_files import LearnedFile
-from commonplace.hosts.learn_rule_files import learn as read_rules
 from commonplace.hosts.registry import TARGET_NAMES, target_names
-from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import resolve_project
 from commonplace.memory.rules import RULE_SET_TYPES
 from commonplace.text.paths import split_globs
 from commonplace.text.redact import redact
+
+if TYPE_CHECKING:
+    from commonplace.hosts.learn_rule_files import LearnedFile
+    from commonplace.memory.local_memory import LocalMemory
 
 WOULD_CHANGE = 1
 WATCH_SECONDS = 0.5
@@ -161,10 +162,12 @@ def learn(
     PATH is a rule file or a folder; by default all of the project's are read: CLAUDE.md, AGENTS.md, GEMINI.md, the
     rules of Cursor, Windsurf, Copilot, Kiro, Cline and Roo, and skills. The files are not changed.
     """
+    from commonplace.hosts.learn_rule_files import learn as learn_rules
+
     folder = project_root(root)
     name = call.project(project, only_global, default=lambda: project_of_folder(call, folder))
     with call.local_memory() as memory:
-        reads = read_rules(memory, folder, name, [Path(path) for path in paths], write=not dry_run)
+        reads = learn_rules(memory, folder, name, [Path(path) for path in paths], write=not dry_run)
     record = _learned_record(reads, name, folder, written=not dry_run)
     call.answer(record, lambda: _show_learned(call, reads, dry_run=dry_run))
 

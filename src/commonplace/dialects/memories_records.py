@@ -4,16 +4,18 @@ As text, every memory is one line, whatever it holds, so that no content can pas
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict, get_args
 
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.tool import compact_json
-from commonplace.memory.contradictions import Contradiction
 from commonplace.memory.rules import ActiveRules, rule_paths
 from commonplace.model import Item
 from commonplace.text.dates import iso_time
 from commonplace.text.project_names import base_name
 from commonplace.text.sentences import shorten, title_of, truncate
+
+if TYPE_CHECKING:
+    from commonplace.memory.contradictions import Contradiction
 
 
 class MemoryRow(TypedDict):
@@ -234,7 +236,7 @@ def list_text(opening: str, items: Sequence[Item]) -> str:
     return "\n".join([f"{opening}:", "", *memory_lines(items)]) if items else f"{opening}."
 
 
-def contradiction_warning(found: Sequence[Contradiction], new: Item) -> str:
+def contradiction_warning(found: "Sequence[Contradiction]", new: Item) -> str:
     """What the new memory may replace, and how to say so."""
     if not found:
         return ""
@@ -273,7 +275,7 @@ def memory_rows(items: Sequence[Item]) -> list[MemoryRow]:
     return [memory_row(item, longest) for item in items]
 
 
-def contradiction_rows(found: Sequence[Contradiction]) -> list[ContradictionRow]:
+def contradiction_rows(found: "Sequence[Contradiction]") -> list[ContradictionRow]:
     """What a new memory may replace, as data."""
     return [{"id": one.item.short_id, "reason": one.reason, "content": one_line(one.item)} for one in found]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 from commonplace.dialects.reply_schema import Json, component
-from commonplace.memory.export_conversations import conversation_data
 from commonplace.memory.items import is_stale
-from commonplace.memory.spaces import SpaceEntry
 from commonplace.model import DETAIL_FIELDS, Change, Item, Key, Kind, Project, Session, Stream
 from commonplace.text.dates import iso_time, short_iso_time
 from commonplace.text.redact import redact, redact_data
@@ -15,6 +13,7 @@ from commonplace.text.redact import redact, redact_data
 if TYPE_CHECKING:
     from commonplace.memory.contradictions import Contradiction
     from commonplace.memory.recall import Hit
+    from commonplace.memory.spaces import SpaceEntry
 
 
 Time = Annotated[str, Json(description="2025-03-15T14:30:00.000Z")]
@@ -300,6 +299,8 @@ def space_record(space: SpaceEntry) -> SpaceRecord:
 
 def conversation_record(session: Session) -> dict[str, Any]:
     """Everything about a conversation but what was said in it, under the names that reading one has."""
+    from commonplace.memory.export_conversations import conversation_data
+
     data = conversation_data(session, ())
     del data["messages"]
     more = {

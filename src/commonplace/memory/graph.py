@@ -11,9 +11,9 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Literal
 
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import EARLIEST_MS, LATEST_MS
 from commonplace.model import Item, Scope, Session, SessionScope
 from commonplace.store.types import Edge
+from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 from commonplace.text.references import references
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.item_ids import HINT, ref
@@ -97,6 +96,8 @@ def require_types(memory: LocalMemory, types: Iterable[str]) -> None:
     for type_ in types:
         if type_ in MEMORY_TYPES or memory.store.newest(Scope(types=(type_,)), 1):
             continue
+        from difflib import get_close_matches
+
         close = get_close_matches(type_.casefold(), MEMORY_TYPES, 1)
         hint = f"Did you mean {close[0]!r}?" if close else f"The usual types are {', '.join(MEMORY_TYPES)}."
         raise NotFound(f"Nothing has the type {type_!r}.", hint)

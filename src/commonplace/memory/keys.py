@@ -9,9 +9,8 @@ import secrets
 
 from commonplace.errors import InvalidInput, NotFound, Unauthorized
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import LATEST_MS
 from commonplace.model import ROLES, Key
-from commonplace.text.dates import DAY_MS, MINUTE_MS
+from commonplace.text.dates import DAY_MS, LATEST_MS, MINUTE_MS
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
 

@@ -14,7 +14,7 @@ from commonplace.item_ids import ref
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import DETAIL_FIELDS, KINDS, Draft, Item, Kind, Passage, Scope, Stored
 from commonplace.store.indexed_text import QUERY_COLUMNS, embedding_text
-from commonplace.text import dates
+from commonplace.text.dates import EARLIEST_MS, LATEST_MS, clamp_time
 from commonplace.text.passages import split_passages
 from commonplace.text.paths import check_glob
 from commonplace.text.project_names import normalise_project
@@ -26,8 +26,6 @@ from commonplace.text.tokens import count_tokens
 if TYPE_CHECKING:
     from commonplace.memory.contradictions import Contradiction
 
-# Year 1 and year 9999: what every calendar on the way out can say.
-EARLIEST_MS, LATEST_MS = dates.EARLIEST_MS, dates.LATEST_MS
 MAX_TITLE = 500
 MAX_TEXT = 1_000_000
 MAX_TAGS, MAX_TAG = 50, 100
@@ -199,7 +197,7 @@ def as_new_item(item: Item) -> NewItem:
         session=item.session,
         tags=item.tags,
         importance=item.importance,
-        created_ms=dates.clamp_time(item.created_ms),
+        created_ms=clamp_time(item.created_ms),
         # A damaged one is replaced when the item is written.
         uid=None if "uid" in item.damaged else item.uid,
     )

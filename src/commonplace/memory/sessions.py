@@ -10,10 +10,9 @@ from commonplace.errors import InvalidInput, NoResults, NotFound
 from commonplace.memory.conversations import find_session, latest_conversations
 from commonplace.memory.items import get_item, make_cursor, parse_cursor
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import EARLIEST_MS, LATEST_MS
 from commonplace.model import Item, Kind, Scope, Session, SessionScope
 from commonplace.store.indexed_text import QUERY_COLUMNS
-from commonplace.text.dates import HOUR_MS
+from commonplace.text.dates import EARLIEST_MS, HOUR_MS, LATEST_MS
 from commonplace.text.query import parse_query
 from commonplace.text.sentences import truncate
 from commonplace.text.tokens import estimate_tokens

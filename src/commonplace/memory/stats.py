@@ -8,10 +8,9 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Literal
 
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import EARLIEST_MS, LATEST_MS
 from commonplace.model import Kind, Scope, SessionScope
 from commonplace.store.types import SessionCounts
-from commonplace.text.dates import DAY_MS, clamp_time
+from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS, clamp_time
 from commonplace.text.paths import ROOT_FOLDER, normalise_folder
 
 # More labels than anybody reads: an import gives each conversation one of its own.

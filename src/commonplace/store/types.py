@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from commonplace.errors import InvalidInput
 from commonplace.model import Kind, PassageText, Stream, TextHit
 from commonplace.store.damaged_values import texts_of
-from commonplace.text.references import References
 
 if TYPE_CHECKING:
     from numpy import float32, int8, int64
     from numpy.typing import NDArray
+
+    from commonplace.text.references import References
 
     Vector = NDArray[float32]
 
@@ -156,7 +157,7 @@ SESSION_END_PASSAGES = 3
 # Links that the metadata of an item states, and the least weight of one of them.
 MAX_STATED_LINKS, MIN_LINK_WEIGHT = 100, 0.05
 
-FindReferences = Callable[[str], References]
+FindReferences = Callable[[str], "References"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from commonplace.text.redact import redact
-from commonplace.text.references import errors_in
 from commonplace.text.tokens import STOP_WORDS, index_text, stem, words_of
 
 _TITLE_READ = 20_000
@@ -129,37 +128,33 @@ _DID = (
     "|removed|renamed|repaired|replaced|resolved|restored|reverted|rewrote|rolled|shipped|simplified|solved"
     "|started|stopped|switched|tested|updated|upgraded|verified|wired|wrote"
 )
-_OUTCOME = re.compile(
-    rf"\b(?:(?:{_DID}|is (?:done|ready|complete|solved)|(?:now|again) works?|works? (?:now|again)|no longer"
+# Patterns as text: few who import this rank sentences, and `re` compiles them when they are first used.
+_OUTCOME = (
+    rf"(?i)\b(?:(?:{_DID}|is (?:done|ready|complete|solved)|(?:now|again) works?|works? (?:now|again)|no longer"
     r"|we (?:keep|use)|(?:tests?|suite) pass(?:es|ed)?|root cause|the (?:cause|problem|reason) was"
     r"|ich habe|wurden?|behoben|gelöst|entschieden)\b"
     r"|works(?=[:.,;]|$))"
     # "Excluded the health checks": what was done, whatever it is.
-    r"|^(?!(?:based|expected|failed|received|supposed|unexpected|unused)\b)[a-z]{3,}[a-df-z]ed\b",
-    re.IGNORECASE,
+    r"|^(?!(?:based|expected|failed|received|supposed|unexpected|unused)\b)[a-z]{3,}[a-df-z]ed\b"
 )
 _GOES = r"(?:works?|runs?|builds?|compiles?|starts?|loads?|deploys?|passes|is (?:green|healthy))"
-_FIX = re.compile(
-    r"\b(?:fixe[ds]|solved|resolved|restored|repaired|patched|reverted|no longer|root cause|turned out"
+_FIX = (
+    r"(?i)\b(?:fixe[ds]|solved|resolved|restored|repaired|patched|reverted|no longer|root cause|turned out"
     rf"|the (?:cause|problem|reason|fix) (?:was|is)|{_GOES} (?:now|again)|(?:now|again) {_GOES}|guard(?:ed)?|so i added"
-    r"|(?:tests?|suite) pass(?:es|ed)?|(?:goes|went) (?:through|away)|(?:is|are) gone|behoben|gelöst)\b",
-    re.IGNORECASE,
+    r"|(?:tests?|suite) pass(?:es|ed)?|(?:goes|went) (?:through|away)|(?:is|are) gone|behoben|gelöst)\b"
 )
-_NO_FIX = re.compile(
-    r"(?:\b(?:not|never|cannot|nothing)|n['’]t)(?: \w+){0,2} (?:fixed|solved|resolved)\b"
-    r"|\bto be (?:fixed|solved|resolved)\b|\bnicht (?:\w+ ){0,2}(?:behoben|gelöst)",
-    re.IGNORECASE,
+_NO_FIX = (
+    r"(?i)(?:\b(?:not|never|cannot|nothing)|n['’]t)(?: \w+){0,2} (?:fixed|solved|resolved)\b"
+    r"|\bto be (?:fixed|solved|resolved)\b|\bnicht (?:\w+ ){0,2}(?:behoben|gelöst)"
 )
-_LOG = re.compile(
+_LOG = (
     r"\s*(?:[$%>+|]|at \S+ ?\(|PASS\b|FAIL\b|(?:npm|npx|yarn|pip|git|cargo) \w|\d+ (?:passed|failed)"
     r"|\[\w+\] |\w+_\w+: )"
 )
 # What an agent thought counts less than what it said.
 _THOUGHT = "Thought: "
-_ERROR = re.compile(
-    r"(?:Error|Exception|Failure|\berror)(?:\[\w+\])?: |\bERROR\b|\bFAILED\b|npm ERR!|\b(?:fatal|panic): "
-)
-_OURSELVES = re.compile(rf"^(?:(?:I|We)(?:['’]ve| have)?(?: also| just| now)?|Then I) (?=(?:{_DID})\b)")
+_ERROR = r"(?:Error|Exception|Failure|\berror)(?:\[\w+\])?: |\bERROR\b|\bFAILED\b|npm ERR!|\b(?:fatal|panic): "
+_OURSELVES = rf"^(?:(?:I|We)(?:['’]ve| have)?(?: also| just| now)?|Then I) (?=(?:{_DID})\b)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +167,7 @@ class RankedSentence:
     @property
     def is_outcome(self) -> bool:
         """Whether it states a result, rather than a wish or a question."""
-        return not self.text.endswith(("?", "？")) and bool(_OUTCOME.search(self.text))
+        return not self.text.endswith(("?", "？")) and bool(re.search(_OUTCOME, self.text))
 
 
 def key_sentence(text: str, about: Collection[str], most: int) -> RankedSentence:
@@ -185,7 +180,7 @@ def key_sentence(text: str, about: Collection[str], most: int) -> RankedSentence
 
 def brief_summary(text: str, about: Collection[str], most: int, *, cure: bool = False) -> str:
     """The whole text if it is short, else its key sentence, or with `cure` the one that says what fixed it."""
-    whole = " ".join(sentence for sentence in sentences(text[: 4 * most]) if not _LOG.match(sentence))
+    whole = " ".join(sentence for sentence in sentences(text[: 4 * most]) if not re.match(_LOG, sentence))
     if whole and len(text) <= 2 * most and len(whole) <= most:
         return whole
     return (cure and _fix_sentence(text, about, most)) or key_sentence(text, about, most).text
@@ -193,6 +188,8 @@ def brief_summary(text: str, about: Collection[str], most: int, *, cure: bool = 
 
 def error_line(text: str, error: str) -> str:
     """The line with an error, as it was printed."""
+    from commonplace.text.references import errors_in
+
     lines = (line.strip() for line in text.splitlines())
     return next((line for line in lines if error in errors_in(line)), error)
 
@@ -214,6 +211,8 @@ def describes_fix(text: str) -> bool:
 
 def text_from_error(text: str, error: str) -> str:
     """A text from the line with an error on; empty if the error is not in it."""
+    from commonplace.text.references import errors_in
+
     lines = text.splitlines()
     met = next((place for place, line in enumerate(lines) if error in errors_in(line)), len(lines))
     fenced = sum(line.startswith(_FENCE_MARK) for line in lines[:met]) % 2
@@ -226,7 +225,7 @@ def _fix_sentence(text: str, about: Collection[str], most: int) -> str:
 
 
 def _is_fix(sentence: str) -> bool:
-    return bool(_FIX.search(sentence)) and not (_LOG.match(sentence) or _NO_FIX.search(sentence))
+    return bool(re.search(_FIX, sentence)) and not (re.match(_LOG, sentence) or re.search(_NO_FIX, sentence))
 
 
 def _outer_sentences(text: str) -> list[str]:
@@ -247,18 +246,18 @@ def _worth(sentence: str, about: Collection[str]) -> float:
     worth = min(3, len(words & frozenset(about))) + 0.1 * min(6, len(words))
     if len(words) < _LITTLE:
         worth -= 1.5
-    if _LOG.match(sentence) or _ERROR.search(sentence):
+    if re.match(_LOG, sentence) or re.search(_ERROR, sentence):
         worth -= 2.0
     elif sentence.endswith(("?", "？")):
         worth -= 0.5
-    elif _OUTCOME.search(sentence):
+    elif re.search(_OUTCOME, sentence):
         worth += 1.5
     return worth - 1.0 if sentence.startswith(_THOUGHT) else worth
 
 
 def _tidied(sentence: str, most: int) -> str:
     """A sentence as a line of a list: "I" and "we" removed, cut at the end of a clause if it is long."""
-    line = _OURSELVES.sub("", sentence.removeprefix(_THOUGHT))
+    line = re.sub(_OURSELVES, "", sentence.removeprefix(_THOUGHT))
     line = line[:1].upper() + line[1:] if line != sentence else line
     if len(line) > most:
         border = max(line.rfind(sign, _LEAST_CLAUSE, most) for sign in (": ", "; ", " (", " – ", " — "))

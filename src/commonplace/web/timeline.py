@@ -12,12 +12,11 @@ from typing import Any
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import find_session
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import EARLIEST_MS, LATEST_MS
 from commonplace.memory.sessions import read_session
 from commonplace.memory.stats import ItemsPerDay, day_start_ms, items_per_day, utc_day
 from commonplace.memory.timeline import items_in_period, sessions_by_item, timeline
 from commonplace.model import KINDS, Item, Kind, Scope, Session
-from commonplace.text.dates import DAY_MS
+from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS
 from commonplace.text.sentences import shorten
 from commonplace.web.page import PageRequest, Rendered, project_names, with_query
 

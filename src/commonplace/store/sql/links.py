@@ -10,7 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from commonplace.store.damaged_values import object_of, texts_of
 from commonplace.store.indexed_text import columns_of
@@ -29,7 +29,9 @@ from commonplace.store.types import (
     FindReferences,
     link_weight,
 )
-from commonplace.text.references import Reach, References, file_key
+
+if TYPE_CHECKING:
+    from commonplace.text.references import Reach, References
 
 # The columns of a `LinkedPassage`, and of a row that `text_of` and `may_refer_back` read.
 PASSAGE_COLUMNS = "p.id, p.item_id, p.seq, i.created_ms, i.session_id, i.project_id, i.uid"
@@ -65,6 +67,8 @@ class SessionTies:
 
 def mentions_of(passage: LinkedPassage, found: References) -> list[tuple[str, int]]:
     """What a passage mentions: the kind of link it makes, and a hash. Files and names are those of its project."""
+    from commonplace.text.references import file_key
+
     place = passage.project_id or 0
     named = [("file", place, file_key(file)) for file in found.files]
     named += [("error", 0, error) for error in found.errors]
