@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from commonplace.errors import InvalidInput
 
@@ -34,8 +34,7 @@ def new_uid(now_ms: int) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Ref:
+class Ref(NamedTuple):
     """A spelled identity: the readings to try, in order."""
 
     text: str

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from commonplace.store.protocol import Store
@@ -23,7 +21,7 @@ def claim(store: Store, wanted: RequestClaim = CLAIM, now: int = THEN) -> Earlie
 def test_the_first_to_come_does_it_and_the_next_gets_its_answer(store: Store) -> None:
     assert claim(store) is None
     store.store_reply(CLAIM, DONE)
-    assert claim(store, replace(CLAIM, attempt="second")) == EarlierRequest(b"print", DONE)
+    assert claim(store, CLAIM._replace(attempt="second")) == EarlierRequest(b"print", DONE)
 
 
 def test_the_answer_outlives_the_process(open_store: Opener) -> None:
@@ -36,18 +34,18 @@ def test_the_answer_outlives_the_process(open_store: Opener) -> None:
 
 def test_while_one_works_on_it_another_is_told_so(store: Store, neighbour: Store) -> None:
     assert claim(store) is None
-    assert claim(neighbour, replace(CLAIM, attempt="second", fingerprint=b"other")) == EarlierRequest(b"print", None)
+    assert claim(neighbour, CLAIM._replace(attempt="second", fingerprint=b"other")) == EarlierRequest(b"print", None)
 
 
 def test_a_claim_without_an_answer_is_taken_over_after_a_while(store: Store, neighbour: Store) -> None:
-    second = replace(CLAIM, attempt="second")
+    second = CLAIM._replace(attempt="second")
     assert claim(store) is None
     assert claim(neighbour, second, THEN + MINUTE) == EarlierRequest(b"print", None)
     assert claim(neighbour, second, THEN + MINUTE + 1) is None
 
 
 def test_whoever_was_taken_over_from_changes_nothing_any_more(store: Store) -> None:
-    second = replace(CLAIM, attempt="second")
+    second = CLAIM._replace(attempt="second")
     claim(store)
     claim(store, second, THEN + 2 * MINUTE)
     store.store_reply(CLAIM, DONE)
@@ -58,7 +56,7 @@ def test_whoever_was_taken_over_from_changes_nothing_any_more(store: Store) -> N
 def test_a_dropped_claim_leaves_nothing(store: Store) -> None:
     claim(store)
     store.release_claim(CLAIM)
-    assert claim(store, replace(CLAIM, attempt="second", fingerprint=b"other")) is None
+    assert claim(store, CLAIM._replace(attempt="second", fingerprint=b"other")) is None
 
 
 def test_an_answer_is_kept_for_a_day(store: Store) -> None:
@@ -68,7 +66,7 @@ def test_an_answer_is_kept_for_a_day(store: Store) -> None:
     assert claim(store, now=THEN + DAY + 1) is None
 
 
-@pytest.mark.parametrize("other", [replace(CLAIM, caller="8"), replace(CLAIM, name="order-2")])
+@pytest.mark.parametrize("other", [CLAIM._replace(caller="8"), CLAIM._replace(name="order-2")])
 def test_names_of_others_are_others(store: Store, other: RequestClaim) -> None:
     claim(store)
     store.store_reply(CLAIM, DONE)

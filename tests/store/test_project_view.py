@@ -111,7 +111,7 @@ def filled(whole: Store, part: SpaceStore) -> World:
     for place in whole.stale_topics():
         points = whole.topic_points(place.place, 0, 100)
         of_them = theirs in {text.item_id for text in whole.passage_texts(points.passages.tolist()).values()}
-        built = replace(named("zebra theirs" if of_them else "zebra ours"), seen=points.last, model=points.model)
+        built = named("zebra theirs" if of_them else "zebra ours")._replace(seen=points.last, model=points.model)
         assert whole.claim_topics(place.place, "w", THEN, 1000)
         members = [(0, passage, 1.0) for passage in points.passages.tolist()]
         assert whole.replace_topics(place.place, "w", built, members, len(members), THEN)
@@ -509,9 +509,9 @@ def test_an_answer_is_kept_for_its_caller(world: World) -> None:
     answer = SavedReply(200, "", b"{}")
     assert world.part.claim_reply(claim(), THEN, 0, 0) is None
     world.part.store_reply(claim(), answer)
-    known = world.part.claim_reply(replace(claim(), attempt="b"), THEN, 0, 0)
+    known = world.part.claim_reply(claim()._replace(attempt="b"), THEN, 0, 0)
     assert known is not None and known.answer == answer
-    other = replace(claim(), name="other")
+    other = claim()._replace(name="other")
     assert world.part.claim_reply(other, THEN, 0, 0) is None
     world.part.release_claim(other)
     assert world.part.claim_reply(other, THEN, 0, 0) is None

@@ -35,7 +35,6 @@ from commonplace.hosts.connections import (
 from commonplace.hosts.host import Host, Locations, Server, locations_here
 from commonplace.hosts.registry import EDITOR_NAMES, editor_names, editors_named
 from commonplace.hosts.registry import editors as all_editors
-from commonplace.model import Key
 from commonplace.text.redact import redact
 
 if TYPE_CHECKING:
@@ -94,6 +93,7 @@ class ConnectOptions:
         if not (self.url and self.hooks):
             return ""
         from commonplace.memory.keys import find_working_key
+        from commonplace.model import Key
 
         made: Key | None = Key(0, CONNECT_KEY_PREFIX, "", "write", None, 0)
         if self.key:

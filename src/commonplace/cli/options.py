@@ -12,7 +12,6 @@ import click
 from commonplace.cli.command import Call
 from commonplace.cli.terminal import read_stdin
 from commonplace.errors import InvalidInput
-from commonplace.model import KINDS
 
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[F], F]
@@ -25,7 +24,6 @@ ids_argument = click.argument("ids", metavar="ID...", nargs=-1, required=True)
 # Filters of lists and of search; their names are those of the methods of Memory.
 project_filter = click.option("--project", help="Only this project; all projects if omitted.")
 global_filter = click.option("--global", "only_global", is_flag=True, help="Only what belongs to no project.")
-kind_filter = click.option("--kind", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
 type_filter = click.option("--type", multiple=True, help="Only this type; may be repeated.")
 tag_filter = click.option("--tag", default="", help="Only with a tag that contains this.")
 since_filter = click.option("--since", help='Only since then: 7d, yesterday, "last week", 2026-11-01, ...')
@@ -66,7 +64,14 @@ def combine(*options: Option[Any]) -> Option[Any]:
     return decorate
 
 
-item_filters = combine(project_filter, global_filter, kind_filter, type_filter, tag_filter, since_filter, until_filter)
+def item_filters(function: F) -> F:
+    """Which items a list or a search takes."""
+    from commonplace.model import KINDS
+
+    kinds = click.option("--kind", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
+    options = (project_filter, global_filter, kinds, type_filter, tag_filter, since_filter, until_filter)
+    filtered: F = combine(*options)(function)
+    return filtered
 
 
 def limit_option(default: int, most: int, help_: str) -> Option[Any]:

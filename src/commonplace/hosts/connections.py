@@ -10,9 +10,8 @@ import shutil
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from commonplace.errors import Conflict, InvalidInput
@@ -35,7 +34,9 @@ from commonplace.hosts.settings_file import (
     read_settings,
     remove_our_settings,
 )
-from commonplace.model import Key
+
+if TYPE_CHECKING:
+    from commonplace.model import Key
 
 _ADDRESSES = ("url", "serverUrl", "httpUrl")
 _PROGRAMS = ("commonplace", "commonplace.exe")
@@ -44,16 +45,14 @@ CONNECT_KEY_PREFIX = "connect "
 """How the name of a key begins that was made for an editor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(NamedTuple):
     """A command line that an editor runs at an event."""
 
     event: str
     command: str
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(NamedTuple):
     """What is written now. `entry` is as it stands in the file; the other fields read alike for every editor."""
 
     file: Path
@@ -205,8 +204,7 @@ _VARIABLES = ("env", "environment")
 _DATA_DIR = "COMMONPLACE_DATA_DIR"
 
 
-@dataclass(frozen=True, slots=True)
-class DesiredConnection:
+class DesiredConnection(NamedTuple):
     """A server, and the program that hooks call; () for no hooks."""
 
     server: Server
@@ -255,8 +253,7 @@ PRIVATE = 0o600
 SHARED = 0o666
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionPlan:
+class ConnectionPlan(NamedTuple):
     """What becomes of an editor's files. Copies of what they were are among the changes, before them."""
 
     host: Host
@@ -270,8 +267,7 @@ class ConnectionPlan:
         return [change for change in self.changes if not change.path.endswith(BACKUP)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """A file of an editor, and which of its two tasks it has; some files have both."""
 
     config: SettingsFile

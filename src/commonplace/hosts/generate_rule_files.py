@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
 from commonplace.hosts import front_matter, marked_section
@@ -30,8 +30,7 @@ from commonplace.text.sentences import normalise_statement
 BOM = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class Generated:
+class Generated(NamedTuple):
     """What became of every file, or would, and what a person should know about it."""
 
     targets: tuple[str, ...]

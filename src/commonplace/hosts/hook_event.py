@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from commonplace.text.json_fields import parse_if_json
 
 EventKind = Literal["session-start", "prompt", "tool", "compact", "stop", "subagent-stop", "session-end"]
 
 
-@dataclass(frozen=True, slots=True)
-class HookRecord:
+class HookRecord(NamedTuple):
     """An event as the hook left it in the spool. `ended` is "whole" if all of its payload came."""
 
     name: str

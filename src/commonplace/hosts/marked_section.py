@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from commonplace.text.redact import strip_control_characters
 
@@ -25,8 +25,7 @@ class BadMarkers(ValueError):
     """The markers of a file are not one beginning and one end after it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """A text cut at our block; `block` is None when it has none, and then everything is `before`."""
 
     before: str

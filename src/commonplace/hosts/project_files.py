@@ -9,10 +9,9 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, TooLarge
 
@@ -149,8 +148,7 @@ def _cannot(path: str, error: Exception) -> CommonplaceError:
 Action = Literal["create", "update", "remove", "unchanged"]
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """What becomes of one file; None is no file."""
 
     path: str

@@ -10,9 +10,8 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.errors import InvalidInput
 from commonplace.hosts.front_matter import quoted, write
@@ -33,8 +32,7 @@ _SEPARATORS = re.compile(r"[/\\]")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:\..*)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class RuleFile:
+class RuleFile(NamedTuple):
     """A file that a host wants: its path in the project, its front matter, and rules or whole texts."""
 
     path: str
@@ -43,8 +41,7 @@ class RuleFile:
     texts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RuleGroup:
+class RuleGroup(NamedTuple):
     """Rules that share a file. `paths` is empty when any of the rules holds for every file."""
 
     name: str

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.hosts.marked_section import disarmed, without_imports
 from commonplace.text.sentences import normalise_statement
@@ -76,8 +75,7 @@ _GENERIC = frozenset(
 HeadingInfo = tuple[str, str, tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(NamedTuple):
     """One rule as it stands in a file."""
 
     text: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from tomlkit.items import InlineTable
@@ -24,8 +24,7 @@ def _refuse(constant: str) -> None:
 _PLAIN = json.JSONDecoder(parse_constant=_refuse)
 
 
-@dataclass(frozen=True, slots=True)
-class Child:
+class Child(NamedTuple):
     """A member of an object or an item of a list: where it starts (a member with its key), and its value."""
 
     key: str | int

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 
 from commonplace.embed import READY, Embedder
 from commonplace.errors import CommonplaceError, EmbedderUnavailable, StoreError
-from commonplace.store.protocol import Store
-from commonplace.store.types import Job
 from commonplace.text.dates import MINUTE_MS
 
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
+
+    from commonplace.store.protocol import Store
+    from commonplace.store.types import Job
 
 BATCH, BACKGROUND_BATCH = 16, 4
 LEASE_MS = MINUTE_MS

@@ -10,8 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 
@@ -32,8 +31,7 @@ class DamagedText(str):
         return text
 
 
-@dataclass(frozen=True, slots=True)
-class DamagedRow:
+class DamagedRow(NamedTuple):
     """A row with values that cannot be read as they should be: what people call it, and its damaged fields."""
 
     name: str

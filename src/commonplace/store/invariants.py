@@ -5,13 +5,12 @@ Derived rows are rebuilt, or deleted if they belong to nothing. What somebody wr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from commonplace.model import KINDS
 
 
-@dataclass(frozen=True, slots=True)
-class Invariant:
+class Invariant(NamedTuple):
     """Something that every row has to satisfy.
 
     `rows` are those that do not, from FROM on; `key` identifies one of them, and `named` is how people call it.

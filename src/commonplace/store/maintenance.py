@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from commonplace.model import Draft, Item, Key, Passage, Session, SessionDraft
 from commonplace.store.damaged_values import DamagedRow
@@ -47,8 +47,7 @@ class SpaceEntry:
     limits: Limits
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedEvent:
+class CapturedEvent(NamedTuple):
     """One event and what becomes of it: an item in a session, or only a number in the statistics."""
 
     event: bytes
@@ -56,8 +55,7 @@ class CapturedEvent:
     draft: Draft | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionProgress:
+class SessionProgress(NamedTuple):
     """How far a session is: its first prompts, its newest observations oldest first, and how many of each type."""
 
     session: Session
@@ -68,8 +66,7 @@ class SessionProgress:
     checkpoint: Item | None
 
 
-@dataclass(frozen=True, slots=True)
-class TextRow:
+class TextRow(NamedTuple):
     """A row with texts: `key` identifies it in its table, `name` is for people."""
 
     key: RowKey
@@ -85,8 +82,7 @@ class Violations:
     examples: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FileDamage:
+class FileDamage(NamedTuple):
     """What an engine finds wrong with its own files, and what of them can be rebuilt from the rows.
 
     `rows`: values that their table does not allow, which a repair replaces by the nearest allowed ones.

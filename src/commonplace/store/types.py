@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.errors import InvalidInput
 from commonplace.model import Kind, PassageText, Stream, TextHit
@@ -53,8 +53,7 @@ class ItemHeader:
     at_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class TextAnswer:
+class TextAnswer(NamedTuple):
     """Passages found by full-text search.
 
     `hits` are the best by BM25. `found` has, for each of them and for each passage asked about, the share of the
@@ -71,8 +70,7 @@ MAX_EMBED_TRIES = 5
 """A job that failed so often is given up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """A passage that waits for its vector, leased to the caller; `before` is the text before it."""
 
     id: int
@@ -114,8 +112,7 @@ class SessionCounts:
     sources: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """Where an item stands in its session.
 
     `speaker` and `role` are empty where nobody is named; `size` is that of a message in bytes, None for other kinds.
@@ -160,8 +157,7 @@ MAX_STATED_LINKS, MIN_LINK_WEIGHT = 100, 0.05
 FindReferences = Callable[[str], "References"]
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """A passage that came later, one that came earlier, and why they belong together."""
 
     src: int
@@ -216,8 +212,7 @@ def format_event_mark(mark: EventMark) -> str:
 # Replies to requests that may be repeated (Idempotency-Key): the first reply is given again.
 
 
-@dataclass(frozen=True, slots=True)
-class SavedReply:
+class SavedReply(NamedTuple):
     """A reply as it was sent."""
 
     status: int
@@ -225,8 +220,7 @@ class SavedReply:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class RequestClaim:
+class RequestClaim(NamedTuple):
     """Who made a request under which name, a digest of what it asks for, and which attempt this is."""
 
     caller: str
@@ -235,8 +229,7 @@ class RequestClaim:
     attempt: str
 
 
-@dataclass(frozen=True, slots=True)
-class EarlierRequest:
+class EarlierRequest(NamedTuple):
     """An earlier request of the same name; `answer` is None while it is being worked on."""
 
     fingerprint: bytes
@@ -257,8 +250,7 @@ class Topic:
     built_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class StaleTopics:
+class StaleTopics(NamedTuple):
     """How a project has changed since its topics were built.
 
     `place` identifies it in the other calls. Since its topics were built from `built` vectors (None: never), `fresh`
@@ -272,8 +264,7 @@ class StaleTopics:
     unseen: int
 
 
-@dataclass(frozen=True, slots=True)
-class TopicPoints:
+class TopicPoints(NamedTuple):
     """Passages with the directions of their vectors, in the order they were added; `last` is where to go on after.
 
     `model` made the vectors: those of two models are not compared.
@@ -285,8 +276,7 @@ class TopicPoints:
     model: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class TopicCentre:
+class TopicCentre(NamedTuple):
     """The centre of a topic. A new one has no id yet."""
 
     id: int | None
@@ -294,8 +284,7 @@ class TopicCentre:
     row: NDArray[float32]
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltTopics:
+class BuiltTopics(NamedTuple):
     """The topics of a place as they were built: their centres, the shift applied before, and the last vector seen."""
 
     centres: Sequence[TopicCentre]

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from commonplace.errors import InvalidInput
 
@@ -116,16 +117,14 @@ _IN_MONTH = (
 _ISO_DAY = r"\b(\d{4})-(\d\d)-(\d\d)\b"
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(NamedTuple):
     """A period from one time up to, but without, another; None means open."""
 
     from_ms: int | None = None
     to_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TimeQuestion:
+class TimeQuestion(NamedTuple):
     """The time that a question is about, and its one other word, which may be the name of a project."""
 
     period: Period

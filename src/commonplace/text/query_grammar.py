@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from commonplace.text.tokens import ACRONYMS, STOP_WORDS, Form, fold, index_text, phrase_forms, prefix_forms, term_forms
 
@@ -66,8 +66,7 @@ class Not:
 Node = Term | And | Or | Not
 
 
-@dataclass(frozen=True, slots=True)
-class Signed:
+class Signed(NamedTuple):
     """A tree, or everything except what it matches."""
 
     node: Node
@@ -163,8 +162,7 @@ _OPERATORS: dict[str, Kind] = {"AND": "AND", "OR": "OR", "NOT": "NOT", "+": "+"}
 OPERANDS = ("word", "phrase", "prefix")
 
 
-@dataclass(frozen=True, slots=True)
-class Lexeme:
+class Lexeme(NamedTuple):
     """One piece of a query; `columns` only for the kind `column`."""
 
     kind: Kind
@@ -269,8 +267,7 @@ _TELLING_VERBS = frozenset({"done", "give", "got", "help", "know", "let", "like"
 _FUNCTION_WORDS = STOP_WORDS - _TELLING_VERBS
 
 
-@dataclass(frozen=True, slots=True)
-class Parsed:
+class Parsed(NamedTuple):
     """A well-formed query that uses operators: what it asks for, and its words that are not excluded, in order."""
 
     tree: Signed

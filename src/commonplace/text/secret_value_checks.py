@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _TEMPLATE = re.compile(
     r"^[$%@<{*.\[]|^(?:env|process|os|config|settings|vault|arn|ref|secret|ssm)[.:]|[$%#{]\{|%\(|\.\.\.",
@@ -141,8 +141,7 @@ def _is_random(value: str) -> bool:
 Judge = Callable[[re.Match[str]], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class ContextPattern:
+class ContextPattern(NamedTuple):
     """A kind of secret: hints (lower case), and an expression whose group `secret`, `quoted` or `bare`, or all, goes.
 
     The expression is tried where a hint stands, or `before` letters earlier, and nowhere else: that is what makes

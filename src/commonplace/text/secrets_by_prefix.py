@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from commonplace.text.secret_value_checks import ContextPattern
 
@@ -17,8 +17,7 @@ ANYTHING = ("",)
 _DISCORD = ("MD", "MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT")
 
 
-@dataclass(frozen=True, slots=True)
-class KnownToken:
+class KnownToken(NamedTuple):
     """A kind of secret: the letters it begins with, and an expression for all that follows them.
 
     Within the token, or right after its beginning, stands a run of at least 15 letters, digits, - and _: by those runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from commonplace.errors import Conflict, NotFound
 from commonplace.model import Draft, Item
@@ -18,8 +18,7 @@ from commonplace.store.sql.connection import IN_BLOBS, IN_LIST, Connection
 SAME = "space_id = ? AND coalesce(project_id, 0) = ? AND content_hash = ?"
 
 
-@dataclass(frozen=True, slots=True)
-class ItemLocation:
+class ItemLocation(NamedTuple):
     """Where an item is put: the rows of its project and its session."""
 
     project_id: int | None

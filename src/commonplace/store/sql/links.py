@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.store.damaged_values import object_of, texts_of
 from commonplace.store.indexed_text import columns_of
@@ -39,8 +38,7 @@ PASSAGE_TEXT_COLUMNS = f"""{PASSAGE_COLUMNS}, p.text, i.kind, i.type, i.title,
        CASE WHEN p.text IS NULL THEN i.body ELSE '' END, CASE WHEN p.seq = 0 THEN i.details ELSE '{{}}' END"""
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedPassage:
+class LinkedPassage(NamedTuple):
     """A passage, and where it stands."""
 
     id: int
@@ -56,8 +54,7 @@ class LinkedPassage:
         return self.created_ms, self.item_id, self.seq
 
 
-@dataclass(frozen=True, slots=True)
-class SessionTies:
+class SessionTies(NamedTuple):
     """What a session says of others: which it continues, and which item started it."""
 
     key: str

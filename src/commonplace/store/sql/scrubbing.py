@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from commonplace.model import Draft, Item
 from commonplace.store.damaged_values import DamagedRow, DamagedText, Reader, parsed
@@ -29,8 +28,7 @@ from commonplace.store.sql.space import Space
 ITEMS = "items"
 
 
-@dataclass(frozen=True, slots=True)
-class TextTable:
+class TextTable(NamedTuple):
     """A table: what tells its rows apart, and its texts; `name` is the one of them that no two rows may share.
 
     `lossy`: a row that would change goes instead.

@@ -22,9 +22,9 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 from commonplace.errors import StoreBusy
 
@@ -70,8 +70,7 @@ class State(enum.Enum):
     OVERWRITTEN = "the content of the database was replaced"
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(NamedTuple):
     """What is at a path now: the three files, and size and time of the database."""
 
     main: FileId | None
@@ -81,8 +80,7 @@ class Files:
     log_size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """What the processes that have a store open know of its files; `log` is 0 if it has been folded in.
 
     `epoch` grows when the database was overwritten by others: what was read before is not valid any more.
@@ -241,12 +239,12 @@ class FileWatch:
     def record_overwritten(self) -> None:
         """Somebody wrote to the database during a checkpoint: let nobody take it for what it was."""
         if found := self.read():
-            self._write(replace(found, stamp=_OVERWRITTEN, checkpointing=False))
+            self._write(found._replace(stamp=_OVERWRITTEN, checkpointing=False))
 
     def record_log(self, log: int) -> None:
         """Another file is going to be the log, with the same content. Whoever has the one before leaves it alone."""
         if found := self.read():
-            self._write(replace(found, log=log))
+            self._write(found._replace(log=log))
 
     def _write(self, record: Record) -> None:
         if self._held is not None:
