@@ -6,6 +6,7 @@ Importing this package costs nothing; numpy and the model are loaded by the firs
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -50,6 +51,22 @@ class Embedder(Protocol):
     def state(self) -> str:
         """`not loaded`, `ready`, or `failed: ` and why. Never loads anything."""
         ...
+
+
+def embed_query(embedder: Embedder, text: str) -> NDArray[float32]:
+    """The vector of a question: by the embedder's own `embed_query`, if it reads questions differently."""
+    own = getattr(embedder, "embed_query", None)
+    vector: NDArray[float32] = embedder.embed([text])[0] if own is None else own(text)
+    return vector
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCost:
+    """What a model on this machine takes and gives, as far as its files say: nothing is loaded to find out."""
+
+    bytes: int
+    dim: int | None
+    max_tokens: int
 
 
 def without_surrogates(text: str) -> str:

@@ -1,0 +1,369 @@
+"""Runs sentence models in ONNX files: the built-in one (minilm.py) and those of your own (model_folder.py).
+
+Texts are run in small batches of similar length. Small, because the tensors of one batch then stay in the processor's
+cache: 256 tokens at once are twice as fast as 4,096, and keep the memory of the process low. Several batches run side
+by side instead of several threads sharing one, which at this size mostly wait for each other.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from commonplace.embed import NOT_LOADED, READY, ModelCost, failed_state, without_surrogates
+from commonplace.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+    from onnxruntime import InferenceSession
+    from tokenizers import Encoding, Tokenizer
+
+# Padding included. See the module's docstring.
+BATCH_TOKENS = 256
+# Texts tokenised at a time: bounds what a long list costs, and is enough to find neighbours of similar length.
+WINDOW = 512
+# No text needs more for its first tokens, unless it is mostly white space.
+MAX_CHARS = 16_384
+# Tokens of the text before, its last ones, that are read as context.
+CONTEXT_TOKENS = 64
+# Which tokens become the vector: all of them, the first or the last one.
+MEAN, CLS, LAST = "mean", "cls", "last"
+# Unrelated texts whose mean cosine is above this are too near each other.
+NARROW_CONE = 0.2
+# Fewer of them say nothing.
+FEWEST_TEXTS = 4
+# What a graph may call a vector for each token, and a vector for the text.
+TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
+TEXT_OUTPUTS = ("sentence_embedding", "sentence_embeddings", "embedding", "embeddings")
+# A graph with this input pools by itself, the tokens that are marked in it.
+POOLED_INPUT = "pooled"
+
+Tokens = tuple[list[int], int, int]
+"""The tokens that are read, and which of them the vector represents."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """The files of a model and how it wants to be used. `title` and `advice` are for messages."""
+
+    title: str
+    advice: str
+    model: Path
+    tokenizer: Path
+    max_tokens: int
+    # Numbers per vector, where they are known; else the model is tried.
+    dim: int | None = None
+    # One of the three above; None if nothing says it.
+    pooling: str | None = None
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    pad_id: int = 0
+    # Layers after pooling that only a graph with a vector for the whole text has applied.
+    needs_text_output: bool = False
+
+    def unavailable(self, why: str) -> EmbedderUnavailable:
+        """An error about this model. It may reach callers of a server, so it names no path of this machine."""
+        for path in (self.model, self.tokenizer):
+            why = why.replace(str(path), path.name)
+        return EmbedderUnavailable(f"{self.title} {why}", self.advice)
+
+
+class OnnxEmbedder(ABC):
+    """An embedder that runs one ONNX model. `threads` batches run at once; it is loaded by the first `embed`."""
+
+    is_local = True
+    # Texts whose mean vector is subtracted from all others; see `OnnxModel.centre_on`.
+    reference_texts: tuple[str, ...] = ()
+
+    def __init__(self, threads: int = 2) -> None:
+        self._threads = max(1, threads)
+        self._loading = threading.Lock()
+        self._model: OnnxModel | None = None
+        self._failure: EmbedderUnavailable | None = None
+
+    @property
+    @abstractmethod
+    def name(self) -> str: ...
+
+    @property
+    def dim(self) -> int:
+        return self._loaded().dim
+
+    @abstractmethod
+    def files(self) -> ModelFiles:
+        """The files of the model. EmbedderUnavailable if they are not there or make no sense."""
+
+    @abstractmethod
+    def cost(self) -> ModelCost: ...
+
+    def embed(self, texts: Sequence[str], before: Sequence[str] = ()) -> NDArray[float32]:
+        model = self._loaded()
+        return self._embed(model, texts, before, model.files.passage_prefix)
+
+    def embed_query(self, text: str) -> NDArray[float32]:
+        """The vector of a question, which some models read with another prefix than what answers it."""
+        model = self._loaded()
+        vector: NDArray[float32] = self._embed(model, [text], (), model.files.query_prefix)[0]
+        return vector
+
+    def state(self) -> str:
+        if self._failure is not None:
+            return failed_state(self._failure.message)
+        return NOT_LOADED if self._model is None else READY
+
+    def _embed(self, model: OnnxModel, texts: Sequence[str], before: Sequence[str], prefix: str) -> NDArray[float32]:
+        import numpy as np
+
+        vectors = np.empty((len(texts), model.dim), dtype=np.float32)
+        contexts = before or [""] * len(texts)
+        for start in range(0, len(texts), WINDOW):
+            stop = start + WINDOW
+            pairs = zip(texts[start:stop], contexts[start:stop], strict=True)
+            window = [model.tokens(text, context, prefix) for text, context in pairs]
+            batches = list(_batches(window))
+            for batch, rows in zip(batches, self._run(model, window, batches, prefix), strict=True):
+                vectors[[start + place for place in batch]] = rows
+        return vectors
+
+    def _run(
+        self, model: OnnxModel, window: list[Tokens], batches: list[list[int]], prefix: str
+    ) -> list[NDArray[float32]]:
+        work = [[window[place] for place in batch] for batch in batches]
+        threads = min(self._threads, len(work))
+        if threads <= 1:
+            return [model.vectors(batch, prefix) for batch in work]
+        with ThreadPoolExecutor(threads, thread_name_prefix="commonplace-embed") as pool:
+            return list(pool.map(lambda batch: model.vectors(batch, prefix), work))
+
+    def _loaded(self) -> OnnxModel:
+        """The model, loaded once. A failure is final for this process: files do not appear while it runs."""
+        if self._model is not None:
+            return self._model
+        with self._loading:
+            if self._failure is not None:
+                raise EmbedderUnavailable(self._failure.message, self._failure.hint)
+            if self._model is None:
+                try:
+                    self._model = self._load()
+                except EmbedderUnavailable as error:
+                    self._failure = error
+                    raise
+            return self._model
+
+    def _load(self) -> OnnxModel:
+        model = OnnxModel(self.files())
+        model.centre_on(self.reference_texts)
+        return model
+
+
+class OnnxModel:
+    """A loaded tokenizer and session; both may be used by several threads at once."""
+
+    def __init__(self, files: ModelFiles) -> None:
+        self.files = files
+        try:
+            from tokenizers import Tokenizer
+
+            self._tokenizer: Tokenizer = Tokenizer.from_file(str(files.tokenizer))
+            self._session: InferenceSession = _session(files.model)
+        # Both libraries raise kinds of their own, some of them bare, when a file or a shared library is bad.
+        except Exception as error:
+            raise files.unavailable(f"cannot be loaded: {_first_line(error)}") from error
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(files.max_tokens)
+        mask = self._encoding("a").special_tokens_mask
+        # Special tokens before and after each text.
+        self._lead = mask.index(0) if 0 in mask else 0
+        self._trail = mask[::-1].index(0) if 0 in mask else 0
+        self._inputs = _checked_inputs(self._session, files)
+        self._output = _chosen_output(self._session, files)
+        self._pools = POOLED_INPUT in self._inputs
+        self._offsets: dict[str, NDArray[float32]] = {}
+        self.dim = files.dim or int(self.vectors([self.tokens("dimension", "", "")], "").shape[1])
+
+    def centre_on(self, texts: Sequence[str]) -> None:
+        """Subtract the mean vector of these unrelated texts from every vector, if they are near each other.
+
+        Some models (E5's family) put all texts into a narrow cone, with cosines of 0.7 between unrelated ones. Search
+        takes such a cosine for an answer, and the signs of such vectors, which it looks at first, hardly differ.
+        """
+        import numpy as np
+
+        # Of those that the model knows no word of, which are all the same to it, one will do.
+        told_apart = {frozenset(self._ids(text)): text for text in texts}.values()
+        if len(told_apart) < FEWEST_TEXTS:
+            return
+        for prefix in {self.files.query_prefix, self.files.passage_prefix}:
+            rows = np.concatenate([self.vectors([self.tokens(text, "", prefix)], prefix) for text in told_apart])
+            mean = rows.mean(axis=0)
+            # The mean cosine of two different ones.
+            likeness = (len(rows) * float(mean @ mean) - 1) / (len(rows) - 1)
+            if likeness > NARROW_CONE:
+                self._offsets[prefix] = mean
+
+    def tokens(self, text: str, before: str, prefix: str) -> Tokens:
+        """A text's tokens, after the last ones of its context if there is room and the vector can leave them out."""
+        ids = self._ids(prefix + text)
+        room = min(CONTEXT_TOKENS, self.files.max_tokens - len(ids))
+        if not before or room <= 0 or not self._reads_context:
+            return ids, 0, len(ids)
+        context = self._own(self._ids(before))[-room:]
+        start, stop = self._lead + self._shared_with_prefix(ids, prefix), len(ids) - self._trail
+        if not context or start >= stop:
+            return ids, 0, len(ids)
+        return [*ids[:start], *context, *ids[start:]], start + len(context), stop + len(context)
+
+    @property
+    def _reads_context(self) -> bool:
+        """Whether the vector can be that of some of the tokens only."""
+        return self._pools or (self._output in TOKEN_OUTPUTS and self.files.pooling in (MEAN, None))
+
+    def _shared_with_prefix(self, ids: list[int], prefix: str) -> int:
+        """How many tokens of a text are those of its prefix."""
+        if not prefix:
+            return 0
+        pairs = zip(self._own(self._ids(prefix.rstrip())), self._own(ids), strict=False)
+        return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+
+    def _own(self, ids: list[int]) -> list[int]:
+        """Without the special tokens."""
+        return ids[self._lead : len(ids) - self._trail]
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self._encoding(text).ids
+        return ids or [self.files.pad_id]
+
+    def _encoding(self, text: str) -> Encoding:
+        return self._tokenizer.encode(without_surrogates(text[:MAX_CHARS]))
+
+    def vectors(self, batch: list[Tokens], prefix: str) -> NDArray[float32]:
+        """A unit vector for each of these texts, which were all read with this prefix."""
+        import numpy as np
+
+        longest = max(len(tokens) for tokens, _, _ in batch)
+        ids = np.full((len(batch), longest), self.files.pad_id, dtype=np.int64)
+        mask, pooled = np.zeros_like(ids), np.zeros_like(ids)
+        for row, (tokens, start, stop) in enumerate(batch):
+            ids[row, : len(tokens)] = tokens
+            mask[row, : len(tokens)] = 1
+            pooled[row, start:stop] = 1
+        made = {"input_ids": ids, "attention_mask": mask, POOLED_INPUT: pooled}
+        made["token_type_ids"] = np.zeros_like(ids)
+        made["position_ids"] = np.broadcast_to(np.arange(longest), ids.shape)
+        try:
+            feeds = {name: made[name].astype(kind, copy=False) for name, kind in self._inputs.items()}
+            (rows,) = self._session.run([self._output], feeds)
+        except Exception as error:
+            raise self.files.unavailable(f"failed: {_first_line(error)}") from error
+        offset = self._offsets.get(prefix)
+        if self._pools and offset is None:
+            unit: NDArray[float32] = rows
+            return unit
+        return self._unit(self._pooled(rows, mask, pooled), offset)
+
+    def _pooled(self, rows: NDArray[Any], mask: NDArray[Any], pooled: NDArray[Any]) -> NDArray[float32]:
+        import numpy as np
+
+        if rows.ndim not in (2, 3) or len(rows) != len(mask) or (rows.ndim == 3 and rows.shape[1] != mask.shape[1]):
+            shape = " x ".join(map(str, rows.shape))
+            raise self.files.unavailable(f"answers with {shape} numbers for {len(mask)} texts, which are no vectors.")
+        rows = rows.astype(np.float32, copy=False)
+        if rows.ndim == 2:
+            return rows
+        if self.files.pooling == CLS:
+            first: NDArray[float32] = rows[:, 0]
+            return first
+        if self.files.pooling == LAST:
+            last: NDArray[float32] = rows[np.arange(len(rows)), mask.sum(axis=1) - 1]
+            return last
+        # The sum points where the mean points, and only the direction is kept.
+        total: NDArray[float32] = np.einsum("ts,tsd->td", pooled.astype(np.float32), rows)
+        return total
+
+    def _unit(self, rows: NDArray[float32], offset: NDArray[float32] | None) -> NDArray[float32]:
+        import numpy as np
+
+        for shift in (None, offset):
+            if shift is not None:
+                rows = rows - shift
+            length = np.linalg.norm(rows, axis=1, keepdims=True)
+            if not (np.isfinite(length).all() and length.all()):
+                raise self.files.unavailable("made a vector without direction.")
+            rows = rows / length
+        return rows
+
+
+def _checked_inputs(session: InferenceSession, files: ModelFiles) -> dict[str, str]:
+    """The inputs of the graph and the numpy types that they take."""
+    known = ("input_ids", "attention_mask", "token_type_ids", "position_ids", POOLED_INPUT)
+    inputs = session.get_inputs()
+    strange = [one.name for one in inputs if one.name not in known]
+    if strange or not any(one.name == "input_ids" for one in inputs):
+        raise files.unavailable(
+            f"takes the inputs {', '.join(one.name for one in inputs)}; a sentence model takes input_ids,"
+            " attention_mask, and perhaps token_type_ids or position_ids."
+        )
+    fixed = [one.name for one in inputs if any(isinstance(size, int) for size in one.shape or ())]
+    if fixed:
+        raise files.unavailable(f"takes texts of one fixed size only (its input {fixed[0]} is {inputs[0].shape}).")
+    types = {one.name: one.type.removeprefix("tensor(").removesuffix(")") for one in inputs}
+    return {name: "float32" if kind == "float" else kind for name, kind in types.items()}
+
+
+def _chosen_output(session: InferenceSession, files: ModelFiles) -> str:
+    names = [one.name for one in session.get_outputs()]
+    tokens = next((name for name in TOKEN_OUTPUTS if name in names), None)
+    text = next((name for name in TEXT_OUTPUTS if name in names), None)
+    if files.needs_text_output and text is None:
+        raise files.unavailable(
+            "has layers after pooling that its ONNX file does not contain (modules.json names them; the file has no"
+            " output sentence_embedding)."
+        )
+    # With a vector for each token, the text before can be read and left out of the vector.
+    if tokens and files.pooling == MEAN and not files.needs_text_output:
+        return tokens
+    chosen = text or tokens or (names[0] if len(names) == 1 else None)
+    if chosen is None:
+        raise files.unavailable(
+            f"has the outputs {', '.join(names)}; one of {', '.join((*TOKEN_OUTPUTS, TEXT_OUTPUTS[0]))} is needed."
+        )
+    return chosen
+
+
+def _session(path: Path) -> InferenceSession:
+    # The library sends telemetry unless this is set before its import; two names, of two versions.
+    os.environ.update(ORT_DISABLE_TELEMETRY="1", ORT_TELEMETRY_DISABLED="1")
+    from onnxruntime import InferenceSession, SessionOptions, disable_telemetry_events
+
+    # The same for the systems where it does not look at the environment.
+    disable_telemetry_events()
+    options = SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    # Errors only: a warning of the library must not reach a terminal or a protocol stream.
+    options.log_severity_level = 3
+    return InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def _batches(window: list[Tokens]) -> Iterator[list[int]]:
+    """Places in the window, shortest text first, cut so that no batch is larger than BATCH_TOKENS."""
+    batch: list[int] = []
+    for place in sorted(range(len(window)), key=lambda place: len(window[place][0])):
+        if batch and (len(batch) + 1) * len(window[place][0]) > BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
