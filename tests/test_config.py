@@ -83,6 +83,7 @@ def test_a_configuration_file_may_be_elsewhere(tmp_path: Path) -> None:
         ('profile = "everything"', "profile"),
         ("profile = 3", "profile"),
         ('embedder = "gpu"', "embedder"),
+        ('embedder = "models/of-mine"', "embedder"),
         ('embedder = "endpoint"', "endpoint_url"),
         ('durability = "none"', "durability"),
         ("query_timeout = 0", "query_timeout"),

@@ -18,6 +18,8 @@ DATABASE_NAME = "commonplace.db"
 KEY_FILE_NAME = "api-key"
 PROFILES = ("all", "core", "kiro", "memories", "ecm", "sekha", "chatgpt")
 EMBEDDERS = ("builtin", "endpoint", "off")
+# What `embedder_kind` calls an embedder that is the path of a folder with a model.
+FOLDER = "folder"
 DURABILITY = ("full", "normal")
 LOG_FORMATS = ("text", "json")
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -25,7 +27,6 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 ENCRYPTION = ("off", "keyring", "file")
 _CHOICES = (
     ("profile", PROFILES),
-    ("embedder", EMBEDDERS),
     ("durability", DURABILITY),
     ("log_format", LOG_FORMATS),
     ("log_level", LOG_LEVELS),
@@ -215,17 +216,39 @@ def _typed(name: str, value: object) -> object:
     )
 
 
-def _is_plugin(embedder: str) -> bool:
-    from commonplace import plugins
+def embedder_kind(embedder: str) -> str:
+    """`folder` if the setting is the path of one, which no name of an embedder looks like; else the setting."""
+    return FOLDER if "/" in embedder or "\\" in embedder or embedder.startswith("~") else embedder
 
-    return embedder in plugins.names(plugins.EMBEDDERS)
+
+def model_folder(embedder: str) -> Path:
+    """The folder that the setting names. Servers start in any folder, so the path has to be a whole one."""
+    folder = _path(embedder)
+    if not folder.is_absolute():
+        raise InvalidInput(
+            f"Setting embedder is {embedder!r}, a folder relative to another.",
+            "Write its whole path, or one that starts with ~/.",
+        )
+    return folder
+
+
+def _check_embedder(embedder: str) -> None:
+    if embedder_kind(embedder) == FOLDER:
+        model_folder(embedder)
+    elif embedder not in EMBEDDERS:
+        from commonplace import plugins
+
+        if embedder not in plugins.names(plugins.EMBEDDERS):
+            choices = f"Choose one of {', '.join(EMBEDDERS)}, or the whole path of a folder with an ONNX model."
+            raise InvalidInput(f"Setting embedder is {embedder!r}.", choices)
 
 
 def _checked(settings: Settings) -> Settings:
     for name, allowed in _CHOICES:
         value = getattr(settings, name)
-        if value not in allowed and not (name == "embedder" and _is_plugin(value)):
+        if value not in allowed:
             raise InvalidInput(f"Setting {name} is {value!r}.", f"Choose one of {', '.join(allowed)}.")
+    _check_embedder(settings.embedder)
     if settings.embedder == "endpoint" and not (settings.endpoint_url and settings.endpoint_model):
         raise InvalidInput(
             "The embedder is an endpoint, but endpoint_url or endpoint_model is not set.",

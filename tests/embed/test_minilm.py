@@ -85,6 +85,11 @@ def test_a_long_text_leaves_no_room_for_what_stands_before_it(model: MiniLM) -> 
     assert np.array_equal(model.embed([long], ["something before"]), model.embed([long]))
 
 
+@pytest.mark.parametrize("text", ["", "\x00", "\ud800"])
+def test_a_text_without_a_word_has_no_use_for_what_stands_before_it(model: MiniLM, text: str) -> None:
+    assert np.array_equal(model.embed([text], ["something before"]), model.embed([text]))
+
+
 @pytest.mark.parametrize("before", ODD, ids=range(len(ODD)))
 def test_anything_may_stand_before_a_text(model: MiniLM, before: str) -> None:
     assert np.linalg.norm(model.embed(["text"], [before])[0]) == pytest.approx(1, abs=1e-5)

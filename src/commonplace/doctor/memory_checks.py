@@ -17,6 +17,7 @@ from pathlib import Path
 
 from commonplace.capture.hooks.session_start import CONTEXT_FOLDER
 from commonplace.capture.hooks.spool import REFUSED, SPOOL
+from commonplace.config import FOLDER, embedder_kind
 from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark
 from commonplace.errors import CommonplaceError, StoreCorrupt, TimedOut
 from commonplace.memory.local_memory import LocalMemory, open_memory
@@ -206,13 +207,14 @@ def _embed_again(context: DoctorContext) -> Fix:
 SAMPLE_TEXT = "The doctor checks whether embedding works."
 MODEL_ADVICE = {
     "builtin": "Install Commonplace again; until then search uses words only.",
+    FOLDER: "Correct the folder that embedder names (see docs/embedding.md), or set embedder to builtin.",
     "endpoint": "Start the server at endpoint_url, check endpoint_model and endpoint_key, or set embedder to builtin.",
 }
 
 
 def check_model(context: DoctorContext) -> Iterator[Finding]:
     """Whether the model loads and makes a vector, on a temporary store."""
-    embedder = context.settings.embedder
+    embedder = embedder_kind(context.settings.embedder)
     if embedder == "off":
         yield remark("model", "The embedder is off, so search uses words only.", "Set embedder to builtin.")
         return

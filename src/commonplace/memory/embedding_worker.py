@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from commonplace.embed import READY, Embedder
+from commonplace.embed import READY, Embedder, embed_query
 from commonplace.errors import CommonplaceError, EmbedderUnavailable, StoreError
 from commonplace.text.dates import MINUTE_MS
 
@@ -135,7 +135,8 @@ class Embeddings:
         if known is not None:
             return known
         try:
-            vector: NDArray[float32] = self._embed([text], patience=NO_WAIT)[0]
+            vector = embed_query(self._embedder, text)
+            self._adopt(NO_WAIT)
         except EmbedderUnavailable as error:
             self._failure = error.message
             return None

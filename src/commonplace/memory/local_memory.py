@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from commonplace.config import Settings, listed
+from commonplace.config import FOLDER, Settings, embedder_kind, listed, model_folder
 from commonplace.embed import Embedder
 from commonplace.errors import InvalidInput, StoreError
 from commonplace.memory.embedding_worker import Embeddings
@@ -198,6 +198,10 @@ def make_embedder(settings: Settings) -> Embedder | None:
         from commonplace.embed.minilm import MiniLM
 
         return MiniLM(threads=settings.embedder_threads)
+    if embedder_kind(settings.embedder) == FOLDER:
+        from commonplace.embed.model_folder import FolderEmbedder
+
+        return FolderEmbedder(model_folder(settings.embedder), threads=settings.embedder_threads)
     made: Embedder = _plugin_embedder(settings.embedder)(settings)
     return made
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import commonplace
-from commonplace.config import Settings
+from commonplace.config import Settings, embedder_kind
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.text.dates import iso_time
 
@@ -78,7 +78,7 @@ def status(memory: LocalMemory, *, show_paths: bool = True) -> dict[str, object]
         "model": {
             "name": memory.embeddings.model,
             "state": memory.embeddings.state,
-            "embedder": memory.settings.embedder,
+            "embedder": embedder_kind(memory.settings.embedder),
             "last_error": None if memory.embeddings.model is None else memory.store.pending_reason(),
         },
         "health": _health(memory),
