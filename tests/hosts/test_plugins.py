@@ -163,6 +163,8 @@ def test_its_embedder_makes_the_vectors(machine: Machine) -> None:
     machine.json("search", "gateway", COMMONPLACE_EMBEDDER="acme-model")
     status = machine.json("status", COMMONPLACE_EMBEDDER="acme-model")
     assert "acme-letters-1" in json.dumps(status)
+    models = {one["embedder"]: one for one in machine.json("models", "--measure")["models"]}
+    assert models["acme-model"]["name"] == "acme-letters-1" and models["acme-model"]["dimension"] == 26
     unknown = machine.run("status", COMMONPLACE_EMBEDDER="acme-modell")
     assert unknown.returncode != 0 and "Setting embedder is 'acme-modell'" in unknown.stderr
 

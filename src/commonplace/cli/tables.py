@@ -30,6 +30,7 @@ STYLES = {
 }
 NUMBERS = frozenset(
     {"id", "relevance", "items", "position", "rev", "size", "nearness", "messages", "words", "importance"}
+    | {"dimension", "max_tokens", "waiting", "ms_per_text"}
 )
 TIMES = frozenset({"when", "last_used"})
 # Where a column's value comes from in records, if there is none of its name: the first that is there.
@@ -42,11 +43,12 @@ SOURCES = {
 }
 # Columns of text, and their shares of the remaining width.
 WIDE = {"title": 1, "event": 1, "why": 1, "narrative": 1, "content": 1, "aliases": 1, "label": 2, "folder": 1}
-WIDE |= {"request": 1, "file": 1, "command": 1, "text": 1, "topic": 1}
+WIDE |= {"request": 1, "file": 1, "command": 1, "text": 1, "topic": 1, "embedder": 1, "model": 1}
 # Below this width a conversation's words are left out in favour of its label.
 NARROW = 100
 # Shorter headings for terminals, where texts need the space.
-HEADINGS = {"messages": "msgs", "importance": "imp."}
+HEADINGS = {"messages": "msgs", "importance": "imp.", "in_use": "in use", "dimension": "dim.", "max_tokens": "tokens"}
+HEADINGS |= {"ms_per_text": "ms/text"}
 # Shown by `show` only with --all: they matter to programs.
 TECHNICAL = ("uid", "created_at_epoch", "updated_at_epoch", "rev", "metadata", "short_id", "updated_at")
 
