@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
+import onnx.utils
 import pytest
+from benchmarks.embedding import varied_texts
 from onnx import TensorProto
 from tests.tiny_model import CLS, SEP, VOCABULARY, table, unit, write_json, write_model, write_tokenizer
 
@@ -194,6 +197,23 @@ def test_the_built_in_model_in_a_folder_is_the_same_model(tmp_path: Path, model:
     texts, before = ["login fails", "The one downtown."], ["", "Which agency?"]
     assert np.array_equal(own.embed(texts, before), model.embed(texts, before))
     assert own.name != model.name and own.cost().bytes == model.cost().bytes
+
+
+def test_a_transformer_is_pooled_here_as_the_built_in_one_pools_itself(tmp_path: Path, model: MiniLM) -> None:
+    """The built-in graph without its last steps, as hubs have models: a vector for each token."""
+    graph = onnx.load(str(MODEL / "model.onnx"))
+    graph.graph.node.append(onnx.helper.make_node("Identity", ["pool.tokens"], ["last_hidden_state"]))
+    hidden = onnx.helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ["batch", "sequence", "width"])
+    graph.graph.output.append(hidden)
+    onnx.save(graph, str(tmp_path / "whole"))
+    names = ["input_ids", "attention_mask"], ["last_hidden_state"]
+    onnx.utils.extract_model(str(tmp_path / "whole"), str(tmp_path / "model.onnx"), *names, check_model=False)
+    shutil.copy(MODEL / "tokenizer.json", tmp_path)
+    own = FolderEmbedder(tmp_path)
+    texts = varied_texts(40)
+    before = ["", *texts[:-1]]
+    assert (own.embed(texts, before) * model.embed(texts, before)).sum(axis=1).min() > 0.9999
+    assert near(embed_query(own, "login fails"), embed_query(model, "login fails"))
 
 
 def name_of(folder: Path) -> str:

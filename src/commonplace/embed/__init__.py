@@ -23,7 +23,10 @@ def failed_state(why: str) -> str:
 
 
 class Embedder(Protocol):
-    """Turns any text into a vector; near vectors mean similar things. Safe to call from several threads."""
+    """Turns any text into a vector; near vectors mean similar things. Safe to call from several threads.
+
+    One that reads questions differently from what answers them also has a method `embed_query(text)`.
+    """
 
     @property
     def name(self) -> str:

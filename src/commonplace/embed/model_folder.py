@@ -260,7 +260,7 @@ def _weights(files: ModelFiles) -> list[Path]:
     content = files.model.read_bytes() if files.model.stat().st_size < WITHOUT_WEIGHTS else b""
     found = (content[at.end() : at.end() + at[1][0]] for at in _EXTERNAL_DATA.finditer(content))
     names = {name.decode("utf-8", "replace").replace("\0", "") for name in found}
-    beside = [files.model.parent / name for name in sorted(names) if ".." not in PurePosixPath(name).parts]
+    beside = [files.model.parent / name for name in sorted(names) if not {"..", "/"} & set(PurePosixPath(name).parts)]
     return [files.model, *(path for path in beside if path.is_file())]
 
 

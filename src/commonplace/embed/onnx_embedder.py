@@ -173,13 +173,13 @@ class OnnxModel:
             from tokenizers import Tokenizer
 
             self._tokenizer: Tokenizer = Tokenizer.from_file(str(files.tokenizer))
-            self._session: InferenceSession = _session(files.model)
+            self._tokenizer.no_padding()
+            self._tokenizer.enable_truncation(files.max_tokens)
+            mask = self._encoding("a").special_tokens_mask
+            self._session: InferenceSession = open_session(files.model)
         # Both libraries raise kinds of their own, some of them bare, when a file or a shared library is bad.
         except Exception as error:
             raise files.unavailable(f"cannot be loaded: {_first_line(error)}") from error
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(files.max_tokens)
-        mask = self._encoding("a").special_tokens_mask
         # Special tokens before and after each text.
         self._lead = mask.index(0) if 0 in mask else 0
         self._trail = mask[::-1].index(0) if 0 in mask else 0
@@ -338,7 +338,8 @@ def _chosen_output(session: InferenceSession, files: ModelFiles) -> str:
     return chosen
 
 
-def _session(path: Path) -> InferenceSession:
+def open_session(path: Path) -> InferenceSession:
+    """An ONNX file as onnxruntime runs it here: on one thread of the processor, silent, calling nobody."""
     # The library sends telemetry unless this is set before its import; two names, of two versions.
     os.environ.update(ORT_DISABLE_TELEMETRY="1", ORT_TELEMETRY_DISABLED="1")
     from onnxruntime import InferenceSession, SessionOptions, disable_telemetry_events
