@@ -100,6 +100,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
             monkeypatch.delenv(name)
     # A hook leaves no process behind; tests/capture/hooks/test_spawn_drain.py has what it does otherwise.
     monkeypatch.setenv("COMMONPLACE_HOOKS_DRAIN", "off")
+    # A busy machine changes nothing: a test of what a hook does when it has waited long enough takes this away.
+    monkeypatch.setenv("COMMONPLACE_HOOKS_SECONDS", "60")
     for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA"):
         monkeypatch.setenv(name, str(folder))
     return folder

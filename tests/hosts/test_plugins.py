@@ -57,6 +57,7 @@ class Machine:
             "COMMONPLACE_DATA_DIR": str(self.home / "data"),
             "COMMONPLACE_EMBEDDER": "off",
             "COMMONPLACE_HOOKS_DRAIN": "off",
+            "COMMONPLACE_HOOKS_SECONDS": "60",
             "PYTHONPATH": os.pathsep.join([str(self.packages), str(ROOT / "src")]),
             "NO_COLOR": "1",
             **env,

@@ -13,7 +13,7 @@ from tests.dialects.conftest import calling
 from commonplace.memory import embedding_worker
 from commonplace.memory.context import build_context
 from commonplace.memory.local_memory import LocalMemory, for_project
-from commonplace.memory.recall import embed_waiting, parse_question, recall
+from commonplace.memory.recall import embed_waiting, parse_question, recall, recall_scopes
 from commonplace.memory.remember import NewItem, remember_all
 from commonplace.model import Scope
 
@@ -59,6 +59,16 @@ def test_the_right_one_of_many_alike_comes_first_before_all_have_vectors(memory_
         found = recall(memory_with_model, question, Scope())
         assert found.hits[0].item.body == fact
         assert found.waiting == memory_with_model.store.pending() > 0
+
+
+def test_the_right_one_comes_first_however_little_time_there_is_to_embed(memory_with_model: LocalMemory) -> None:
+    pairs = facts(200)
+    write(memory_with_model, [fact for fact, _question in pairs])
+    for number, (fact, question) in enumerate(pairs[::10], 1):
+        parsed = embed_waiting(memory_with_model, parse_question(memory_with_model, question), [Scope()], seconds=0.0)
+        (found,) = recall_scopes(memory_with_model, parsed, [Scope()], 10)
+        assert found.waiting == 200 - number * embedding_worker.EMBED_FIRST_BATCH
+        assert found.hits[0].item.body == fact
 
 
 def test_what_has_no_vector_is_ordered_beside_what_has_one(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ import apsw
 import pytest
 
 from commonplace.capture.hooks.drain_inline import BackgroundDrain, drop_stale_contexts
+from commonplace.capture.hooks.project_folder import KNOWN_COMMITS_FILE
 from commonplace.capture.hooks.session_start import CONTEXT_FOLDER
+from commonplace.capture.hooks.spool import SECONDS_VARIABLE
 from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.config import Settings
 from commonplace.memory.edit_and_forget import forget_items
@@ -117,6 +120,19 @@ def test_whoever_holds_the_write_lock_is_not_waited_for(memory: LocalMemory, set
     assert RULE in start(settings, work)
     holder.close()
     assert spool_state(settings).hook_failures == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a file that nobody ever finishes reading")
+def test_a_context_that_takes_too_long_is_not_waited_for(
+    memory: LocalMemory, settings: Settings, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_rule(memory)
+    remote = '[remote "origin"]\n\turl = https://github.com/acme/my-api.git\n'
+    (work / ".git" / "config").write_text(remote, encoding="ascii")
+    os.mkfifo(settings.data_dir / KNOWN_COMMITS_FILE)
+    monkeypatch.delenv(SECONDS_VARIABLE)
+    assert start(settings, work) == "" and start(settings, work, "gemini") == "{}\n"
+    assert spool_state(settings).hook_failures == {"opening-too-slow": 2}
 
 
 def test_a_store_that_has_to_be_migrated_is_left_alone_and_counted(

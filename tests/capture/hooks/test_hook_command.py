@@ -12,13 +12,20 @@ from pathlib import Path
 import pytest
 
 from commonplace.capture.hooks.hook_command import HOSTS
-from commonplace.capture.hooks.spool import SPOOL, has_disk_space
+from commonplace.capture.hooks.spool import SECONDS_VARIABLE, SPOOL, has_disk_space, seconds_to_wait
 from commonplace.capture.hooks.spool_reader import clear_failures, read_record, spool_path, spool_state
 from commonplace.config import Settings
 
 from .hook_runner import COMMAND, SECONDS, argv, environment, fire, names
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="what only POSIX has")
+
+
+@pytest.fixture
+def own_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks wait no longer than they do for a user."""
+    monkeypatch.delenv(SECONDS_VARIABLE)
+
 
 PAYLOADS = {
     "empty": b"",
@@ -68,6 +75,7 @@ def test_a_wrong_command_line_is_counted_and_harms_nobody(settings: Settings, ar
     assert names(settings) == []
 
 
+@pytest.mark.usefixtures("own_limits")
 def test_a_host_that_leaves_standard_input_open_is_not_waited_for(settings: Settings) -> None:
     with subprocess.Popen(argv(settings, "kiro", "stop"), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as hook:
         # Standard input stays open until after the hook has ended.
@@ -85,6 +93,7 @@ def test_a_host_that_leaves_it_open_after_a_whole_event_is_not_waited_for(settin
     assert read_record(spool_path(settings), names(settings)[0]).ended == "whole"
 
 
+@pytest.mark.usefixtures("own_limits")
 def test_a_host_that_stops_in_the_middle_is_not_waited_for(settings: Settings) -> None:
     with subprocess.Popen(argv(settings, "codex", "Stop"), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as hook:
         assert hook.stdin is not None
@@ -95,11 +104,21 @@ def test_a_host_that_stops_in_the_middle_is_not_waited_for(settings: Settings) -
     assert (kept.payload, kept.ended) == (b'{"session_id": "s", ', "stalled")
 
 
+@pytest.mark.usefixtures("own_limits")
 def test_old_kiro_tells_the_prompt_in_the_environment(settings: Settings) -> None:
     env = environment(USER_PROMPT="Fix the login")
     with subprocess.Popen(argv(settings, "kiro", "userPromptSubmit"), stdin=subprocess.PIPE, env=env) as hook:
         assert hook.wait(timeout=SECONDS) == 0
     assert read_record(spool_path(settings), names(settings)[0]).prompt == "Fix the login"
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [("", 2.0), ("5", 5.0), ("0.25", 0.25), ("0", 2.0), ("-1", 2.0), ("nan", 2.0), ("inf", 2.0), ("long", 2.0)],
+)
+def test_the_environment_says_how_long_a_hook_waits(given: str, seconds: float) -> None:
+    assert seconds_to_wait({SECONDS_VARIABLE: given}, 2.0) == seconds
+    assert seconds_to_wait({}, 2.0) == 2.0
 
 
 def test_standard_streams_may_be_closed(settings: Settings) -> None:

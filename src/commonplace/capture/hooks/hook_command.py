@@ -17,6 +17,7 @@ from commonplace.capture.hooks.spool import (
     count_failure,
     encode_record,
     failure_reason,
+    seconds_to_wait,
     spool_folder,
     write_event,
 )
@@ -75,7 +76,8 @@ def handle_event(arguments: Sequence[str], env: Mapping[str, str], stdin: int = 
     data = os.path.expanduser(data_folder(given, env))
     prompt = env.get("USER_PROMPT", "") if host == "kiro" else ""
     wait = FIRST_BYTE_SECONDS_KIRO if host == "kiro" else FIRST_BYTE_SECONDS
-    payload = Payload(FIRST_BYTE_SECONDS_WITH_PROMPT if prompt else wait).read(stdin)
+    first = seconds_to_wait(env, FIRST_BYTE_SECONDS_WITH_PROMPT if prompt else wait)
+    payload = Payload(first, seconds_to_wait(env, ALL_BYTES_SECONDS)).read(stdin)
     plugin = None if host in HOSTS or not event else _plugin_hooks(host)
     if not event or (host not in HOSTS and plugin is None):
         _report_failure(data, "unknown-host" if event else "unknown-event")
@@ -179,10 +181,13 @@ class Payload:
     the middle, or `silent` if nothing came at all.
     """
 
-    __slots__ = ("_deadline", "content", "ended", "size")
+    __slots__ = ("_all_bytes_seconds", "_deadline", "content", "ended", "size")
 
-    def __init__(self, first_byte_seconds: float = FIRST_BYTE_SECONDS) -> None:
+    def __init__(
+        self, first_byte_seconds: float = FIRST_BYTE_SECONDS, all_bytes_seconds: float = ALL_BYTES_SECONDS
+    ) -> None:
         self.content, self.size, self.ended = b"", 0, "whole"
+        self._all_bytes_seconds = all_bytes_seconds
         self._deadline = time.monotonic() + first_byte_seconds
 
     def read(self, descriptor: int = 0) -> Payload:
@@ -197,7 +202,7 @@ class Payload:
 
     def add(self, chunk: bytes) -> None:
         if not self.size:
-            self._deadline = time.monotonic() + ALL_BYTES_SECONDS
+            self._deadline = time.monotonic() + self._all_bytes_seconds
         self.size += len(chunk)
         self.content += chunk[: MAX_PAYLOAD_BYTES - len(self.content)]
         if self.size > len(self.content):

@@ -13,7 +13,13 @@ import time
 from binascii import crc32
 
 from commonplace import __version__
-from commonplace.capture.hooks.spool import CONTEXT_FAILURE, count_failure, ensure_private_folder, spool_folder
+from commonplace.capture.hooks.spool import (
+    CONTEXT_FAILURE,
+    count_failure,
+    ensure_private_folder,
+    seconds_to_wait,
+    spool_folder,
+)
 from commonplace.memory.content_mark import content_mark
 
 TYPE_CHECKING = False
@@ -181,7 +187,7 @@ def _compose(data: str, folder: str, session: str, env: Mapping[str, str]) -> st
 
     worker = Thread(target=make, daemon=True)
     worker.start()
-    worker.join(DEADLINE)
+    worker.join(seconds_to_wait(env, DEADLINE))
     if not made:
         count_failure(spool_folder(data), "hook", f"{CONTEXT_FAILURE}too-slow")
     return made[0] if made else ""

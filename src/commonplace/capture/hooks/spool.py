@@ -13,7 +13,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 SPOOL, FAILURES, UNWRITTEN, REFUSED = "spool", "troubles", "unwritten", "refused"
 EVENT, SAMPLE, PART = ".event", ".sample", ".part"
@@ -25,6 +25,9 @@ _LEFT_FREE = 50 << 20
 _BINARY: int = getattr(os, "O_BINARY", 0)
 _NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 DISK_FULL = "disk-full"
+# The seconds that a hook waits for its event and for a context, in place of its own limits.
+SECONDS_VARIABLE = "COMMONPLACE_HOOKS_SECONDS"
+_MAX_SECONDS = 600.0
 # The beginning of the reason if only the context of a session failed, not its capture.
 CONTEXT_FAILURE = "opening-"
 _REASONS = {
@@ -35,6 +38,15 @@ _REASONS = {
 
 class UnsafeFolder(Exception):
     """The folder is a link, no folder at all, or belongs to someone else."""
+
+
+def seconds_to_wait(env: Mapping[str, str], limit: float) -> float:
+    """How long a hook may wait: what the environment says, or its own limit if that is nothing or no such number."""
+    try:
+        seconds = float(env.get(SECONDS_VARIABLE) or limit)
+    except ValueError:
+        return limit
+    return seconds if 0 < seconds <= _MAX_SECONDS else limit
 
 
 def spool_folder(data_folder: str) -> str:
