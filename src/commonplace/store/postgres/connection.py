@@ -94,6 +94,12 @@ class PostgresConnection(Connection, psycopg.Connection[tuple[Any, ...]]):
         places = [[*columns].index(name) for name in key]
         return [made.pop(tuple(row[place] for place in places), None) for row in rows]
 
+    def add_rows(self, space_id: int, insert: str, types: Sequence[str], rows: Rows, conflict: str) -> None:
+        if rows:
+            arrays = ", ".join(f"%s::{type_}[]" for type_ in types)
+            statement = f"{translate(insert)} SELECT {space_id}, * FROM unnest({arrays}) {translate(conflict)}"
+            self.execute(statement, [*map(list, zip(*rows, strict=True))])
+
     def array(self, values: Iterable[Any]) -> Any:
         """Numbers as the server writes them: a list of hundreds takes longer to bind than its rows take to be found."""
         listed = list(values)

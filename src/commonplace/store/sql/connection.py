@@ -106,6 +106,13 @@ class Connection:
         """
         raise NotImplementedError
 
+    def add_rows(self, space_id: int, insert: str, types: Sequence[str], rows: Rows, conflict: str) -> None:
+        """Add rows of a table that has no ids, many in one statement; `insert` and `conflict` stand around them.
+
+        `types` are PostgreSQL's of all columns but the first, which only it has: the space.
+        """
+        raise NotImplementedError
+
     def array(self, values: Iterable[Any]) -> Any:
         """A list of numbers, texts or bytes, as it is bound."""
         raise NotImplementedError

@@ -22,9 +22,6 @@ _WITH_PASSAGES = """json_each(?2) j
 _OF_PLACE = "space_id = ?1 AND project_id IS NOT DISTINCT FROM nullif(?2, 0)"
 _VECTORS = "vectors INDEXED BY vectors_place WHERE space_id = ? AND model_id = ? AND project_id = ? AND seq > ?"
 
-# Members that are written in one statement.
-_BATCH = 500
-
 # Runs twice a second: vectors that came and went are counted along an index, those that stayed are not.
 _STALE = """
 WITH places (id) AS (SELECT CAST(0 AS bigint) UNION ALL SELECT id FROM projects WHERE space_id = ?1),
@@ -203,15 +200,13 @@ class Topics(Space):
         return {row[0] for row in rows}
 
     def _add_members(self, connection: Connection, members: Sequence[tuple[int | None, int, float]]) -> None:
-        row = f"(/*pg {self._space_id}, */ ?, ?, ?)"
-        for start in range(0, len(members), _BATCH):
-            batch = members[start : start + _BATCH]
-            connection.run(
-                "INSERT INTO cluster_passages (/*pg space_id, */ cluster_id, passage_id, score)"
-                f" VALUES {', '.join([row] * len(batch))}"
-                " ON CONFLICT (/*pg space_id, */ cluster_id, passage_id) DO UPDATE SET score = excluded.score",
-                [value for member in batch for value in member],
-            )
+        connection.add_rows(
+            self._space_id,
+            "INSERT INTO cluster_passages (/*pg space_id, */ cluster_id, passage_id, score)",
+            ("bigint", "bigint", "float8"),
+            members,
+            "ON CONFLICT (/*pg space_id, */ cluster_id, passage_id) DO UPDATE SET score = excluded.score",
+        )
 
     def _count_members(self, connection: Connection, place: int) -> None:
         count = "SELECT count(*) FROM cluster_passages m WHERE /*pg m.space_id = clusters.space_id AND */ {same}"

@@ -82,6 +82,13 @@ class SqliteConnection(Connection, apsw.Connection):
         statement = _insert_statement(table, tuple(columns), conflict)
         return [self.insert(statement, row) for row in rows]
 
+    def add_rows(self, space_id: int, insert: str, types: Sequence[str], rows: Rows, conflict: str) -> None:
+        row = f"({', '.join('?' * len(types))})"
+        for start in range(0, len(rows), _BATCH):
+            batch = rows[start : start + _BATCH]
+            values = [value for one in batch for value in one]
+            self.execute(f"{insert} VALUES {', '.join([row] * len(batch))} {conflict}", values)
+
     def array(self, values: Iterable[Any]) -> str:
         return json.dumps([value.hex() if isinstance(value, bytes) else value for value in values])
 
