@@ -86,7 +86,7 @@ def embed(memory: LocalMemory) -> None:
 
 def finalize(memory: LocalMemory, stream_id: str) -> None:
     """Make a memory of a stream."""
-    made = streams.finalize_stream(memory, stream_id)
+    _stream, made = streams.finalize_stream(memory, stream_id)
     say(finalized=made.item.uid)
 
 

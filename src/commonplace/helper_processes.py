@@ -231,7 +231,7 @@ def _reply(work: Callable[..., Any], arguments: tuple[object, ...]) -> _Reply:
     except CommonplaceError as error:
         return _Reply(error=_copied(error))
     except Exception as error:  # noqa: BLE001 - it is told to the server, and the next job comes
-        return _Reply(fault=_told(error))
+        return _Reply(fault=_describe(error))
 
 
 def _copied(error: CommonplaceError) -> CommonplaceError:
@@ -241,7 +241,7 @@ def _copied(error: CommonplaceError) -> CommonplaceError:
     return copy
 
 
-def _told(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     frames = traceback.extract_tb(error.__traceback__)[-8:]
     places = [f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in frames]
     return f"{type(error).__name__} at {' > '.join(places)}"

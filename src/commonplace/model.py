@@ -92,7 +92,7 @@ class Item:
         """What it says in running text: its body, or the narrative that stands for one."""
         return self.body.strip() or self.details.get("narrative", "").strip()
 
-    def told(self, *but: str) -> str:
+    def details_text(self, *but: str) -> str:
         """The fields of its kind that it has, a line each, `but` for some."""
         names = (name for name in DETAIL_FIELDS[self.kind] if name not in but and self.details.get(name))
         return "\n".join(f"{name}: {self.details[name]}" for name in names)

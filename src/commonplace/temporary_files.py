@@ -43,7 +43,7 @@ def private_temporary_files(data_dir: Path) -> Iterator[None]:
             os.close(lock)
         yield
         return
-    before, told = tempfile.tempdir, os.environ.get("TMPDIR")
+    before, variable = tempfile.tempdir, os.environ.get("TMPDIR")
     # Processes that this one starts read the variable.
     tempfile.tempdir = os.environ["TMPDIR"] = str(name)
     try:
@@ -51,8 +51,8 @@ def private_temporary_files(data_dir: Path) -> Iterator[None]:
     finally:
         tempfile.tempdir = before
         os.environ.pop("TMPDIR", None)
-        if told is not None:
-            os.environ["TMPDIR"] = told
+        if variable is not None:
+            os.environ["TMPDIR"] = variable
         os.close(lock)
         with contextlib.suppress(OSError):
             _remove(name)

@@ -399,3 +399,28 @@ def test_whatever_happens_the_counts_equal_a_recount(
 
 
 _runs = count()
+
+
+def test_conversations_are_found_by_their_titles(store: Store, said: Make) -> None:
+    rollout = keep(store, said, "k1", "first", "second", label="Deploy the Gateway")
+    keep(store, said, "k2", "third", label="Holiday plans")
+    keep(store, said, "k3", "fourth", label="Gateway time-outs", started_ms=NOW + DAY)
+    foreign = keep(store, said, "k4", "fifth", label="Überblick")
+    store.forget_session(keep(store, said, "k5", "sixth", label="Deploy the gateway again").id, NOW)
+    keep(store, said, "k6", label="Deploy a gateway without a message")
+
+    def titles(patterns: Sequence[str], least: int, limit: int = 9, **scope: str) -> set[str]:
+        return set(store.conversations_by_title(patterns, least, Scope(**scope), limit).values())  # type: ignore[arg-type]
+
+    # Whatever the case of ASCII letters. Titles with others are left to the caller, who folds them itself.
+    assert titles(["%GATEWAY%"], 1) == {"Deploy the Gateway", "Gateway time-outs", "Überblick"}
+    assert titles(["%gateway%", "%deploy%"], 2) == {"Deploy the Gateway", "Überblick"}
+    assert titles(["%gate_ay%"], 1) == titles(["%gateway%"], 1)
+    assert titles([], 0) == titles(["%gateway%"], 1, limit=0) == titles(["%gateway%"], 1, project="nowhere") == set()
+    # The first message that is in the scope stands for the conversation.
+    first, second = store.messages_of(rollout.id)
+    found = store.conversations_by_title(["%deploy%"], 1, Scope(), 9)
+    assert found == {first.id: "Deploy the Gateway", store.messages_of(foreign.id)[0].id: "Überblick"}
+    store.forget([first.id], NOW)
+    assert second.id in store.conversations_by_title(["%deploy%"], 1, Scope(), 9)
+    assert store.conversations_by_title(["%deploy%"], 1, Scope(kinds=("memory",)), 9) == {}

@@ -159,6 +159,24 @@ def test_its_format_is_imported_by_name_and_recognised(machine: Machine) -> None
     assert machine.json("import", str(file))["conversations"]["known"] == 1
 
 
+def test_a_format_that_raises_while_it_reads_loses_nothing(machine: Machine) -> None:
+    chat = {"id": 1, "title": "Ports", "lines": [["user", "Which port?"], ["assistant", "8443."]]}
+    file, other = machine.project / "broken.json", machine.project / "sound.json"
+    file.write_text(json.dumps({"acme_chats": [chat, {"id": 2, "title": "No lines"}]}), encoding="utf-8")
+    other.write_text(json.dumps({"acme_chats": [{**chat, "id": 3, "title": "Hosts"}]}), encoding="utf-8")
+    done = machine.run("import", str(file), str(other), "--format", "acme-chat", "--json")
+    report = json.loads(done.stdout)
+    # What was read before it, and the next file, are there; what was not read is named, with why.
+    assert report["conversations"]["added"] == 2 and report["messages"]["added"] == 4
+    (skipped,) = report["examples"]
+    assert skipped["what"].endswith("broken.json")
+    assert skipped["why"] == "The plugin acme-chat cannot read it: KeyError: 'lines'"
+    assert "Traceback" not in done.stdout + done.stderr
+    file.write_text(json.dumps({"acme_chats": [chat, {**chat, "id": 2, "title": "Lines"}]}), encoding="utf-8")
+    again = machine.json("import", str(file), "--format", "acme-chat")
+    assert (again["conversations"]["known"], again["conversations"]["added"]) == (1, 1)
+
+
 def test_its_embedder_makes_the_vectors(machine: Machine) -> None:
     machine.run("add", "The gateway listens on port 8443", COMMONPLACE_EMBEDDER="acme-model")
     machine.json("search", "gateway", COMMONPLACE_EMBEDDER="acme-model")

@@ -73,7 +73,7 @@ def test_a_stream_keeps_nothing_private_however_it_is_cut(
         assert not in_files(settings, "Geburts")
     again = open_again()
     try:
-        assert streams.finalize_stream(again, id_).item.body == "We meet [private] at noon <b>"
+        assert streams.finalize_stream(again, id_)[1].item.body == "We meet [private] at noon <b>"
     finally:
         again.close()
     assert not in_files(settings, "Geburts")
@@ -83,4 +83,4 @@ def test_a_stream_whose_tag_is_never_closed_ends_there(memory: LocalMemory) -> N
     id_ = streams.start_stream(memory).id
     for chunk in ("We meet <pri", "vate>Mein ", "Geburtstag </pri", "son"):
         streams.append_to_stream(memory, id_, chunk)
-    assert streams.finalize_stream(memory, id_).item.body == "We meet [private]"
+    assert streams.finalize_stream(memory, id_)[1].item.body == "We meet [private]"

@@ -33,7 +33,7 @@ def test_a_stream_survives_a_restart(memory: LocalMemory, open_again: Callable[[
         (waiting,) = streams.open_streams(later)
         assert (waiting.id, waiting.chunks, waiting.project) == (id_, 1, "github.com/acme/my-app")
         streams.append_to_stream(later, id_, "two")
-        done = streams.finalize_stream(later, id_)
+        _stream, done = streams.finalize_stream(later, id_)
         assert (done.item.body, done.item.type, done.item.tags) == ("one two", "decision", ("v0",))
         assert done.item.project == "github.com/acme/my-app"
     finally:
@@ -72,7 +72,7 @@ def test_two_processes_append_at_once_and_lose_nothing(settings: Settings) -> No
             streams.append_to_stream(memory, id_, f"<c{n}>")
         for other in others:
             assert other.communicate(timeout=60)[1] == b""
-        body = streams.finalize_stream(memory, id_).item.body
+        body = streams.finalize_stream(memory, id_)[1].item.body
         assert sorted(body.strip("<>").split("><")) == sorted(f"{name}{n}" for name in "abc" for n in range(20))
         for name in "abc":
             places = [body.index(f"<{name}{n}>") for n in range(20)]
@@ -93,7 +93,7 @@ def test_a_crash_while_finalizing_leaves_the_stream_as_it_was(
             streams.finalize_stream(memory, id_)
     assert bodies(memory) == []
     assert [stream.chunks for stream in streams.open_streams(memory)] == [1]
-    assert streams.finalize_stream(memory, id_).item.body == "zebra"
+    assert streams.finalize_stream(memory, id_)[1].item.body == "zebra"
     with pytest.raises(Conflict, match="finalized already"):
         streams.finalize_stream(memory, id_)
 
@@ -123,7 +123,7 @@ streams.finalize_stream(opened, sys.argv[2])
     )
     assert done.returncode == 9
     assert bodies(memory) == []
-    assert streams.finalize_stream(memory, id_).item.body == "zebra"
+    assert streams.finalize_stream(memory, id_)[1].item.body == "zebra"
 
 
 @pytest.mark.promise("memories:decided:streams-bounded")
@@ -171,7 +171,7 @@ def test_a_stream_holds_no_more_than_a_memory_may(memory: LocalMemory) -> None:
         streams.append_to_stream(memory, id_, "word " * (streams.MAX_CHUNK // 5))
     with pytest.raises(TooLarge, match="more than 1000000 characters"):
         streams.append_to_stream(memory, id_, "x")
-    assert len(streams.finalize_stream(memory, id_).item.body) == MAX_TEXT
+    assert len(streams.finalize_stream(memory, id_)[1].item.body) == MAX_TEXT
 
 
 @pytest.mark.promise("memories:decided:streams-bounded")
@@ -182,7 +182,7 @@ def test_a_stream_holds_so_many_chunks(memory: LocalMemory, monkeypatch: pytest.
         streams.append_to_stream(memory, id_, "x")
     with pytest.raises(TooLarge, match="has 3 chunks"):
         streams.append_to_stream(memory, id_, "x")
-    assert streams.finalize_stream(memory, id_).item.body == "xxx"
+    assert streams.finalize_stream(memory, id_)[1].item.body == "xxx"
 
 
 def test_a_stream_is_checked_when_it_starts(memory: LocalMemory) -> None:
@@ -198,7 +198,7 @@ def test_a_stream_is_checked_when_it_starts(memory: LocalMemory) -> None:
 def test_halves_of_characters_and_nul_do_not_reach_the_file(memory: LocalMemory) -> None:
     id_ = streams.start_stream(memory).id
     assert streams.append_to_stream(memory, id_, "a\0b\ud83dc").characters == 5
-    assert streams.finalize_stream(memory, id_).item.body == "a\ufffdb\ufffdc"
+    assert streams.finalize_stream(memory, id_)[1].item.body == "a\ufffdb\ufffdc"
 
 
 def test_an_unknown_stream_is_not_found(memory: LocalMemory) -> None:

@@ -33,7 +33,7 @@ def _hooks(memory: LocalMemory) -> dict[str, Any]:
     """What hooks captured, what was left out and why, and what still waits in the spool."""
     counts, spool = capture_counts(memory), spool_state(memory.settings)
     return {
-        "captured": dict(counts.kept),
+        "captured": dict(counts.captured),
         "left_out": dict(counts.dropped),
         "waiting": spool.waiting,
         "waiting_since": None if spool.oldest_ms is None else iso_time(spool.oldest_ms),

@@ -293,7 +293,7 @@ def project_name(item: Item) -> str:
 
 def _fields_as_text(item: Item) -> str | None:
     """The fields of a summary or a checkpoint, in order."""
-    return item.told() or None if item.kind in ("summary", "checkpoint") else None
+    return item.details_text() or None if item.kind in ("summary", "checkpoint") else None
 
 
 def _detail(item: Item, name: str) -> str | None:

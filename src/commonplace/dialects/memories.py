@@ -31,7 +31,6 @@ from commonplace.dialects.memories_records import (
 from commonplace.dialects.tool import SEARCHED_KINDS, Param, Reply, Tool, search_notice
 from commonplace.errors import InvalidInput
 from commonplace.memory import streams
-from commonplace.memory.contradictions import find_contradictions
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
 from commonplace.memory.items import browse_items, get_item
 from commonplace.memory.local_memory import LocalMemory
@@ -233,14 +232,14 @@ def append_memory_chunk(
 
 def finalize_memory_stream(memory: LocalMemory, stream_id: _StreamId) -> Reply[StreamReply]:
     """Make one memory of a stream."""
-    done = streams.finalize_stream(memory, stream_id)
-    item, stream = done.item, done.stream
-    found = find_contradictions(memory, item)
-    verb = "Already stored" if done.duplicate else "Created"
+    stream, remembered = streams.finalize_stream(memory, stream_id)
+    item = remembered.item
+    verb = "Already stored" if remembered.duplicate else "Created"
     text = f"{verb} {type_label(item.type)} {item.short_id} from {_chunk_count(stream)} ({stream.characters} chars)"
     data = _stream_data(stream)
-    data["memory"] = _stored_data(Remembered(item, done.duplicate, tuple(found)))
-    return Reply(data, "\n\n".join(part for part in (text, contradiction_warning(found, item)) if part))
+    data["memory"] = _stored_data(remembered)
+    warning = contradiction_warning(remembered.contradictions, item)
+    return Reply(data, "\n\n".join(part for part in (text, warning) if part))
 
 
 def cancel_memory_stream(memory: LocalMemory, stream_id: _StreamId) -> Reply[StreamReply]:

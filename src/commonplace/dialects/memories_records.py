@@ -186,7 +186,7 @@ def scope_label(item: Item) -> str:
 
 def full_text(item: Item) -> str:
     """What an item of any kind says, in one text."""
-    return item.text or item.told() or item.title
+    return item.text or item.details_text() or item.title
 
 
 def one_line(item: Item, longest: int = LONGEST_LINE) -> str:

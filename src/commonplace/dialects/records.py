@@ -333,7 +333,7 @@ def item_content(item: Item) -> str:
     """What an item says: its text, or else what its own fields tell."""
     if item.body.strip():
         return redact(item.body)
-    return redact(item.details.get("narrative") or item.told("snapshot"))
+    return redact(item.details.get("narrative") or item.details_text("snapshot"))
 
 
 def parse_id(text: str) -> int | str:

@@ -201,7 +201,7 @@ def message_hit(hit: Hit, session: Session | None) -> MessageHit:
         "id": item.uid,
         "conversation_id": "" if session is None else session.uid,
         "label": (session.label if session else "") or item.title,
-        "content": item.text or item.told("snapshot") or item.title,
+        "content": item.text or item.details_text("snapshot") or item.title,
         "similarity": round(hit.relevance, 4),
         "importance_score": plain_score(session.importance if session else own),
         "created_at": short_iso_time(item.created_ms),

@@ -17,10 +17,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
-from urllib.parse import urlsplit
 
 import commonplace
-from commonplace.errors import CommonplaceError
+from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.http_address import error_reason, split_url
 from commonplace.input_limits import MAX_VALUES_OF_MANY, check_json
 
 # Some editors do not wait longer either.
@@ -145,20 +145,25 @@ class _HttpClient:
     """Messages to and from an address."""
 
     def __init__(self, url: str, headers: Mapping[str, str], seconds: float) -> None:
-        self._parts, self._headers, self._seconds = urlsplit(url), dict(headers), seconds
+        try:
+            self._address, parts = split_url(url, "The address", "", "")
+        except InvalidInput as error:
+            raise ProbeFailed(f"{url} is not an address") from error
+        self._url, self._path = url, parts.path or "/"
+        self._headers, self._seconds = dict(headers), seconds
         self._number = 0
 
     def ask(self, method: str, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         self._number += 1
         request = _request(method, parameters, self._number)
-        connection = self._connection()
+        connection = self._address.connect(self._seconds)
         try:
-            connection.request("POST", self._parts.path or "/", json.dumps(request), self._request_headers())
+            connection.request("POST", self._path, json.dumps(request), self._request_headers())
             answer = connection.getresponse()
             body = answer.read(_MAX_BYTES)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise ProbeFailed(f"nothing answers at {self._parts.geturl()}: {reason}") from error
+            reason = getattr(error, "strerror", None) or error_reason(error)
+            raise ProbeFailed(f"nothing answers at {self._url}: {reason}") from error
         finally:
             connection.close()
         if answer.status in (401, 403):
@@ -172,13 +177,6 @@ class _HttpClient:
             if message.get("id") == self._number:
                 return _result(message)
         raise ProbeFailed("its answer is not that of an MCP server")
-
-    def _connection(self) -> http.client.HTTPConnection:
-        kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
-        try:
-            return kind(self._parts.hostname or "", self._parts.port, timeout=self._seconds)
-        except ValueError as error:
-            raise ProbeFailed(f"{self._parts.geturl()} is not an address") from error
 
     def _request_headers(self) -> dict[str, str]:
         accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

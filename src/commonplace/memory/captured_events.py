@@ -199,7 +199,7 @@ class CaptureCounts:
     `known` events had been captured before; `unfit` ones could not be stored.
     """
 
-    kept: Mapping[str, int] = field(default_factory=dict)
+    captured: Mapping[str, int] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     led: Mapping[str, int] = field(default_factory=dict)
     known: int = 0

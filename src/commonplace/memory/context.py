@@ -355,7 +355,7 @@ def _cite(
     memory: LocalMemory, hit: Hit, session: Session | None, longest: int, measure: MeasureMessage
 ) -> CitedMessage:
     item = hit.item
-    whole = CitedMessage(item, item.text or item.told("snapshot") or item.title, hit.relevance, session, True)
+    whole = CitedMessage(item, item.text or item.details_text("snapshot") or item.title, hit.relevance, session, True)
     if measure(whole) <= longest:
         return whole
     passage = memory.store.passage_texts([hit.passage_id]).get(hit.passage_id)

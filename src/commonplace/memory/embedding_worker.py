@@ -121,7 +121,7 @@ class Embeddings:
         self._idle.wait(stop)
 
     @property
-    def at_hand(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether the vector of a question is there in a moment, and nothing has to be written for it."""
         embedder = self._embedder
         return embedder is None or (self._adopted and embedder.is_local and embedder.state() == READY)

@@ -187,8 +187,8 @@ def recall_scopes(
         return parsed, None if _something_waits(memory, parsed) else answers(parsed)
 
     # Who speaks there is part of what is understood: one moment for both, unless it would wait for somebody.
-    at_hand = memory.embeddings.at_hand
-    parsed, found = memory.store.snapshot(unless_something_waits) if at_hand else unless_something_waits()
+    ready = memory.embeddings.is_ready
+    parsed, found = memory.store.snapshot(unless_something_waits) if ready else unless_something_waits()
     return answers(embed_waiting(memory, parsed, scopes)) if found is None else found
 
 
@@ -422,7 +422,7 @@ def _session_title(item: Item) -> tuple[str, str] | None:
 def _own_text(item: Item) -> str:
     """The text of an item without its request, if it has more than that."""
     if item.kind in ("summary", "checkpoint"):
-        return item.told("request", "task", "snapshot", "relevant_files") or item.text or item.title
+        return item.details_text("request", "task", "snapshot", "relevant_files") or item.text or item.title
     return item.text or item.title
 
 

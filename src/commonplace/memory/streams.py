@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
+from commonplace.memory.contradictions import find_contradictions
 from commonplace.memory.edit_and_forget import enrich_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, NewItem, make_draft
-from commonplace.model import Draft, Item, Stream
+from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, NewItem, Remembered, make_draft
+from commonplace.model import Draft, Stream
 from commonplace.text.dates import HOUR_MS
 from commonplace.text.redact import chunk_without_private, joined_chunks, redact, redact_joined
 
@@ -57,16 +58,7 @@ def append_to_stream(memory: LocalMemory, stream_id: str, chunk: str) -> Stream:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class FinalizedStream:
-    """The memory that a stream became; `duplicate` if exactly this was remembered before."""
-
-    item: Item
-    stream: Stream
-    duplicate: bool
-
-
-def finalize_stream(memory: LocalMemory, stream_id: str) -> FinalizedStream:
+def finalize_stream(memory: LocalMemory, stream_id: str) -> tuple[Stream, Remembered]:
     """Make one memory of the chunks, in one transaction. A stream can be finalised once."""
     now = memory.clock()
 
@@ -82,7 +74,8 @@ def finalize_stream(memory: LocalMemory, stream_id: str) -> FinalizedStream:
     item = memory.store.get([stored.id])[stored.id]
     if stored.duplicate:
         item = enrich_item(memory, item, stream.tags)
-    return FinalizedStream(item, replace(stream, status="finalized"), stored.duplicate)
+    remembered = Remembered(item, stored.duplicate, tuple(find_contradictions(memory, item)))
+    return replace(stream, status="finalized"), remembered
 
 
 def cancel_stream(memory: LocalMemory, stream_id: str) -> Stream:

@@ -10,9 +10,7 @@ from commonplace.dialects.records import StreamRecord, stream_record
 from commonplace.dialects.reply_schema import component
 from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory import streams
-from commonplace.memory.contradictions import find_contradictions
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import Remembered
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
@@ -68,13 +66,11 @@ def append_chunk(memory: LocalMemory, request: ApiRequest[None, Chunk]) -> Answe
 def finalize_stream(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[FinalizedStream]:
     """Make one memory of the chunks."""
     try:
-        done = streams.finalize_stream(memory, request.path["id"])
+        stream, remembered = streams.finalize_stream(memory, request.path["id"])
     except InvalidInput as error:
         # The request is sound; it is the stream that holds nothing yet.
         raise Conflict(error.message, error.hint) from error
-    contradicts = tuple(find_contradictions(memory, done.item))
-    item = created_item(Remembered(done.item, done.duplicate, contradicts))
-    return Answer({**stream_record(done.stream), "item": item})
+    return Answer({**stream_record(stream), "item": created_item(remembered)})
 
 
 def cancel_stream(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[StreamRecord]:

@@ -338,7 +338,9 @@ def _conversation_page(
     if question := request.one("find"):
         tokens = frozenset(word.token for word in plain_words(question))
         found = search_session(memory, session, question)
-        values["hits"] = [(item, highlight_excerpt(item.text or item.told(), tokens, EXCERPT)) for item in found]
+        values["hits"] = [
+            (item, highlight_excerpt(item.text or item.details_text(), tokens, EXCERPT)) for item in found
+        ]
     return Rendered("conversation", values | more, status)
 
 

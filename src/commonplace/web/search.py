@@ -152,7 +152,7 @@ def _highlighted(item: Item, tokens: frozenset[str]) -> tuple[Markup, Markup]:
     """Title and excerpt; the excerpt does not repeat the title."""
     title = redact(item.title)
     repeated = (name for name, value in item.details.items() if value == item.title)
-    text = _after(title, redact((item.text or item.told("snapshot", *repeated))[:READ]))
+    text = _after(title, redact((item.text or item.details_text("snapshot", *repeated))[:READ]))
     return highlight(title, tokens), highlight(_after(title, _running(excerpt(text, tokens, EXCERPT))), tokens)
 
 

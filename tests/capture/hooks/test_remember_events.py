@@ -28,7 +28,7 @@ def everything(memory: LocalMemory) -> list[tuple[object, ...]]:
 
 def test_what_became_of_events_is_counted(memory: LocalMemory) -> None:
     done = remember_events(memory, a_fix().events)
-    assert done.kept == {"answer": 1, "command": 2, "file-read": 1, "file-write": 1, "prompt": 1}
+    assert done.captured == {"answer": 1, "command": 2, "file-read": 1, "file-write": 1, "prompt": 1}
     assert (done.dropped, done.led) == ({}, {"session-start": 1})
     assert capture_counts(memory) == done
 
@@ -46,7 +46,7 @@ def test_a_batch_that_is_told_twice_in_parts_is_one(memory: LocalMemory) -> None
     events = a_fix().events
     for end in range(1, len(events) + 1):
         remember_events(memory, events[:end])
-    assert capture_counts(memory).kept == {"answer": 1, "command": 2, "file-read": 1, "file-write": 1, "prompt": 1}
+    assert capture_counts(memory).captured == {"answer": 1, "command": 2, "file-read": 1, "file-write": 1, "prompt": 1}
     assert len(items(memory, "summary")) == len(items(memory, "checkpoint")) == 1
 
 
@@ -138,7 +138,7 @@ def test_a_session_of_many_events_is_taken_in_several_transactions(memory: Local
     for number in range(1200):
         telling.uses("Bash", f"result {number}", command=f"make part-{number}")
     telling.stops("Built all parts.")
-    assert remember_events(memory, telling.events).kept == {"command": 1200}
+    assert remember_events(memory, telling.events).captured == {"command": 1200}
     assert told(memory).details["notes"] == "1200 commands"
 
 
@@ -189,7 +189,7 @@ def test_any_events_twice_are_as_once(memory: LocalMemory, told_events: list[Eve
     done = remember_events(memory, events)
     before, counts = everything(memory), capture_counts(memory)
     assert done.unfit == 0
-    assert sum(sum(group.values()) for group in (done.kept, done.dropped, done.led)) + done.known == len(events)
+    assert sum(sum(group.values()) for group in (done.captured, done.dropped, done.led)) + done.known == len(events)
     assert remember_events(memory, events).known == len(events)
     assert (everything(memory), capture_counts(memory)) == (before, counts)
     for kind in ("summary", "checkpoint"):
@@ -206,5 +206,5 @@ def test_output_that_no_host_would_write_is_no_answer(memory: LocalMemory) -> No
         deep = [deep]
     telling.uses("Read", deep, file_path="deep.json")
     telling.uses("Grep", "x" * 3_000_000, pattern="y")
-    assert sum(remember_events(memory, telling.events).kept.values()) >= 3
+    assert sum(remember_events(memory, telling.events).captured.values()) >= 3
     assert all(len(item.body) < 20_000 for item in items(memory))

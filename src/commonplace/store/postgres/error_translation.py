@@ -85,11 +85,11 @@ _KINDS: tuple[tuple[tuple[type[psycopg.Error], ...], type[CommonplaceError], str
 
 @contextlib.contextmanager
 def translated(place: str) -> Iterator[None]:
-    """Whatever the server refuses, told as ours. `place` names the database without its password."""
+    """Raise what the server refuses as ours. `place` names the database without its password."""
     try:
         yield
     except psycopg.Error as error:
-        raise _told(place, error) from error
+        raise _refusal(place, error) from error
 
 
 def not_connected(place: str, error: psycopg.Error) -> StoreError:
@@ -110,7 +110,7 @@ def is_cut(error: psycopg.Error) -> bool:
     return isinstance(error, gone) or (isinstance(error, psycopg.OperationalError) and error.sqlstate is None)
 
 
-def _told(place: str, error: psycopg.Error) -> CommonplaceError:
+def _refusal(place: str, error: psycopg.Error) -> CommonplaceError:
     if error.sqlstate == _QUOTA:
         return QuotaExceeded(str(error.diag.message_primary))
     if isinstance(error, psycopg.IntegrityError):

@@ -310,7 +310,7 @@ class Forks:
         self._inside: dict[int, int] = {}
 
     @contextlib.contextmanager
-    def kept_out(self) -> Iterator[None]:
+    def holding_forks(self) -> Iterator[None]:
         """While inside, a fork by another thread waits."""
         me = threading.get_ident()
         with self._gate:

@@ -58,7 +58,7 @@ class Database(OpenFile):
         """Use the file that is at the path; what SQLite says of it is raised as ours."""
         try:
             self._enter()
-            with self._forks.kept_out():
+            with self._forks.holding_forks():
                 yield
         except (apsw.Error, UnicodeDecodeError, StoreCorrupt) as error:
             refused = error if isinstance(error, StoreCorrupt) else refusal(self.path, error)
@@ -82,7 +82,7 @@ class Database(OpenFile):
         watch = self._watch
         if watch is None or not self._had or self._forks.is_inside():
             return
-        with self._forks.kept_out():
+        with self._forks.holding_forks():
             self._forks.check()
             if self._settled and watch.attached and watch.state() is State.CURRENT:
                 return

@@ -229,7 +229,7 @@ class OpenFile:
 
     def close(self) -> None:
         """Close this process's connections; the last process to close folds the WAL into the file."""
-        with self._forks.kept_out():
+        with self._forks.holding_forks():
             self._close_all()
 
     def _close_all(self) -> None:

@@ -31,8 +31,8 @@ def missing(path: Path, copy: Path | None = None) -> StoreMissing:
 
 
 def log_removed(path: Path) -> StoreReplaced:
-    said = f"The log {path.name}{LOG} of the store {path} was removed while another process was using it."
-    return StoreReplaced(said, "That process puts it right by itself. Try again; if it lasts, restart that process.")
+    message = f"The log {path.name}{LOG} of the store {path} was removed while another process was using it."
+    return StoreReplaced(message, "That process puts it right by itself. Try again; if it lasts, restart that process.")
 
 
 def unsound(path: Path) -> StoreReplaced:
