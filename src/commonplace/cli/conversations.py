@@ -48,7 +48,6 @@ from commonplace.memory.prune import (
 )
 from commonplace.model import Session
 from commonplace.text.paths import ROOT_FOLDER, folder_names
-from commonplace.text.redact import redact_data
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,7 +76,7 @@ def show(call: Call, id_: str, limit: int | None, first: int) -> None:
         session, messages = open_conversation(memory, id_)
     end = len(messages) if limit is None else min(len(messages), first - 1 + limit)
     record = conversation_record(session)
-    page = redact_data([message_data(item) for item in messages[first - 1 : end]])
+    page = [message_data(item) for item in messages[first - 1 : end]]
     more = end + 1 if end < len(messages) else None
     call.answer(record | {"messages": page, "next": more}, lambda: _show_conversation(record, page))
     if more:
@@ -411,7 +410,7 @@ def _draw_candidate(terminal: Console, row: Mapping[str, Any], digits: int) -> N
 
 
 def _candidate_row(number: int, one: PruneCandidate) -> dict[str, Any]:
-    data = redact_data(prune_candidate(one))
+    data = prune_candidate(one)
     return {
         "number": number,
         "id": one.session.short_id,
@@ -434,7 +433,7 @@ def _show_archived(call: Call, archived: Sequence[Session]) -> None:
 
 def _prune_record(proposed: PruneProposal, archived: Sequence[Session]) -> dict[str, Any]:
     return {
-        "candidates": redact_data([prune_candidate(one) for one in proposed.candidates]),
+        "candidates": [prune_candidate(one) for one in proposed.candidates],
         "total_candidates": len(proposed.candidates),
         "estimated_space_saved_mb": megabytes(proposed.bytes),
         "archived": [session.uid for session in archived],

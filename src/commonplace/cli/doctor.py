@@ -13,7 +13,6 @@ from commonplace.doctor.checkup import NAMES, fix_findings, run_checks
 from commonplace.doctor.doctor_context import DoctorContext, Finding, doctor_context
 from commonplace.errors import InvalidInput
 from commonplace.hosts.project_files import project_folder
-from commonplace.text.redact import redact
 
 FAILURES_FOUND = 1
 COLOURS = {"ok": "green", "remark": "yellow", "failure": "red"}
@@ -59,9 +58,9 @@ def _check_and_fix(
     if not fix:
         return findings, fixed
     for finding, done in fix_findings(findings):
-        fixed.append({"area": finding.area, "what": finding.what, "done": redact(done)})
+        fixed.append({"area": finding.area, "what": finding.what, "done": done})
         if not call.json:
-            call.say(f"{'fixed':<8} {finding.area} {finding.what}: {redact(done)}", fg="cyan")
+            call.say(f"{'fixed':<8} {finding.area} {finding.what}: {done}", fg="cyan")
     if fixed:
         # All areas: what was fixed in one may have been the cause in another.
         context.close()
@@ -72,9 +71,9 @@ def _check_and_fix(
 def _show(call: Call, finding: Finding) -> Finding:
     if not call.json:
         click.secho(f"{finding.state:<8} ", nl=False, fg=COLOURS[finding.state])
-        call.say(f"{finding.area} {finding.what}: {redact(finding.sentence)}")
+        call.say(f"{finding.area} {finding.what}: {finding.sentence}")
         if finding.advice and finding.state != "ok":
-            call.say(f"         {redact(finding.advice)}", dim=True)
+            call.say(f"         {finding.advice}", dim=True)
     return finding
 
 
@@ -83,8 +82,8 @@ def _record(finding: Finding) -> dict[str, Any]:
         "area": finding.area,
         "what": finding.what,
         "state": finding.state,
-        "sentence": redact(finding.sentence),
-        "fix": redact(finding.advice),
+        "sentence": finding.sentence,
+        "fix": finding.advice,
         "mendable": finding.fix is not None,
     }
 

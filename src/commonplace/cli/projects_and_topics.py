@@ -16,7 +16,6 @@ from commonplace.cli.terminal import one_line
 from commonplace.dialects.records import project_record
 from commonplace.errors import InvalidInput, StoreError
 from commonplace.text.dates import iso_time
-from commonplace.text.redact import redact
 
 if TYPE_CHECKING:
     from commonplace.memory.local_memory import LocalMemory
@@ -96,7 +95,7 @@ def show_topic(call: Call, name_or_id: str, limit: int) -> None:
             {
                 "id": one.passage.item_id,
                 "nearness": f"{one.nearness:.2f}",
-                "content": shorten(one_line(redact(one.passage.text)), MAX_SHOWN),
+                "content": shorten(one_line(one.passage.text), MAX_SHOWN),
             }
             for one in central
         ]
@@ -140,7 +139,7 @@ def _passage_record(central: CentralPassage) -> dict[str, Any]:
         "passage": central.passage.id,
         "item": central.passage.item_id,
         "nearness": round(central.nearness, 4),
-        "text": redact(central.passage.text),
+        "text": central.passage.text,
     }
 
 

@@ -27,7 +27,6 @@ from commonplace.hosts.registry import TARGET_NAMES, target_names
 from commonplace.memory.projects import resolve_project
 from commonplace.memory.rules import RULE_SET_TYPES
 from commonplace.text.paths import split_globs
-from commonplace.text.redact import redact
 
 if TYPE_CHECKING:
     from commonplace.hosts.learn_rule_files import LearnedFile
@@ -183,7 +182,7 @@ def _show_learned(call: Call, reads: Sequence[LearnedFile], *, dry_run: bool) ->
     if dry_run:
         for read in reads:
             for new in read.added:
-                call.say(f"{new.type}: {redact(new.content)}")
+                call.say(f"{new.type}: {new.content}")
     added, known = sum(len(read.added) for read in reads), sum(read.known for read in reads)
     call.note(f"{'Would learn' if dry_run else 'Learned'} {added:,}; {known:,} were already known.")
 
@@ -203,8 +202,7 @@ def _learned_record(
                 "path": read.path,
                 "target": read.host or None,
                 "added": [
-                    {"type": new.type, "content": redact(new.content), **_rule_fields(new.details)}
-                    for new in read.added
+                    {"type": new.type, "content": new.content, **_rule_fields(new.details)} for new in read.added
                 ],
                 "known": read.known,
                 "skipped": read.skipped or None,

@@ -15,7 +15,6 @@ from commonplace.dialects.records import hit_record
 from commonplace.dialects.tool import missing_vectors_notice
 from commonplace.errors import NoResults
 from commonplace.text.dates import iso_time
-from commonplace.text.redact import redact, redact_data
 from commonplace.text.sentences import shorten
 
 if TYPE_CHECKING:
@@ -143,14 +142,12 @@ def explain(call: Call, topic: Sequence[str], depth: int, no_timeline: bool) -> 
         found = memory.explain(subject, depth=depth)
         chunks = [_chunk_record(chunk) for chunk in found.chunks]
         warn_keywords_only(call, memory.embedding_state)
-    timeline = [{"date": one.day, "session": one.session, "event": redact(one.event)} for one in found.timeline]
+    timeline = [{"date": one.day, "session": one.session, "event": one.event} for one in found.timeline]
     if call.json:
         dated = {} if no_timeline else {"timeline": timeline}
-        call.reply(
-            {"summary": redact(found.summary), **dated, "relatedClusters": list(found.topics), "keyChunks": chunks}
-        )
+        call.reply({"summary": found.summary, **dated, "relatedClusters": list(found.topics), "keyChunks": chunks})
         return
-    call.say(redact(found.summary))
+    call.say(found.summary)
     if timeline and not no_timeline:
         call.say("\nWhen:", bold=True)
         tables.table(("date", "session", "event"), timeline)
@@ -194,9 +191,9 @@ def _show_suggestions(suggestions: Sequence[dict[str, Any]]) -> None:
 
 def _suggestion_record(one: Prediction) -> dict[str, Any]:
     return {
-        "title": redact(one.title),
+        "title": one.title,
         "relevance": round(one.relevance, 4),
-        "summary": redact(one.summary),
+        "summary": one.summary,
         "chunkId": one.chunk.id,
         "session": one.chunk.session_name,
     }
@@ -206,8 +203,8 @@ def _chunk_record(chunk: Chunk) -> dict[str, Any]:
     """A passage for programs, under the names that agents know."""
     from commonplace.dialects.ecm import chunk_data
 
-    shown: dict[str, Any] = redact_data(chunk_data(chunk))
-    return shown | {
+    return {
+        **chunk_data(chunk),
         "item": chunk.item.id,
         "conversation": chunk.session.uid if chunk.session else None,
         "project": chunk.item.project,
@@ -220,7 +217,7 @@ def _linked_records(memory: LocalMemory, found: RecalledChunks) -> list[dict[str
 
     ids = chunk_ids(memory, {one.passage_id: one.item for one in found.around})
     return [
-        {"chunkId": ids[one.passage_id], "content": redact(one.text), "relation": one.relation, "hops": one.hops}
+        {"chunkId": ids[one.passage_id], "content": one.text, "relation": one.relation, "hops": one.hops}
         for one in found.around
     ]
 

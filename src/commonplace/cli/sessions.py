@@ -79,12 +79,13 @@ def reconstruct(call: Call, session: str | None, last: int | None, budget: int) 
 
 def _message_record(one: ShownMessage) -> dict[str, Any]:
     details = one.item.details
+    # Before a list of them is cut.
     named = {name: redact(details[name]) for name in ("files", "commands", "errors") if details.get(name)}
     return {
         "id": one.item.id,
         "role": details.get("role", ""),
         "at": iso_time(one.item.created_ms),
-        "content": redact(one.text),
+        "content": one.text,
         "whole": one.whole,
         **named,
         **({"off_path": True} if one.item.meta.get("off_path") else {}),
@@ -93,7 +94,7 @@ def _message_record(one: ShownMessage) -> dict[str, Any]:
 
 def _show_session(call: Call, found: Reconstruction) -> None:
     session = found.session
-    call.say(f"# {one_line(redact(session.label)) or session.key}\n", bold=True)
+    call.say(f"# {one_line(session.label) or session.key}\n", bold=True)
     facts = [
         session.source or "session",
         session.project or "no project",

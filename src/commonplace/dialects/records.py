@@ -1,4 +1,8 @@
-"""Things as flat records: what `--json` prints and the HTTP interface answers, under the names that both read."""
+"""Things as flat records: what `--json` prints and the HTTP interface answers, under the names that both read.
+
+Secrets are still in them: they are removed where a reply leaves (`rest/api_handler.py`, `cli/command.py`,
+`cli/terminal.py`).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,6 @@ from commonplace.dialects.reply_schema import Json, component
 from commonplace.memory.items import is_stale
 from commonplace.model import DETAIL_FIELDS, Change, Item, Key, Kind, Project, Session, Stream
 from commonplace.text.dates import iso_time, short_iso_time
-from commonplace.text.redact import redact, redact_data
 
 if TYPE_CHECKING:
     from commonplace.memory.contradictions import Contradiction
@@ -184,14 +187,14 @@ _OUTER = {"body": "content", "meta": "metadata", "created_ms": "created_at", "up
 
 def item_record(item: Item) -> ItemRecord:
     """Everything about an item. Of the fields of its kind, those that it has."""
-    details = {name: redact(item.details[name]) for name in DETAIL_FIELDS[item.kind] if item.details.get(name)}
+    details = {name: item.details[name] for name in DETAIL_FIELDS[item.kind] if item.details.get(name)}
     record: Any = {
         **_head(item),
-        "content": redact(item.body),
+        "content": item.body,
         **details,
         "project": item.project,
         "session": item.session,
-        "tags": [redact(tag) for tag in item.tags],
+        "tags": list(item.tags),
         "importance": item.importance,
         "created_at": iso_time(item.created_ms),
         "created_at_epoch": item.created_ms,
@@ -227,10 +230,7 @@ def hit_record(hit: Hit) -> HitRecord:
 
 def change_record(change: Change) -> ChangeRecord:
     """One line of an item's history; `before` is what it was, with `body` under its outer name."""
-    before: dict[str, Any] = {
-        "content" if name == "body" else name: redact(value) if isinstance(value, str) else value
-        for name, value in change.before.items()
-    }
+    before: dict[str, Any] = {"content" if name == "body" else name: value for name, value in change.before.items()}
     return {
         "rev": change.rev,
         "op": change.op,
@@ -316,7 +316,7 @@ def conversation_record(session: Session) -> dict[str, Any]:
         "metadata": dict(session.meta),
         **_damage(session),
     }
-    return cast(dict[str, Any], redact_data(data | more))
+    return data | more
 
 
 def item_brief(item: Item) -> ItemBrief:
@@ -332,8 +332,8 @@ def contradiction_record(found: Contradiction) -> ContradictionRecord:
 def item_content(item: Item) -> str:
     """What an item says: its text, or else what its own fields tell."""
     if item.body.strip():
-        return redact(item.body)
-    return redact(item.details.get("narrative") or item.details_text("snapshot"))
+        return item.body
+    return item.details.get("narrative") or item.details_text("snapshot")
 
 
 def parse_id(text: str) -> int | str:
@@ -349,7 +349,7 @@ def _head(item: Item) -> ItemHead:
         "short_id": item.short_id,
         "kind": item.kind,
         "type": item.type,
-        "title": redact(item.title),
+        "title": item.title,
     }
 
 
@@ -357,7 +357,7 @@ def _damage(one: Item | Session) -> dict[str, Any]:
     """Its damaged fields, with what was found there; absent where all is well."""
     if not one.damaged:
         return {}
-    return {"damaged": {_OUTER.get(name, name): redact(found) for name, found in one.damaged.items()}}
+    return {"damaged": {_OUTER.get(name, name): found for name, found in one.damaged.items()}}
 
 
 def _iso_or_none(ms: int | None) -> str | None:
