@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,16 @@ def test_the_latest_in_a_period_come_latest_first(memory: LocalMemory) -> None:
     assert {chunk.day[:7] for chunk in chunks} == {"2025-02"} and {chunk.slug for chunk in chunks} == {"shop"}
     assert "great, ship it" not in [chunk.text for chunk in chunks]
     assert [chunk.text for chunk in latest_chunks(memory, LatestQuestion(Period(), None), 1)] == [STYLED]
+
+
+def test_a_session_is_not_named_after_a_secret(memory: LocalMemory) -> None:
+    secret = "AKIAIOSFODNN7EXAMPLQ"
+    store_conversation(memory, NewConversation("Talk", [NewMessage("user", "The zebra crossed the road at noon")]))
+    (chunk,) = recall_chunks(memory, "zebra crossed", 5).chunks
+    assert chunk.session is not None and chunk.item.project is None
+    # Whoever stored it before secrets were recognised: nobody would see it within a name.
+    named = replace(chunk, session=replace(chunk.session, folder=f"/{secret}"))
+    assert secret not in named.session_name and named.session_name.endswith(chunk.day)
 
 
 @given(

@@ -15,6 +15,7 @@ from commonplace.model import KINDS, Item, Scope, Session
 from commonplace.ranking.rerank import drop_near_duplicates
 from commonplace.text.dates import Period, local_day, parse_time_question
 from commonplace.text.project_names import base_name
+from commonplace.text.redact import redact
 from commonplace.text.sentences import is_small_talk
 
 # Everything but checkpoints, which are about a session.
@@ -41,10 +42,10 @@ class Chunk:
 
     @property
     def slug(self) -> str:
-        """Whose session it is from: the project's last name, else the folder's."""
+        """Whose session it is from: the project's last name, else the folder's. Secrets are not seen within a name."""
         project = self.item.project or (self.session.project if self.session else None)
         folder = self.session.folder.rsplit("/", 1)[-1] if self.session else ""
-        return base_name(project) if project else folder.replace(" ", "-") or "global"
+        return redact(base_name(project) if project else folder.replace(" ", "-")) or "global"
 
     @property
     def day(self) -> str:
