@@ -14,10 +14,9 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.errors import InvalidInput
 
@@ -33,8 +32,7 @@ Check = Callable[[str, Any], str]
 """Says what is wrong with the object that an entry point of some name leads to; empty if nothing is."""
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenPlugin:
+class BrokenPlugin(NamedTuple):
     """An entry point that cannot be used, and why."""
 
     group: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.items import MAX_PAGE, browse_items
@@ -79,8 +80,7 @@ SKILL = "skill"
 _SPACE = re.compile(r"\s+")
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One rule: its text, the heading it was imported under, and the files it is about."""
 
     id: int
@@ -96,8 +96,7 @@ class Rule:
         return f"{self.topic}: {self.text}" if self.topic else self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(NamedTuple):
     """A way of doing something, and the sentence by which an agent knows when to use it."""
 
     id: int
@@ -106,8 +105,7 @@ class Skill:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSet:
+class RuleSet(NamedTuple):
     """The rules and skills of one project, oldest first."""
 
     project: str | None

@@ -7,7 +7,7 @@ import unicodedata
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from commonplace.text.redact import redact
 from commonplace.text.tokens import STOP_WORDS, index_text, stem, words_of
@@ -157,8 +157,7 @@ _ERROR = r"(?:Error|Exception|Failure|\berror)(?:\[\w+\])?: |\bERROR\b|\bFAILED\
 _OURSELVES = rf"^(?:(?:I|We)(?:['’]ve| have)?(?: also| just| now)?|Then I) (?=(?:{_DID})\b)"
 
 
-@dataclass(frozen=True, slots=True)
-class RankedSentence:
+class RankedSentence(NamedTuple):
     """A sentence, and how well it fits what it was chosen for."""
 
     text: str
