@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -46,11 +49,18 @@ LONGEST = (
     "benchmarks/test_recall_quality.py",
 )
 
+# Temporary files are kept in memory where there is plenty: a store is synced at every write, and the tests would mostly
+# wait for the disk. Setting TMPDIR keeps them elsewhere.
+IN_MEMORY, PLENTY = Path("/dev/shm"), 4 << 30
+if "TMPDIR" not in os.environ and IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > PLENTY:
+    os.environ["TMPDIR"] = tempfile.tempdir = str(IN_MEMORY)
+
 hypothesis_settings.register_profile(
     "commonplace", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 hypothesis_settings.load_profile("commonplace")
 
+_numbers = itertools.count()
 # 2025-03-15T14:30:00.000Z, the moment of the references' examples.
 THEN = 1_742_049_000_000
 
@@ -92,9 +102,11 @@ class Clock:
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A temporary home, and no setting of whoever runs the tests."""
-    folder = tmp_path_factory.mktemp("home")
+    # `mktemp` looks through all that were made before.
+    folder = tmp_path_factory.getbasetemp() / "homes" / str(next(_numbers))
+    folder.mkdir(parents=True)
     for name in list(os.environ):
         if name.startswith(("COMMONPLACE_", "KIRO_MEMORY_", "XDG_", "CLAUDE_", "CODEX_", "GEMINI_")):
             monkeypatch.delenv(name)
@@ -104,7 +116,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COMMONPLACE_HOOKS_SECONDS", "60")
     for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA"):
         monkeypatch.setenv(name, str(folder))
-    return folder
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
