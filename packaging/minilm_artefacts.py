@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 # Stored beside every vector. Raise it whenever vectors of the new model cannot be compared with those of the old.
-NAME = "all-MiniLM-L6-v2/int8-2"
-FILES = ("model.onnx", "tokenizer.json")
+NAME = "commonplace-memory-1/int8"
+FILES = ("model.onnx", "cross_encoder.onnx", "tokenizer.json")
 RECORD = "build.json"
 
 
@@ -19,14 +19,21 @@ def ensure(folder: Path) -> bool:
     """
     if up_to_date(folder):
         return False
+    import minilm_adapter
     import minilm_calibration
+    import minilm_cross_graph
     import minilm_graph
     import minilm_source
 
     source = minilm_source.fetch()
-    model = minilm_graph.build(source.tensors, minilm_calibration.smoothing(source.tensors))
+    tensors = minilm_adapter.merged(source.tensors, minilm_adapter.read(minilm_adapter.ENCODER))
+    smoothing = minilm_calibration.smoothing(tensors)
+    model = minilm_graph.build(tensors, smoothing).SerializeToString(deterministic=True)
+    cross = minilm_cross_graph.build(tensors, smoothing, minilm_adapter.read(minilm_adapter.CROSS_ENCODER))
+    cross = minilm_cross_graph.share(cross, model, "model.onnx")
     folder.mkdir(parents=True, exist_ok=True)
-    _replace(folder / "model.onnx", model.SerializeToString(deterministic=True))
+    _replace(folder / "model.onnx", model)
+    _replace(folder / "cross_encoder.onnx", cross.SerializeToString(deterministic=True))
     _replace(folder / "tokenizer.json", source.tokenizer)
     record = {"name": NAME, "recipe": recipe(), "files": {name: _digest(folder / name) for name in FILES}}
     _replace(folder / RECORD, (json.dumps(record, indent=2) + "\n").encode())
@@ -44,8 +51,10 @@ def up_to_date(folder: Path) -> bool:
 
 
 def recipe() -> str:
-    """A digest of the code that makes the model: when it changes, the model is made again."""
+    """A digest of what makes the model, code and adapters: when it changes, the model is made again."""
     digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.safetensors")):
+        digest.update(path.read_bytes())
     for path in sorted(Path(__file__).parent.glob("minilm_*.py")):
         # Git may check out other line ends; they are not another recipe.
         digest.update(path.read_bytes().replace(b"\r\n", b"\n"))

@@ -32,7 +32,7 @@ MIDDLE = 128
 
 def build(tensors: Tensors, smoothing: Tensors | None = None) -> onnx.ModelProto:
     """The graph with int8 weights where `smoothing` is given, else in fp32."""
-    return _Encoder(tensors, smoothing).model()
+    return Encoder(tensors, smoothing).model()
 
 
 def inputs_of_norms() -> dict[str, str]:
@@ -58,7 +58,12 @@ def weight_of(tensors: Tensors, step: str) -> tuple[NDArray[np.float32], NDArray
     return np.concatenate(weights), np.concatenate(biases)
 
 
-class _Encoder:
+class Encoder:
+    """Writes the graph; a subclass may read, add or end otherwise."""
+
+    inputs: tuple[str, ...] = INPUTS
+    output: tuple[str, list[str | int]] = ("embedding", ["batch", WIDTH])
+
     def __init__(self, tensors: Tensors, smoothing: Tensors | None) -> None:
         self.tensors, self.smoothing = tensors, smoothing
         self.nodes: list[onnx.NodeProto] = []
@@ -79,7 +84,10 @@ class _Encoder:
         for layer in range(LAYERS):
             x = self.attention(x, f"{layer}", hidden, heads)
             x = self.feed_forward(x, f"{layer}")
-        self.pool(x, self.node("Cast", ["pooled"], "pooled.float", to=TensorProto.FLOAT), shape)
+        pooled = (
+            mask if "pooled" not in self.inputs else self.node("Cast", ["pooled"], "pooled.float", to=TensorProto.FLOAT)
+        )
+        self.pool(x, pooled, shape)
         return self.assembled()
 
     def embedding(self) -> str:
@@ -92,14 +100,16 @@ class _Encoder:
             picked = self.node("Cast", [picked], "words.float", to=TensorProto.FLOAT)
             scales = self.node("Gather", [self.weights("words.scale", scale[:, None]), "input_ids"], "words.scales")
             word = self.node("Mul", [picked, scales], "words.picked")
-        # One text at a time means one token type: its row is part of every position.
+        both = self.node("Add", [word, self.places()], "embedded.sum")
+        flat = self.node("Reshape", [both, self.constant([-1, WIDTH])], "embedded.flat")
+        return self.norm(flat, "embeddings.LayerNorm", "embedded")
+
+    def places(self) -> str:
+        """The positions of the tokens. One text at a time means one token type: its row is part of every position."""
         places = self.tensors["embeddings.position_embeddings.weight"][:MAX_TOKENS]
         places = places + self.tensors["embeddings.token_type_embeddings.weight"][0]
         length = self.node("Shape", ["input_ids"], "length", start=1, end=2)
-        place = self.node("Slice", [self.weights("places", places), self.constant([0]), length], "places.used")
-        both = self.node("Add", [word, place], "embedded.sum")
-        flat = self.node("Reshape", [both, self.constant([-1, WIDTH])], "embedded.flat")
-        return self.norm(flat, "embeddings.LayerNorm", "embedded")
+        return self.node("Slice", [self.weights("places", places), self.constant([0]), length], "places.used")
 
     def attention(self, x: str, layer: str, hidden: str, heads: str) -> str:
         root = f"{layer}.attention"
@@ -171,8 +181,8 @@ class _Encoder:
         return self.weights(f"{kind.__name__}:{value}", np.array(value, kind))
 
     def assembled(self) -> onnx.ModelProto:
-        inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"]) for name in INPUTS]
-        outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", WIDTH])]
+        inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"]) for name in self.inputs]
+        outputs = [helper.make_tensor_value_info(self.output[0], TensorProto.FLOAT, self.output[1])]
         graph = helper.make_graph(self.nodes, "all-MiniLM-L6-v2", inputs, outputs, list(self.constants.values()))
         versions = [helper.make_opsetid("", 18), helper.make_opsetid(FUSED, 1)]
         return helper.make_model(graph, opset_imports=versions, ir_version=8, producer_name="commonplace")

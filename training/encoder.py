@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -118,13 +119,11 @@ class Encoder(nn.Module):
 
 def pad(rows: Sequence[Sequence[int]], device: str) -> tuple[Tensor, Tensor]:
     """Rows of ids as one tensor, and which of them are there."""
-    longest = max(map(len, rows))
-    ids = torch.zeros(len(rows), longest, dtype=torch.long)
-    mask = torch.zeros_like(ids)
-    for number, row in enumerate(rows):
-        ids[number, : len(row)] = torch.tensor(row)
-        mask[number, : len(row)] = 1
-    return ids.to(device), mask.to(device)
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    there = np.arange(lengths.max())[None, :] < lengths[:, None]
+    ids = np.zeros(there.shape, dtype=np.int64)
+    ids[there] = np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum()))
+    return torch.from_numpy(ids).to(device), torch.from_numpy(there.astype(np.int64)).to(device)
 
 
 def read_safetensors(path: Path) -> dict[str, Tensor]:

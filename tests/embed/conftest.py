@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import minilm_adapter
 import minilm_graph
 import minilm_source
 from commonplace.embed.minilm import MiniLM
@@ -21,6 +22,7 @@ def fp32(tmp_path_factory: pytest.TempPathFactory) -> MiniLM:
     """The same graph before quantisation."""
     folder: Path = tmp_path_factory.mktemp("fp32")
     source = minilm_source.fetch()
-    (folder / "model.onnx").write_bytes(minilm_graph.build(source.tensors).SerializeToString())
+    tensors = minilm_adapter.merged(source.tensors, minilm_adapter.read(minilm_adapter.ENCODER))
+    (folder / "model.onnx").write_bytes(minilm_graph.build(tensors).SerializeToString())
     (folder / "tokenizer.json").write_bytes(source.tokenizer)
     return MiniLM(folder=folder)

@@ -1,4 +1,4 @@
-"""The built-in model, all-MiniLM-L6-v2 in int8. It is a file of this package, never a download."""
+"""The built-in model: all-MiniLM-L6-v2, taught to find memories, in int8. It is part of this package, no download."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from commonplace.embed import ModelCost
 from commonplace.embed.onnx_embedder import ModelFiles, OnnxEmbedder
 from commonplace.errors import EmbedderUnavailable
 
-NAME = "all-MiniLM-L6-v2/int8-2"
+NAME = "commonplace-memory-1/int8"
 DIM = 384
 MAX_TOKENS = 256
 MODEL = Path(__file__).with_name("model")

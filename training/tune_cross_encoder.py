@@ -29,7 +29,7 @@ from training.tune_encoder import EVALUATED, Memory, Tokens, by_item, embed_pass
 # What the judge reads: of the question, of the memory, and of what was said before it.
 QUESTION_TOKENS, PASSAGE_TOKENS, BEFORE_TOKENS = 48, 128, 32
 CANDIDATES, SHOWN = 30, 20
-PARTS = 4
+PARTS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +102,19 @@ def looks(encoder: Encoder, memories: Sequence[Memory], device: str) -> list[Loo
         asked = torch.cat(
             [embed_questions(encoder, rows[n : n + EVALUATED], device) for n in range(0, len(rows), EVALUATED)]
         )
-        passages = (asked @ vectors.T).cpu()
-        items = torch.tensor(memory.items)
-        scores = by_item(passages, items, memory.count)
+        passages = asked @ vectors.T
+        scores = by_item(passages, torch.tensor(memory.items, device=device), memory.count)
+        nearest = scores.topk(min(CANDIDATES, memory.count)).indices.tolist()
+        passages, scores = passages.cpu(), scores.cpu()
+        places: dict[int, list[int]] = defaultdict(list)
+        for place, item in enumerate(memory.items):
+            places[item].append(place)
         for number, (ids, gold, type_) in enumerate(memory.questions):
-            order = scores[number].argsort(descending=True)[:CANDIDATES].tolist()
+            order = nearest[number]
             if memory.part == "train":
-                order += [item for item in gold if item not in order]
-            best: dict[int, int] = {}
-            for place in passages[number].argsort(descending=True).tolist():
-                best.setdefault(memory.items[place], place)
+                order = [*order, *(item for item in gold if item not in order)]
+            row = passages[number].tolist()
+            best = {item: max(places[item], key=row.__getitem__) for item in order}
             found.append(
                 Look(
                     memory.part,
@@ -222,8 +225,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--folder", type=Path, default=Path("build/training"), help="where base model and examples are")
     parser.add_argument("--rank", type=int, default=16)
     parser.add_argument("--epochs", type=int, default=3)
-    parser.add_argument("--rate", type=float, default=5e-4)
-    parser.add_argument("--group", type=int, default=16, help="questions in a step")
+    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--group", type=int, default=64, help="questions in a step")
     parser.add_argument("--left-out", type=float, default=0.15, help="share of questions without their answers")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")

@@ -1,0 +1,40 @@
+"""What was learned for memories: small files that are added to the weights of the original model (docs/model.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+ENCODER = Path(__file__).with_name("encoder.safetensors")
+CROSS_ENCODER = Path(__file__).with_name("cross_encoder.safetensors")
+# What is learned is added twice over, as in training/encoder.py.
+SCALE = 2.0
+
+Tensors = Mapping[str, NDArray[np.float32]]
+
+
+def read(path: Path) -> dict[str, NDArray[np.float32]]:
+    """The tensors of an adapter, which are stored in fp16."""
+    content = path.read_bytes()
+    start = 8 + int.from_bytes(content[:8], "little")
+    tensors = {}
+    for name, entry in json.loads(content[8:start]).items():
+        if name != "__metadata__":
+            first, last = entry["data_offsets"]
+            numbers = np.frombuffer(content[start + first : start + last], dtype="<f2")
+            tensors[name] = numbers.reshape(entry["shape"]).astype(np.float32)
+    return tensors
+
+
+def merged(tensors: Tensors, adapter: Tensors) -> dict[str, NDArray[np.float32]]:
+    """Weights with what an adapter learned added to them."""
+    result = dict(tensors)
+    for name, up in adapter.items():
+        step, _, part = name.rpartition(".")
+        if part == "up":
+            result[f"{step}.weight"] = tensors[f"{step}.weight"] + np.float32(SCALE) * (up @ adapter[f"{step}.down"])
+    return result
