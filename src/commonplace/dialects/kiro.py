@@ -66,8 +66,12 @@ def search(
         memory, query, [replace(where, kinds=EVENT_KINDS), replace(where, kinds=("summary",))], limit
     )
     data: SearchReply = {
-        "observations": [cut_long_texts(observation(hit.item)) for hit in events.hits],
-        "summaries": [cut_long_texts(summary(hit.item)) for hit in summaries.hits],
+        "observations": [
+            {**cut_long_texts(observation(hit.item)), "score": round(hit.relevance, 4)} for hit in events.hits
+        ],
+        "summaries": [
+            {**cut_long_texts(summary(hit.item)), "score": round(hit.relevance, 4)} for hit in summaries.hits
+        ],
     }
     nothing = not events.hits and not summaries.hits
     if notice := _notice(memory, events.waiting, where.project if nothing else None):

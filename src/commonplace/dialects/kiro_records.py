@@ -115,11 +115,23 @@ class ContextRow(TypedDict):
     signals: Signals
 
 
+class FoundObservation(Observation):
+    """A hit: the fields of the reference, and how likely it answers, from 0 to 1."""
+
+    score: float
+
+
+class FoundSummary(Summary):
+    """A hit, and how likely it answers, from 0 to 1."""
+
+    score: float
+
+
 class SearchReply(TypedDict):
     """What answers a query."""
 
-    observations: list[Observation]
-    summaries: list[Summary]
+    observations: list[FoundObservation]
+    summaries: list[FoundSummary]
     notice: NotRequired[str]
 
 
