@@ -1,8 +1,8 @@
 """Long conversations with questions whose answering turns are known.
 
 A folder of data has a folder for each set: of chats between two people (`Chat_*.json`: sessions of turns, and `qa` with
-evidence), or of chats with an assistant (`*/chat.json` beside `probing_questions.json`). None of it is in this
-repository.
+evidence), or of chats with an assistant (`*/chat.json` beside `probing_questions.json`). None of these is in this
+repository. The folder `training` has a set of our own: the worlds that are kept apart for checking.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from training.worlds import World, read_worlds
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 # Questions that nothing answers, or that a whole chat does.
@@ -69,7 +71,9 @@ def sets(folder: Path) -> dict[str, list[Dialogue]]:
     for part in sorted(path for path in folder.iterdir() if path.is_dir()):
         chats = sorted(part.glob("Chat_*.json"))
         assisted = sorted(part.glob("*/chat.json"), key=lambda path: (len(path.parent.name), path.parent.name))
+        worlds = [world for world in read_worlds(part) if world.held_out]
         dialogues = [_between_people(path) for path in chats] + [_with_assistant(path) for path in assisted]
+        dialogues += [_of_world(world) for world in worlds]
         if dialogues:
             found[part.name] = dialogues
     if not found:
@@ -154,6 +158,20 @@ def _with_assistant(path: Path) -> Dialogue:
         if (gold := frozenset(f"m{n}" for n in _numbers(one.get("source_chat_ids"))) & known)
     )
     return Dialogue(path.parent.name, tuple(turns), questions)
+
+
+def _of_world(world: World) -> Dialogue:
+    """A world with the questions that something answers; its sittings are the sessions."""
+    turns = tuple(
+        Turn(f"L{line.number}", line.day.isoformat(), line.who, line.text, f"{line.day.isoformat()}T12:00:00Z")
+        for line in world.lines
+    )
+    questions = tuple(
+        Question(f"{world.name}/q{number}", question.text, question.type, frozenset(f"L{n}" for n in question.gold))
+        for number, question in enumerate(world.questions, 1)
+        if question.gold
+    )
+    return Dialogue(world.name, turns, questions)
 
 
 def _numbers(value: object) -> Iterator[int]:

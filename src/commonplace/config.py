@@ -18,6 +18,7 @@ DATABASE_NAME = "commonplace.db"
 KEY_FILE_NAME = "api-key"
 PROFILES = ("all", "core", "kiro", "memories", "ecm", "sekha", "chatgpt")
 EMBEDDERS = ("builtin", "endpoint", "off")
+RERANKERS = ("builtin", "off")
 # What `embedder_kind` calls an embedder that is the path of a folder with a model.
 FOLDER = "folder"
 DURABILITY = ("full", "normal")
@@ -27,6 +28,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 ENCRYPTION = ("off", "keyring", "file")
 _CHOICES = (
     ("profile", PROFILES),
+    ("reranker", RERANKERS),
     ("durability", DURABILITY),
     ("log_format", LOG_FORMATS),
     ("log_level", LOG_LEVELS),
@@ -55,6 +57,7 @@ class Settings:
     durability: str = "full"
     embedder: str = "builtin"
     embedder_threads: int = 2
+    reranker: str = "builtin"
     endpoint_url: str = ""
     endpoint_model: str = ""
     endpoint_key: str = ""

@@ -177,6 +177,23 @@ def test_passages_of_items_in_their_order(store: Store, draft: Make) -> None:
     assert store.passages_of([]) == {} and store.passage_texts([]) == {}
 
 
+def test_passages_are_read_with_who_spoke_and_what_was_said_before(store: Store, draft: Make) -> None:
+    said = [("Ann", "Which adoption agency?"), ("Bo", "The one downtown")]
+    drafts = [
+        draft(text, kind="message", session="talk", at=n, details={"role": "user", "speaker": who})
+        for n, (who, text) in enumerate(said)
+    ]
+    first, second, note = [stored.id for stored in store.put([*drafts, draft("a note", at=9)], NOW)]
+    passages = {item_id: one for item_id, (one,) in store.passages_of([first, second, note]).items()}
+    read = store.passages_in_context([*passages.values(), 12345])
+    assert {item_id: (read[one][0].text, read[one][1]) for item_id, one in passages.items()} == {
+        first: ("Ann: Which adoption agency?", ""),
+        second: ("Bo: The one downtown", "Ann: Which adoption agency?"),
+        note: ("a note", ""),
+    }
+    assert store.passages_in_context([]) == {}
+
+
 def test_the_text_that_stands_for_a_whole_item_holds_what_it_says(store: Store, draft: Make) -> None:
     (stored,) = store.put(
         [draft("the body", title="The Title", kind="observation", details={"narrative": "the story", "facts": "f"})],

@@ -20,7 +20,7 @@ from commonplace.memory.edit_and_forget import (
 from commonplace.memory.graph import link_new_passages, related_items
 from commonplace.memory.items import changed_file, get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.recall import query_tokens
+from commonplace.memory.question import query_tokens
 from commonplace.memory.remember import NewItem, remember
 
 

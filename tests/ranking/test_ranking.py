@@ -14,8 +14,10 @@ from commonplace.ranking.fusion import (
     LEXICAL_WEIGHT,
     RELEVANCE_MIDPOINT,
     Evidence,
+    answer_relevance,
     best_first,
     expected_cosines,
+    falling,
     fused_score,
     is_noise,
     lexical_signal,
@@ -89,6 +91,30 @@ def test_a_crowd_makes_noise_of_more(cosine: float, among: int) -> None:
         assert noise(Evidence(cosine=cosine), among + 1)
     assert not noise(Evidence(cosine=0.2), 5) and noise(Evidence(cosine=0.2), 100)
     assert not noise(Evidence(cosine=0.9))
+
+
+# Relevance.
+
+
+def test_what_was_read_lifts_what_stands_before_it_and_nothing_else_does() -> None:
+    assert falling([0.3, 0.9, 0.2], [True, True, True]) == [0.9, 0.9, 0.2]
+    assert falling([0.3, 0.9, 0.2], [True, False, True]) == [0.3, 0.3, 0.2]
+    assert falling([0.3], [False]) == [0.3] and falling([], []) == []
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans())))
+def test_relevances_fall_and_the_best_that_was_read_comes_first(hits: list[tuple[float, bool]]) -> None:
+    values, read = [value for value, _ in hits], [one for _, one in hits]
+    result = falling(values, read)
+    assert result == sorted(result, reverse=True)
+    best_read = max((value for value, one in hits if one), default=0.0)
+    assert not hits or result[0] == max(best_read, values[0])
+
+
+@given(st.floats(-10, 10), st.floats(-10, 10), st.floats(-1, 1))
+def test_a_better_answer_is_more_relevant(a: float, b: float, cosine: float) -> None:
+    low, high = sorted((a, b))
+    assert 0.0 < answer_relevance(low, cosine) <= answer_relevance(high, cosine) < 1.0
 
 
 # Fusion.

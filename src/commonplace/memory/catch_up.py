@@ -9,7 +9,8 @@ from commonplace.errors import StoreError
 from commonplace.memory.embedding_worker import NO_WAIT
 from commonplace.memory.graph import link_new_passages
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.recall import embed_waiting, parse_question
+from commonplace.memory.question import parse_question
+from commonplace.memory.recall import embed_waiting
 from commonplace.model import Scope
 
 # What is embedded before an answer, the newest first, in small steps; the rest waits for the next one, or a server.

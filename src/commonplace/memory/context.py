@@ -30,7 +30,8 @@ from commonplace.text.sentences import shorten
 from commonplace.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from commonplace.memory.recall import Hit, ParsedQuestion
+    from commonplace.memory.question import ParsedQuestion
+    from commonplace.memory.recall import Hit
 
 
 RULE = "rule"
@@ -211,7 +212,8 @@ def _parse_query(memory: LocalMemory, project: str | None, query: str | None) ->
     """The query, unless there is none: a session that starts does not load what looks for something."""
     if not (query and query.strip()):
         return None
-    from commonplace.memory.recall import embed_waiting, parse_question
+    from commonplace.memory.question import parse_question
+    from commonplace.memory.recall import embed_waiting
 
     return embed_waiting(
         memory, parse_question(memory, query), [Scope.around(project, kinds=(*EVENT_KINDS, "summary"))]

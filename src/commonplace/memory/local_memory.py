@@ -17,6 +17,7 @@ from commonplace.memory.embedding_worker import Embeddings
 from commonplace.memory.encryption import store_key
 
 if TYPE_CHECKING:
+    from commonplace.embed.cross_encoder import CrossEncoder
     from commonplace.store.maintenance import StoreMaintenance
     from commonplace.store.protocol import SpaceStore, Store
 
@@ -75,6 +76,7 @@ class LocalMemory:
     embeddings: Embeddings
     clock: Clock
     open_spaces: OpenSpaces
+    cross_encoder: CrossEncoder | None = None
 
     def close(self) -> None:
         self.embeddings.stop()
@@ -89,7 +91,9 @@ def open_memory(settings: Settings, clock: Clock = wall_clock, *, migrate: bool 
     """
     store = open_store(settings, clock(), migrate=migrate)
     embeddings = Embeddings(store, make_embedder(settings), clock)
-    return LocalMemory(settings, store, store, embeddings, clock, OpenSpaces(settings.space))
+    return LocalMemory(
+        settings, store, store, embeddings, clock, OpenSpaces(settings.space), make_cross_encoder(settings)
+    )
 
 
 def for_project(memory: LocalMemory, project: str) -> LocalMemory:
@@ -204,6 +208,18 @@ def make_embedder(settings: Settings) -> Embedder | None:
         return FolderEmbedder(model_folder(settings.embedder), threads=settings.embedder_threads)
     made: Embedder = _plugin_embedder(settings.embedder)(settings)
     return made
+
+
+def make_cross_encoder(settings: Settings) -> CrossEncoder | None:
+    """What reads the best hits once more; it loads its model when it is first used.
+
+    It knows English, as the built-in embedder does: who chose another one may write in another language.
+    """
+    if settings.reranker == "off" or settings.embedder != "builtin":
+        return None
+    from commonplace.embed.cross_encoder import CrossEncoder
+
+    return CrossEncoder(threads=settings.embedder_threads)
 
 
 def _plugin_embedder(name: str) -> Callable[[Settings], Embedder]:

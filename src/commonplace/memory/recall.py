@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from commonplace.errors import TooLarge
+from commonplace.errors import EmbedderUnavailable
 from commonplace.memory.conversations import DEFAULT_IMPORTANCE, ROLES
 from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS
 from commonplace.memory.items import is_stale
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.question import ParsedQuestion, parse_question
 from commonplace.model import Item, Scope, Session, VectorHit
 from commonplace.ranking.context_scoring import STALE_FACTOR
 from commonplace.ranking.fusion import (
     Evidence,
+    answer_relevance,
     best_first,
     expected_cosines,
+    falling,
     fused_score,
     is_noise,
+    is_noise_when_read,
     lexical_signal,
     relevance,
 )
 from commonplace.ranking.rerank import (
+    READ_TOGETHER,
+    add_answer_scores,
     boost_by_context,
     boost_by_role,
     boost_by_speaker,
@@ -36,26 +41,20 @@ from commonplace.ranking.rerank import (
     prefer_answers,
     rerank_score,
 )
-from commonplace.store.indexed_text import QUERY_COLUMNS, embedding_text
+from commonplace.store.indexed_text import embedding_text
 from commonplace.store.types import Job
-from commonplace.text.dates import NamedTime, named_time
+from commonplace.text.dates import NamedTime
 from commonplace.text.query import (
-    AnswerType,
-    Query,
-    answer_type,
     has_answer_type,
     is_about_questions,
     is_only_question,
     like_pattern,
-    parse_query,
     plain_words,
     question_ratio,
     repeats_question,
-    speaker_role,
-    without_names,
 )
 from commonplace.text.sentences import is_small_talk
-from commonplace.text.tokens import index_text, stem
+from commonplace.text.tokens import index_text
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -75,17 +74,13 @@ OF_A_TIME = 200
 RERANKED = 100
 # Characters of a hit that are read then: what it is about it says early.
 READ_CHARACTERS = 2_000
-MAX_QUERY = 10_000
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
 # Of the best so many, those that are no longer than this are compared with each other, to tell the important first.
 COMPARED, SHORT_TEXT = 30, 500
 # What it is worth to hold the words of a question that says nothing: "how", "the".
 EMPTY_WORDS = 0.2
-# Everybody has a role: to name it names nobody.
-_ROLES = frozenset(map(stem, ROLES))
 _NOBODY = frozenset(ROLES) | {""}
-_BEGUN = re.compile(r"(\w+)\*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,23 +95,6 @@ class Hit:
     relevance: float
     semantic: float
     lexical: float
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedQuestion:
-    """A question, understood once: its words, its meaning (None when only words can be used), and whom it names.
-
-    Beside its topic it may seek a sort of thing, the words of one role, or something of a time. `waiting` is how many
-    passages where it is asked could not be compared by meaning, because they have no vector yet.
-    """
-
-    query: Query
-    vector: NDArray[float32] | None
-    names: frozenset[str]
-    sort: AnswerType | None = None
-    role: str | None = None
-    time: NamedTime | None = None
-    waiting: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,14 +139,6 @@ def recall_in_sessions(
 def sessions_of_hits(memory: LocalMemory, hits: Sequence[Hit]) -> Mapping[int, Session]:
     """The session of each hit that is part of one, by the id of its item."""
     return memory.store.sessions_of([hit.item.id for hit in hits])
-
-
-def query_tokens(question: str) -> frozenset[str]:
-    """The index tokens that a question looks for; one that ends with an asterisk stands for all that begin so."""
-    query = parse_query(question[:MAX_QUERY], QUERY_COLUMNS)
-    exact = {token for word in query.words for token in (word.token, *word.phrase, *word.parts)}
-    begun = {f"{word.casefold()}*" for word in _BEGUN.findall(question[:MAX_QUERY])} if query.strict else set()
-    return frozenset(exact | begun)
 
 
 def recall_scopes(
@@ -242,23 +212,6 @@ def score_items(
     return signals
 
 
-def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = True) -> ParsedQuestion:
-    """What a question asks for; to ask it again costs no second look at its meaning."""
-    if len(question) > MAX_QUERY:
-        raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
-    query = parse_query(question, QUERY_COLUMNS)
-    words = [] if query.strict else [word for word in query.words if word.token not in _ROLES]
-    named = memory.store.speakers(words) if words else []
-    # Who speaks is seldom said in what they say: with the name, "Wow, Ann!" would be nearest to all about Ann.
-    text = without_names(query.text, [word.surface for word in named])
-    vector = memory.embeddings.embed_query(text if any(map(str.isalnum, text)) else query.text) if by_meaning else None
-    names = frozenset(word.token for word in named)
-    if query.strict:
-        return ParsedQuestion(query, vector, names)
-    time = named_time(query.text, memory.clock())
-    return ParsedQuestion(query, vector, names, answer_type(query.text), speaker_role(query.text), time)
-
-
 def _recall(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int) -> RecallResult:
     most = max(CANDIDATES, 2 * limit)
     evidence, owner, total = _candidates(memory, parsed, scope, most)
@@ -268,9 +221,8 @@ def _recall(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: in
     chosen: dict[int, int] = {}
     for passage in best_first(own, newest=owner):
         chosen.setdefault(owner[passage], passage)
-    scores = _boost_by_context(memory, parsed, {item_id: own[passage] for item_id, passage in chosen.items()})
-    if not parsed.query.strict:
-        scores = {id_: x for id_, x in scores.items() if not _is_noise(x, evidence[chosen[id_]], len(evidence))}
+    boosted = _boost_by_context(memory, parsed, {item_id: own[passage] for item_id, passage in chosen.items()})
+    scores = dict(boosted)
     # Twice as many as asked for, so that dropping near-duplicates and the stale does not leave gaps.
     enough = 2 * limit
     first = best_first(scores, newest={})[: max(enough, RERANKED)]
@@ -288,26 +240,53 @@ def _recall(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: in
             first.append(item.id)
             read.append(item)
     scores |= _rerank_read(parsed, scores, read)
-    answered = {question.id: reply.id for reply, question in replies}
-    scores |= prefer_answers(scores, [item.id for item in repeats], answered)
+    answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read})
+    scores |= add_answer_scores(scores, answers)
+    scores |= prefer_answers(scores, [item.id for item in repeats], {asked.id: reply.id for reply, asked in replies})
+    relevances = {id_: relevance(score) for id_, score in scores.items()}
+    by_reading = {id_: answer_relevance(answer, evidence[chosen[id_]].semantic) for id_, answer in answers.items()}
+    for item in repeats:
+        # It resembles the question more than anything: that says nothing about it.
+        by_reading.pop(item.id, None)
+    noise = set() if parsed.query.strict else _noise(boosted, chosen, evidence, by_reading)
+    noise -= {reply.id for reply, _question in replies}
     found = sorted(
-        (items[item_id] for item_id in first if item_id in items),
-        key=lambda item: -relevance(scores[item.id]) * (STALE_FACTOR if is_stale(item) else 1.0),
+        (items[item_id] for item_id in first if item_id in items and item_id not in noise),
+        key=lambda item: -relevances[item.id] * (STALE_FACTOR if is_stale(item) else 1.0),
     )[:enough]
-    found = _important_first(memory, found, scores)
+    found = _important_first(memory, found, relevances)
+    shown = first_per_key(drop_near_duplicates(found, _words_of), _session_title)
+    relevant = falling(
+        [by_reading.get(item.id, relevances[item.id]) for item in shown], [item.id in by_reading for item in shown]
+    )
     hits = [
-        Hit(item, passage, relevance(scores[item.id]), e.semantic, lexical_signal(e, best))
-        for item in first_per_key(drop_near_duplicates(found, _words_of), _session_title)
+        Hit(item, passage, value, e.semantic, lexical_signal(e, best))
+        for item, value in zip(shown, relevant, strict=True)
         for passage, e in [(chosen[item.id], evidence[chosen[item.id]])]
     ]
-    shown = len(scores) - (len(found) - len(hits))
-    counted = len(evidence) < most
-    total = shown if counted else max(total, shown)
+    count = len(scores.keys() - noise) - (len(found) - len(hits))
+    total = count if len(evidence) < most else max(total, count)
     return RecallResult(tuple(hits[:limit]), total, parsed.vector is not None, parsed.waiting)
 
 
-def _is_noise(x: float, evidence: Evidence, among: int) -> bool:
-    return is_noise(x, has_words=evidence.bm25 > 0.0, has_cosine=evidence.cosine is not None, among=among)
+def _noise(
+    scores: Mapping[int, float],
+    chosen: Mapping[int, int],
+    evidence: Mapping[int, Evidence],
+    by_reading: Mapping[int, float],
+) -> set[int]:
+    """The candidates that answer nothing: those that were read, for what came out, the others for their score."""
+    noise = set()
+    for item_id, score in scores.items():
+        known = evidence[chosen[item_id]]
+        has_words = known.bm25 > 0.0
+        if item_id in by_reading:
+            is_one = is_noise_when_read(by_reading[item_id], has_words=has_words)
+        else:
+            is_one = is_noise(score, has_words=has_words, has_cosine=known.cosine is not None, among=len(evidence))
+        if is_one:
+            noise.add(item_id)
+    return noise
 
 
 def _boost_by_context(memory: LocalMemory, parsed: ParsedQuestion, own: Mapping[int, float]) -> dict[int, float]:
@@ -442,6 +421,24 @@ def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Seq
         )
         for item in items
     }
+
+
+def _read_together(
+    memory: LocalMemory, parsed: ParsedQuestion, scores: Mapping[int, float], chosen: Mapping[int, int]
+) -> dict[int, float]:
+    """What the cross-encoder says of the best items, each read together with the question."""
+    query = parsed.query
+    if memory.cross_encoder is None or parsed.vector is None or query.strict or is_about_questions(query.text):
+        return {}
+    first = best_first({item_id: scores[item_id] for item_id in chosen}, newest={})[:READ_TOGETHER]
+    texts = memory.store.passages_in_context([chosen[item_id] for item_id in first])
+    passages = [(passage.text, before) for item_id in first for passage, before in [texts[chosen[item_id]]]]
+    try:
+        answers = memory.cross_encoder.score(parsed.text, passages)
+    except EmbedderUnavailable:
+        # The order is a little worse without it, and search goes on.
+        return {}
+    return dict(zip(first, answers, strict=False))
 
 
 def _candidates(

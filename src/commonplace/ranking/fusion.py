@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 # What all the words of a question are worth, compared with a cosine of 1. Measured best between 0.3 and 0.6.
@@ -68,18 +68,44 @@ def lexical_signal(evidence: Evidence, best_bm25: float) -> float:
     return min(1.0, evidence.found * (0.5 + 0.5 * min(1.0, grade)))
 
 
-# Chosen by benchmarks/calibration.py: at BORDER the odds are even, and a tenth more makes them e times better.
+# At the midpoint the odds are even, and a tenth more makes them e times better (benchmarks/calibration.py).
 RELEVANCE_MIDPOINT, RELEVANCE_STEEPNESS = 0.45, 10.0
+# The same for what was read together with the question: what the cross-encoder says of it, and its cosine. Chosen on
+# worlds that no model was trained on: of their questions 95 % have a hit above the midpoint.
+ANSWER_MIDPOINT, ANSWER_COSINE = -0.7, 2.0
 
 # Below these a hit is noise, not an answer: found by meaning alone, or by a stray word.
 NOISE_BORDER, LEXICAL_NOISE_BORDER = 0.15, 0.05
 # Among few passages even the nearest unrelated one is far away: the border rises until there are this many.
 NOISE_SAMPLE = 40
+# The same for what was read together with the question.
+READ_NOISE_BORDER, READ_LEXICAL_NOISE_BORDER = 0.07, 0.01
 
 
 def relevance(score: float) -> float:
-    """The probability that a hit with this score answers the question."""
-    x = RELEVANCE_STEEPNESS * (score - RELEVANCE_MIDPOINT)
+    """How likely a hit with this score answers the question, from 0 to 1."""
+    return _logistic(RELEVANCE_STEEPNESS * (score - RELEVANCE_MIDPOINT))
+
+
+def answer_relevance(answer: float, cosine: float) -> float:
+    """How likely a hit answers the question together with which it was read."""
+    return _logistic(answer + ANSWER_COSINE * cosine - ANSWER_MIDPOINT)
+
+
+def falling(relevances: Sequence[float], was_read: Sequence[bool]) -> list[float]:
+    """Relevances of hits in their order, so that none is higher than one before it.
+
+    What was read lifts what stands before it; what was not read is worth no more than what stands before it.
+    """
+    result: list[float] = []
+    for value, read in zip(relevances, was_read, strict=True):
+        result.append(value if read or not result else min(value, result[-1]))
+    for place in range(len(result) - 2, -1, -1):
+        result[place] = max(result[place], result[place + 1])
+    return result
+
+
+def _logistic(x: float) -> float:
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
 
 
@@ -92,3 +118,8 @@ def is_noise(score: float, *, has_words: bool, has_cosine: bool, among: int = NO
         return not has_words
     border = NOISE_BORDER * min(1.0, 0.3 + 0.7 * among / NOISE_SAMPLE)
     return relevance(score) < (LEXICAL_NOISE_BORDER if has_words else border)
+
+
+def is_noise_when_read(relevance: float, *, has_words: bool) -> bool:
+    """Whether to drop what was read together with the question, for what came out."""
+    return relevance < (READ_LEXICAL_NOISE_BORDER if has_words else READ_NOISE_BORDER)

@@ -33,6 +33,10 @@ REPEATED_QUESTION_PENALTY, REPEATED_QUESTION_CAP = 0.4, 0.55
 # For the reply to such a text, which then ranks this far behind it.
 REPLY_BOOST, REPLY_MARGIN = 0.15, 0.01
 
+# The best so many are read together with the question. What a cross-encoder says of one, between minus the limit and
+# the limit, counts this much; what was not read counts as if it had said UNREAD.
+READ_TOGETHER, ANSWER_WEIGHT, ANSWER_LIMIT, UNREAD = 8, 0.04, 5.0, -2.5
+
 
 def boost_by_context(scores: Scores, session_of: Mapping[int, int], next_turn: Mapping[int, int]) -> dict[int, float]:
     """Add part of the scores of neighbouring turns and of the best hit in the same session.
@@ -74,6 +78,14 @@ def brevity_penalty(size: int) -> float:
 def rerank_score(score: float, *, has_answer: bool, nearness: float, question_ratio: float) -> float:
     """The score of a hit once it was read; `nearness` in time and the share that is questions are from 0 to 1."""
     return score + ANSWER_TYPE_BOOST * has_answer + TIME_BOOST * nearness - QUESTION_PENALTY * question_ratio
+
+
+def add_answer_scores(scores: Scores, answers: Mapping[int, float]) -> dict[int, float]:
+    """The scores of items that were read together with the question, with what the cross-encoder says of each."""
+    return {
+        key: scores[key] + ANSWER_WEIGHT * (min(max(answer, -ANSWER_LIMIT), ANSWER_LIMIT) - UNREAD)
+        for key, answer in answers.items()
+    }
 
 
 def prefer_answers(scores: Scores, repeats: Iterable[int], replies: Mapping[int, int]) -> dict[int, float]:

@@ -18,7 +18,7 @@ from commonplace.errors import TooLarge
 from commonplace.memory.edit_and_forget import forget_items as forget_items
 from commonplace.memory.items import MAX_PAGE, browse_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.recall import MAX_QUERY
+from commonplace.memory.question import MAX_QUERY
 from commonplace.model import Item, Scope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest

@@ -258,6 +258,9 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
     def passage_texts(self, passage_ids: Sequence[int]) -> dict[int, PassageText]:
         return self._passages_here(passage_ids)
 
+    def passages_in_context(self, passage_ids: Sequence[int]) -> dict[int, tuple[PassageText, str]]:
+        return self._inner.passages_in_context(list(self._passages_here(passage_ids)))
+
     def pending_jobs(self, passage_ids: Sequence[int]) -> list[Job]:
         ours = self._passages_here(passage_ids)
         return self._inner.pending_jobs([id_ for id_ in passage_ids if id_ in ours])

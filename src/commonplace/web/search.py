@@ -12,7 +12,8 @@ from markupsafe import Markup
 from commonplace.errors import InvalidInput
 from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.recall import MAX_QUERY, Hit, query_tokens, recall, sessions_of_hits
+from commonplace.memory.question import MAX_QUERY, query_tokens
+from commonplace.memory.recall import Hit, recall, sessions_of_hits
 from commonplace.model import KINDS, MEMORY_TYPES, Item, Scope, Session, SessionScope
 from commonplace.text.dates import period_end, period_start
 from commonplace.text.paths import ROOT_FOLDER, normalise_folder

@@ -43,6 +43,10 @@ class Passages(Space):
         with self._database.read() as connection:
             return texts(connection, self._space_id, passage_ids)
 
+    def passages_in_context(self, passage_ids: Sequence[int]) -> dict[int, tuple[PassageText, str]]:
+        with self._database.read() as connection:
+            return in_context(connection, self._space_id, passage_ids)
+
 
 def texts(connection: Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, PassageText]:
     """The text that stands for each passage: its own, or its item's when it is the whole of it."""

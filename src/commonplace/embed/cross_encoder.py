@@ -1,0 +1,130 @@
+"""The cross-encoder: reads a question and a memory together, and says whether the memory answers it.
+
+It is the built-in model with a second adapter (docs/model.md), and part of this package. Reading together tells an
+answer from what only resembles the question, and costs a run of the model for each memory: so it reads the best few
+candidates of a search, as many as fit a fixed number of tokens.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from commonplace.embed import without_surrogates
+from commonplace.embed.minilm import MODEL
+from commonplace.embed.onnx_embedder import MAX_CHARS, open_session
+from commonplace.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+# What is read of the question, of the memory, and of what was said before it; as in training/tune_cross_encoder.py.
+QUESTION_TOKENS, PASSAGE_TOKENS, BEFORE_TOKENS = 48, 128, 32
+# What is read of all candidates together.
+TOTAL_TOKENS = 640
+
+Tokens = tuple[list[int], int]
+"""The tokens of a question and of a memory, and where the memory begins."""
+
+
+class CrossEncoder:
+    """Scores memories for a question, each by itself: above 0 it answers rather than not. Loaded by the first call."""
+
+    def __init__(self, threads: int = 2, folder: Path = MODEL) -> None:
+        self._threads = max(1, threads)
+        self._folder = folder
+        self._loading = threading.Lock()
+        self._model: tuple[Tokenizer, InferenceSession] | None = None
+
+    def score(self, question: str, passages: Sequence[tuple[str, str]], tokens: int = TOTAL_TOKENS) -> list[float]:
+        """The score of each passage, best candidates first, for as many as fit so many tokens.
+
+        A passage is a text and what was said before it. Raises EmbedderUnavailable.
+        """
+        tokenizer, session = self._loaded()
+        asked = _ids(tokenizer, question)[:QUESTION_TOKENS]
+        rows: list[Tokens] = []
+        for text, before in passages:
+            row = _read_together(tokenizer, asked, text, before)
+            tokens -= len(row[0])
+            if tokens < 0 and rows:
+                break
+            rows.append(row)
+        return self._run(session, rows) if rows else []
+
+    def _run(self, session: InferenceSession, rows: Sequence[Tokens]) -> list[float]:
+        """Rows of similar length are read together, in as many parts as there are threads."""
+        order = sorted(range(len(rows)), key=lambda place: len(rows[place][0]))
+        parts = _parts([len(rows[place][0]) for place in order], self._threads)
+        batches = [[rows[order[place]] for place in part] for part in parts]
+        try:
+            if len(batches) == 1:
+                found = [_scores(session, batches[0])]
+            else:
+                with ThreadPoolExecutor(len(batches), thread_name_prefix="commonplace-cross-encoder") as pool:
+                    found = list(pool.map(lambda batch: _scores(session, batch), batches))
+        except Exception as error:
+            raise EmbedderUnavailable(f"The cross-encoder failed: {error}") from error
+        scores = [0.0] * len(rows)
+        for part, values in zip(parts, found, strict=True):
+            for place, value in zip(part, values, strict=True):
+                scores[order[place]] = float(value)
+        return scores
+
+    def _loaded(self) -> tuple[Tokenizer, InferenceSession]:
+        with self._loading:
+            if self._model is None:
+                try:
+                    from tokenizers import Tokenizer
+
+                    tokenizer: Tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+                    tokenizer.no_padding()
+                    tokenizer.enable_truncation(PASSAGE_TOKENS + 2)
+                    self._model = tokenizer, open_session(self._folder / "cross_encoder.onnx")
+                # Both libraries raise kinds of their own, some of them bare, when a file or a shared library is bad.
+                except Exception as error:
+                    raise EmbedderUnavailable(f"The cross-encoder cannot be loaded: {error}") from error
+            return self._model
+
+
+def _read_together(tokenizer: Tokenizer, asked: list[int], text: str, before: str) -> Tokens:
+    first, *own, last = tokenizer.encode(without_surrogates(text[:MAX_CHARS])).ids
+    context = _ids(tokenizer, before)[-BEFORE_TOKENS:] if before else []
+    return [first, *asked, last, *context, *own, last], len(asked) + 2
+
+
+def _ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    ids: list[int] = tokenizer.encode(without_surrogates(text[:MAX_CHARS])).ids
+    return ids[1:-1]
+
+
+def _parts(lengths: Sequence[int], count: int) -> list[list[int]]:
+    """Places of rows sorted by length, in up to `count` parts that take about the same time, padding included."""
+    parts: list[list[int]] = [[]]
+    share = sum(lengths) / count
+    for place, length in enumerate(lengths):
+        if parts[-1] and len(parts) < count and len(parts[-1]) * length >= share:
+            parts.append([])
+        parts[-1].append(place)
+    return parts
+
+
+def _scores(session: InferenceSession, rows: Sequence[Tokens]) -> NDArray[float32]:
+    import numpy as np
+
+    longest = max(len(tokens) for tokens, _ in rows)
+    ids = np.zeros((len(rows), longest), dtype=np.int64)
+    mask, types = np.zeros_like(ids), np.zeros_like(ids)
+    for row, (tokens, start) in enumerate(rows):
+        ids[row, : len(tokens)] = tokens
+        mask[row, : len(tokens)] = 1
+        types[row, start : len(tokens)] = 1
+    (scores,) = session.run(None, {"input_ids": ids, "attention_mask": mask, "token_types": types})
+    result: NDArray[float32] = scores
+    return result

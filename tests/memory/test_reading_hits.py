@@ -1,0 +1,73 @@
+"""The best hits are read together with the question; without the cross-encoder search goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.conftest import Clock
+
+from commonplace.config import Settings
+from commonplace.embed.cross_encoder import CrossEncoder
+from commonplace.memory.local_memory import LocalMemory, for_project, open_memory
+from commonplace.memory.recall import recall
+from commonplace.memory.remember import NewItem, remember_all
+from commonplace.model import Scope
+
+# The newest value has the fewest words of the question.
+NOTES = (
+    "Sessions end after 15 minutes without a request, says the security review.",
+    "The session table has an index on the user since the slow logins in March.",
+    "Who is logged in stays so for a week from now on; the review agreed.",
+    "Log files of sessions are deleted after 30 days.",
+)
+QUESTION = "How long do users stay signed in?"
+
+
+@pytest.fixture
+def filled(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
+    memory = open_memory(replace(settings, embedder="builtin"), clock)
+    remember_all(memory, [NewItem(text, project="api") for text in NOTES])
+    memory.embeddings.catch_up()
+    yield memory
+    memory.close()
+
+
+def order(memory: LocalMemory) -> list[str]:
+    return [hit.item.body for hit in recall(memory, QUESTION, Scope(), 4).hits]
+
+
+def scores(memory: LocalMemory) -> list[float]:
+    return [hit.relevance for hit in recall(memory, QUESTION, Scope(), 4).hits]
+
+
+def test_reading_changes_scores_and_keeps_them_in_order(filled: LocalMemory) -> None:
+    unread = replace(filled, cross_encoder=None)
+    assert scores(filled) != scores(unread)
+    assert scores(filled) == sorted(scores(filled), reverse=True)
+    assert order(filled)[0] == NOTES[2]
+
+
+def test_the_same_is_read_in_a_limited_view(filled: LocalMemory) -> None:
+    assert order(for_project(filled, "api")) == order(filled)
+
+
+def test_a_cross_encoder_that_cannot_be_loaded_costs_only_its_opinion(filled: LocalMemory, tmp_path: Path) -> None:
+    broken = replace(filled, cross_encoder=CrossEncoder(folder=tmp_path))
+    assert scores(broken) == scores(replace(filled, cross_encoder=None))
+
+
+def test_queries_with_operators_are_not_read(filled: LocalMemory, tmp_path: Path) -> None:
+    broken = replace(filled, cross_encoder=CrossEncoder(folder=tmp_path))
+    query = "session* OR logged"
+    with_it, without = (recall(memory, query, Scope(), 4).hits for memory in (filled, broken))
+    assert [hit.relevance for hit in with_it] == [hit.relevance for hit in without]
+
+
+def test_settings_turn_it_off(settings: Settings, clock: Clock) -> None:
+    for off in (replace(settings, embedder="builtin", reranker="off"), replace(settings, embedder="off")):
+        memory = open_memory(off, clock)
+        assert memory.cross_encoder is None
+        memory.close()
