@@ -1,9 +1,9 @@
-"""Teach a second model to read a question and a memory together: `python -m training.tune_judge OUT --encoder ADAPTER`.
+"""Teach the cross-encoder: `python -m training.tune_cross_encoder OUT --encoder ADAPTER`.
 
-The judge is a cross-encoder: another adapter of low rank on top of the tuned encoder, and a head. It learns from lists:
-the memories of a world that the encoder finds nearest to a question, those that answer among them, and beside them
-"nothing answers", which is right for questions that nothing answers and, now and then, for a question whose answers
-were left out. So its score means something by itself: above 0 a memory answers rather than not.
+It reads a question and a memory together: another adapter of low rank on the tuned encoder, and a head. It learns
+from lists: the memories of a world that the encoder finds nearest to a question, those that answer among them, and
+beside them "nothing answers", which is right for questions that nothing answers and, now and then, for a question whose
+answers were left out. So its score means something by itself: above 0 a memory answers rather than not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from training.base_model import write_half_precision
 from training.encoder import WIDTH, Encoder, learned_parameters, merged, pad, read_safetensors
 from training.tune_encoder import EVALUATED, Memory, Tokens, by_item, embed_passages, embed_questions, read_examples
 
-# What the judge reads: of the question, of the memory, and of what was said before it.
+# What is read: of the question, of the memory, and of what was said before it.
 QUESTION_TOKENS, PASSAGE_TOKENS, BEFORE_TOKENS = 48, 128, 32
 CANDIDATES, SHOWN = 30, 20
 PARTS = 6
@@ -45,7 +45,7 @@ class Look:
     gold: int
 
 
-class Judge(nn.Module):
+class CrossEncoder(nn.Module):
     """A question and a memory to one number."""
 
     def __init__(self, tensors: dict[str, Tensor], rank: int, seed: int) -> None:
@@ -129,12 +129,12 @@ def looks(encoder: Encoder, memories: Sequence[Memory], device: str) -> list[Loo
     return found
 
 
-def train(training: list[Look], base: dict[str, Tensor], options: argparse.Namespace) -> Judge:
+def train(training: list[Look], base: dict[str, Tensor], options: argparse.Namespace) -> CrossEncoder:
     chance = random.Random(options.seed)
     torch.manual_seed(options.seed)
-    judge = Judge(base, options.rank, options.seed).to(options.device)
+    model = CrossEncoder(base, options.rank, options.seed).to(options.device)
     total = options.epochs * len(training) / options.group
-    optimizer = torch.optim.AdamW(list(learned_parameters(judge)), lr=options.rate, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(list(learned_parameters(model)), lr=options.rate, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda n: min(1.0, (n + 1) / (0.1 * total)) * max(0.02, 1 - n / total)
     )
@@ -154,7 +154,7 @@ def train(training: list[Look], base: dict[str, Tensor], options: argparse.Names
                 rows += [look.rows[n] for n in shown]
                 sizes.append(len(shown))
                 right.append(0 if without else 1)
-            scores = judge(rows, options.device)
+            scores = model(rows, options.device)
             # A row for each question; the first column is "nothing answers".
             lists = torch.nn.utils.rnn.pad_sequence(
                 [torch.cat([scores.new_zeros(1), part]) for part in scores.split(sizes)], True, -1e4
@@ -162,29 +162,29 @@ def train(training: list[Look], base: dict[str, Tensor], options: argparse.Names
             loss = functional.cross_entropy(lists, torch.tensor(right, device=options.device))
             optimizer.zero_grad()
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(list(learned_parameters(judge)), 1.0)
+            torch.nn.utils.clip_grad_norm_(list(learned_parameters(model)), 1.0)
             optimizer.step()
             schedule.step()
             losses.append(loss.detach())
         mean = torch.stack(losses).mean().item()
         print(f"epoch {epoch + 1}: loss {mean:.3f}, {time.monotonic() - began:.0f} s", flush=True)
-    return judge
+    return model
 
 
 @torch.no_grad()
-def judged(judge: Judge, checking: Sequence[Look], device: str) -> list[list[float]]:
+def scores_of(model: CrossEncoder, checking: Sequence[Look], device: str) -> list[list[float]]:
     results = []
     for start in range(0, len(checking), 16):
         group = checking[start : start + 16]
         rows = [row for look in group for row in look.rows]
-        results += [part.cpu().tolist() for part in judge(rows, device).split([len(look.rows) for look in group])]
+        results += [part.cpu().tolist() for part in model(rows, device).split([len(look.rows) for look in group])]
     return results
 
 
 def evaluate(
     checking: Sequence[Look], scores: Sequence[Sequence[float]], weights: Sequence[float]
 ) -> dict[float, dict[str, str]]:
-    """R@10 and MRR by part when the judge's score counts so much beside the cosine, and what it refuses alone."""
+    """R@10 and MRR by part when its score counts so much beside the cosine, and what it refuses alone."""
     table: dict[float, dict[str, str]] = {}
     for weight in weights:
         figures: dict[str, list[tuple[float, float]]] = defaultdict(list)
@@ -235,11 +235,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     memories = read_examples(options.folder / "examples.jsonl.gz", tokens)
     base = merged(read_safetensors(options.folder / "base.safetensors"), read_safetensors(options.encoder))
     found = looks(Encoder(base, 1).to(options.device), memories, options.device)
-    judge = train([look for look in found if look.part == "train"], base, options)
+    model = train([look for look in found if look.part == "train"], base, options)
     checking = [look for look in found if look.part != "train"]
-    for weight, row in evaluate(checking, judged(judge, checking, options.device), (0.0, 0.02, 0.05, 0.1)).items():
+    for weight, row in evaluate(checking, scores_of(model, checking, options.device), (0.0, 0.02, 0.05, 0.1)).items():
         print(weight, row)
-    write_half_precision(options.out, judge.adapter(), {"rank": str(options.rank), "seed": str(options.seed)})
+    write_half_precision(options.out, model.adapter(), {"rank": str(options.rank), "seed": str(options.seed)})
 
 
 if __name__ == "__main__":
