@@ -25,6 +25,25 @@ class FewDescriptors(Served):
     PREFIX = ("sh", "-c", 'ulimit -n 256 && exec "$@"', "sh")
 
 
+class ShortLimits(Served):
+    """A server that waits for a head and a body for two seconds each, and is the same otherwise."""
+
+    SCRIPT = """import runpy, sys
+from commonplace.site import connections
+connections.HEAD_SECONDS = connections.BODY_SECONDS = 2.0
+sys.argv = sys.argv[3:]
+runpy.run_module("commonplace", run_name="__main__", alter_sys=True)
+"""
+    PREFIX = (sys.executable, "-c", SCRIPT)
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    server = ShortLimits(tmp_path_factory.mktemp("impatient"), "--port", "0")
+    yield server
+    server.end()
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     if sys.platform == "win32":
@@ -73,8 +92,8 @@ def test_callers_with_a_key_stay_when_connections_run_out(served: Served) -> Non
             heard += piece
 
 
-def test_a_head_that_does_not_come_is_not_waited_for(served: Served) -> None:
-    with connect(served) as silent, connect(served) as slow:
+def test_a_head_that_does_not_come_is_not_waited_for(impatient: Served) -> None:
+    with connect(impatient) as silent, connect(impatient) as slow:
         slow.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n")
         assert [silent.recv(1), closed(slow)] == [b"", True]
 
@@ -86,13 +105,13 @@ def closed(sock: socket.socket) -> bool:
         return True
 
 
-def test_a_body_that_trickles_is_not_waited_for(served: Served) -> None:
+def test_a_body_that_trickles_is_not_waited_for(impatient: Served) -> None:
     head = (
-        f"POST /api/v1/items HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {served.key}\r\n"
+        f"POST /api/v1/items HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {impatient.key}\r\n"
         "Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n"
     )
     over = threading.Event()
-    with connect(served) as slow:
+    with connect(impatient) as slow:
         slow.sendall(head.encode())
 
         def trickle() -> None:
