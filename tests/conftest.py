@@ -47,6 +47,9 @@ LONGEST = (
     "contract/test_any_sequence.py",
     "packaging/test_wheel.py",
     "benchmarks/test_recall_quality.py",
+    "site/test_import_memory.py",
+    "site/test_auth.py",
+    "mcp/test_client_libraries.py",
 )
 
 # Temporary files are kept in memory where there is plenty: a store is synced at every write, and the tests would mostly
