@@ -36,9 +36,8 @@ STEPS: tuple[tuple[str, tuple[Change, ...]], ...] = (
     ("without the role boost", ((rerank, "ROLE_BOOST", 0.0), (rerank, "OTHER_ROLE_PENALTY", 0.0))),
     ("without neighbouring turns", ((rerank, "NEIGHBOUR_BOOST", 0.0),)),
     ("without the session boost", ((rerank, "SESSION_BOOST", 0.0),)),
-    ("without the brevity penalty", ((rerank, "BREVITY_PENALTY", 0.0),)),
     ("without the named time", ((rerank, "TIME_BOOST", 0.0), (recall, "_of_the_time", lambda *_: []))),
-    ("without the answer type", ((rerank, "ANSWER_TYPE_BOOST", 0.0),)),
+    ("without reading together", ((rerank, "ANSWER_WEIGHT", 0.0),)),
     ("without the penalty for questions", ((rerank, "QUESTION_PENALTY", 0.0),)),
     ("with quoted titles as filters", ((query_grammar, "_is_prose", lambda lexemes: _no_quotes(lexemes)),)),
 )

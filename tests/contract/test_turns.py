@@ -73,11 +73,10 @@ def test_what_came_next_is_told_by_time_and_then_by_order(store: Store) -> None:
     assert len({turns[id_].session_id for id_ in first}) == 1 != turns[other[0]].session_id
 
 
-def test_the_size_of_what_was_said_is_told_of_messages_only(store: Store) -> None:
+def test_what_was_said_and_what_happened_share_a_session(store: Store) -> None:
     said = say(store, "a", ("Ann", "Gr\u00fc\u00dfe", 0))
     (happened,) = store.put([make_draft("it rained", kind="observation", session="a")], THEN)
     turns = store.turns([*said, happened.id])
-    assert (turns[said[0]].size, turns[happened.id].size) == (7, None)
     assert turns[said[0]].session_id == turns[happened.id].session_id
 
 
@@ -90,4 +89,4 @@ def test_what_is_part_of_no_session_has_no_turn(store: Store) -> None:
 def test_a_turn_tells_who_said_it_in_which_role(store: Store) -> None:
     (said,) = say(store, "one", ("Ann", "hello", 0))
     turn = store.turns([said])[said]
-    assert (turn.speaker, turn.role, turn.size) == ("Ann", "user", 5)
+    assert (turn.speaker, turn.role) == ("Ann", "user")

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from commonplace.ranking.fusion import RELEVANCE_MIDPOINT, relevance
 from commonplace.ranking.rerank import (
-    BREVITY_BYTES,
-    BREVITY_PENALTY,
     CONTEXT_CAP,
     CONTEXT_FLOOR,
     NEIGHBOUR_BOOST,
@@ -20,7 +18,6 @@ from commonplace.ranking.rerank import (
     boost_by_context,
     boost_by_role,
     boost_by_speaker,
-    brevity_penalty,
 )
 
 scores = st.dictionaries(st.integers(1, 12), st.floats(-1, 1.6), max_size=12)
@@ -68,13 +65,6 @@ def test_to_be_alone_in_a_session_or_in_none_is_the_same(own: dict[int, float]) 
 def test_a_stranger_between_two_perfect_hits_is_no_answer() -> None:
     made = boost_by_context({1: 1.6, 2: 0.1, 3: 1.6}, {1: 1, 2: 1, 3: 1}, {1: 2, 2: 3})
     assert made[2] < RELEVANCE_MIDPOINT and relevance(made[2]) < 0.5
-
-
-@given(st.integers(0, 10_000), st.integers(0, 10_000))
-def test_the_less_is_said_the_more_it_loses_and_never_much(a: int, b: int) -> None:
-    few, many = sorted((a, b))
-    assert 0.0 <= brevity_penalty(many) <= brevity_penalty(few) <= BREVITY_PENALTY
-    assert brevity_penalty(0) == BREVITY_PENALTY and brevity_penalty(BREVITY_BYTES) == 0.0
 
 
 @given(scores, st.frozensets(st.integers(1, 15)))

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.ranking.rerank import (
-    ANSWER_TYPE_BOOST,
     QUESTION_PENALTY,
     REPEATED_QUESTION_CAP,
     TIME_BOOST,
@@ -18,18 +17,15 @@ from commonplace.ranking.rerank import (
 shares = st.floats(0, 1)
 
 
-@given(st.floats(-1, 2), st.booleans(), shares, shares)
-def test_it_moves_a_hit_a_little_and_never_the_wrong_way(
-    likeness: float, tells: bool, nearness: float, asks: float
-) -> None:
-    looked = rerank_score(likeness, has_answer=tells, nearness=nearness, question_ratio=asks)
-    assert likeness - QUESTION_PENALTY - 1e-9 <= looked <= likeness + ANSWER_TYPE_BOOST + TIME_BOOST + 1e-9
-    assert looked >= rerank_score(likeness, has_answer=False, nearness=nearness, question_ratio=asks)
-    assert looked <= rerank_score(likeness, has_answer=tells, nearness=1.0, question_ratio=0.0)
+@given(st.floats(-1, 2), shares, shares)
+def test_it_moves_a_hit_a_little_and_never_the_wrong_way(likeness: float, nearness: float, asks: float) -> None:
+    looked = rerank_score(likeness, nearness=nearness, question_ratio=asks)
+    assert likeness - QUESTION_PENALTY - 1e-9 <= looked <= likeness + TIME_BOOST + 1e-9
+    assert looked <= rerank_score(likeness, nearness=1.0, question_ratio=0.0)
 
 
 def test_what_tells_nothing_special_stays_as_it_was() -> None:
-    assert rerank_score(0.4, has_answer=False, nearness=0.0, question_ratio=0.0) == pytest.approx(0.4)
+    assert rerank_score(0.4, nearness=0.0, question_ratio=0.0) == pytest.approx(0.4)
 
 
 @given(st.floats(-1, 2), st.floats(-1, 2))

@@ -11,7 +11,7 @@ from commonplace.memory.conversations import ROLES
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.text.dates import NamedTime, named_time
-from commonplace.text.query import AnswerType, Query, answer_type, parse_query, speaker_role, without_names
+from commonplace.text.query import Query, parse_query, speaker_role, without_names
 from commonplace.text.tokens import stem
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _BEGUN = re.compile(r"(\w+)\*")
 class ParsedQuestion:
     """A question, understood once: its words, its meaning (None when only words can be used), and whom it names.
 
-    Beside its topic it may seek a sort of thing, the words of one role, or something of a time. `waiting` is how many
+    Beside its topic it may seek the words of one role, or something of a time. `waiting` is how many
     passages where it is asked could not be compared by meaning, because they have no vector yet. `text` is what a
     model reads of it.
     """
@@ -36,7 +36,6 @@ class ParsedQuestion:
     query: Query
     vector: NDArray[float32] | None
     names: frozenset[str]
-    sort: AnswerType | None = None
     role: str | None = None
     time: NamedTime | None = None
     waiting: int = 0
@@ -58,7 +57,7 @@ def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = Tru
     if query.strict:
         return ParsedQuestion(query, vector, names, text=text)
     time = named_time(query.text, memory.clock())
-    return ParsedQuestion(query, vector, names, answer_type(query.text), speaker_role(query.text), time, text=text)
+    return ParsedQuestion(query, vector, names, speaker_role(query.text), time, text=text)
 
 
 def query_tokens(question: str) -> frozenset[str]:

@@ -34,7 +34,6 @@ from commonplace.ranking.rerank import (
     boost_by_context,
     boost_by_role,
     boost_by_speaker,
-    brevity_penalty,
     drop_near_duplicates,
     first_per_key,
     group_near_duplicates,
@@ -45,7 +44,6 @@ from commonplace.store.indexed_text import embedding_text
 from commonplace.store.types import Job
 from commonplace.text.dates import NamedTime
 from commonplace.text.query import (
-    has_answer_type,
     is_about_questions,
     is_only_question,
     like_pattern,
@@ -300,9 +298,7 @@ def _boost_by_context(memory: LocalMemory, parsed: ParsedQuestion, own: Mapping[
         theirs = {id_ for id_, role in roles.items() if role == parsed.role}
         own = boost_by_role(own, theirs, roles.keys() - theirs)
     following = {id_: turn.next_id for id_, turn in turns.items() if turn.next_id is not None}
-    scores = boost_by_context(own, {id_: turn.session_id for id_, turn in turns.items()}, following)
-    brief = {id_: brevity_penalty(turn.size) for id_, turn in turns.items() if turn.size is not None}
-    return {id_: score - brief.get(id_, 0.0) for id_, score in scores.items()}
+    return boost_by_context(own, {id_: turn.session_id for id_, turn in turns.items()}, following)
 
 
 def _repeating(parsed: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
@@ -406,13 +402,12 @@ def _own_text(item: Item) -> str:
 
 
 def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
-    """The scores of items after reading them: what they answer, when they happened, and whether they only ask."""
+    """The scores of items after a look at them: when they happened, and whether they only ask."""
     if parsed.query.strict:
         return {}
     return {
         item.id: rerank_score(
             scores[item.id],
-            has_answer=parsed.sort is not None and has_answer_type(item.text[:READ_CHARACTERS], parsed.sort),
             nearness=parsed.time.nearness(item.created_ms) if parsed.time else 0.0,
             # What a user asks an assistant tells what they were about; what people ask each other does not.
             question_ratio=question_ratio(item.text[:READ_CHARACTERS])

@@ -24,11 +24,11 @@ SAMPLE = 20_000
 SMALL_GROUPS, DRAWN_FROM = 4.0, 5000
 ROUNDS, LAST_ROUNDS = 8, 3
 # Two groups are joined while the mean cosine between their members is above this.
-JOIN_COSINE = 0.15
+JOIN_COSINE = 0.2
 # Points of one topic count as this much nearer to each other the next time, so that topics are stable.
 STABILITY_BONUS = 0.2
 # A point whose cosine to every centre is below this belongs to no topic.
-MIN_COSINE = 0.25
+MIN_COSINE = 0.3
 # Smaller groups, or those below a third of the square root of all points, are not topics: nobody reads hundreds.
 MIN_TOPIC_SIZE, MIN_TOPIC_SHARE = 3, 1 / 3
 # How many points it takes until half of what they have in common is subtracted.

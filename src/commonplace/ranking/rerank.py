@@ -14,16 +14,12 @@ Scores = Mapping[int, float]
 
 # The part of a neighbour's score, and of the best one in the session, that counts for a hit: only what is above the
 # floor, and at most the cap, so that nothing becomes an answer just by standing next to one.
-NEIGHBOUR_BOOST, SESSION_BOOST = 0.1, 0.2
-CONTEXT_FLOOR, CONTEXT_CAP = 0.3, 0.5
+NEIGHBOUR_BOOST, SESSION_BOOST = 0.1, 0.4
+CONTEXT_FLOOR, CONTEXT_CAP = 0.2, 0.5
 # For what was said by somebody whom the question names.
 SPEAKER_BOOST = 0.2
 # For messages of the role that the question is about ("did I", "you suggested"), and against those of the other.
 ROLE_BOOST, OTHER_ROLE_PENALTY = 0.1, 0.2
-# Against turns of a few words, and the length in bytes from which there is none.
-BREVITY_PENALTY, BREVITY_BYTES = 0.1, 80
-# For an answer of the right type: a time to "when", a number to "how many".
-ANSWER_TYPE_BOOST = 0.08
 # For what happened at the time that the question names, or shortly after.
 TIME_BOOST = 0.15
 # Against a question to somebody else: it has the words of the answer, but not the answer.
@@ -70,14 +66,9 @@ def boost_by_speaker(scores: Scores, by_named: Collection[int]) -> dict[int, flo
     return {key: score + (boost if key in named else 0.0) for key, score in scores.items()}
 
 
-def brevity_penalty(size: int) -> float:
-    """What a turn of so many bytes loses: a few words resemble much, and answer little."""
-    return BREVITY_PENALTY * max(0.0, 1.0 - size / BREVITY_BYTES)
-
-
-def rerank_score(score: float, *, has_answer: bool, nearness: float, question_ratio: float) -> float:
+def rerank_score(score: float, *, nearness: float, question_ratio: float) -> float:
     """The score of a hit once it was read; `nearness` in time and the share that is questions are from 0 to 1."""
-    return score + ANSWER_TYPE_BOOST * has_answer + TIME_BOOST * nearness - QUESTION_PENALTY * question_ratio
+    return score + TIME_BOOST * nearness - QUESTION_PENALTY * question_ratio
 
 
 def add_answer_scores(scores: Scores, answers: Mapping[int, float]) -> dict[int, float]:

@@ -113,23 +113,19 @@ class SessionCounts:
 
 
 class Turn(NamedTuple):
-    """Where an item stands in its session.
-
-    `speaker` and `role` are empty where nobody is named; `size` is that of a message in bytes, None for other kinds.
-    """
+    """Where an item stands in its session; `speaker` and `role` are empty where nobody is named."""
 
     session_id: int
     speaker: str
     role: str
-    size: int | None
     next_id: int | None
 
 
 def turn_of(row: Sequence[Any]) -> Turn:
-    """A turn from the id of its item and of its session, its details, its size and the id of the next one."""
-    _id, session_id, details, size, next_id = row
+    """A turn from the id of its item and of its session, its details and the id of the next one."""
+    _id, session_id, details, next_id = row
     texts = texts_of(details)
-    return Turn(session_id, texts.get("speaker", ""), texts.get("role", ""), size, next_id)
+    return Turn(session_id, texts.get("speaker", ""), texts.get("role", ""), next_id)
 
 
 # Links between passages: edges from what came later to what came earlier.

@@ -1,8 +1,8 @@
 """Queries: a strict one in the query language that every hit must satisfy, or a plain question.
 
 `parse_query` never fails. `Query.strict` says which of the two it is; `to_fts5` and `words_to_fts5` compile either into
-a MATCH expression that SQLite always accepts. Plain questions are examined further, in English only: whether the answer
-is a time or a number, whose words are meant, and whether a text answers or only asks the same.
+a MATCH expression that SQLite always accepts. Plain questions are examined further, in English only: whose words are
+meant, and whether a text answers or only asks the same.
 """
 
 from __future__ import annotations
@@ -194,20 +194,6 @@ def _filter(columns: Sequence[str]) -> str:
     return f"{{{quoted}}} : "
 
 
-AnswerType = Literal["time", "number"]
-
-_WHEN = re.compile(r"\W*(?:when|how long|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE)
-_HOW_MANY = re.compile(r"\bhow (?:many|much|often|old)\b", re.IGNORECASE)
-_TIME = re.compile(
-    r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|since|recently|just|weekend|day|week|month|year|morning"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september"
-    r"|october|november|december|summer|autumn|winter|spring|\d{4}|\d\d?(?:st|nd|rd|th))s?\b",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(
-    r"\b(?:\d[\d,.]*|one|two|three|four|five|six|seven|eight|nine|ten|dozen|once|twice|couple|several)\b",
-    re.IGNORECASE,
-)
 _USER_WORDS = re.compile(r"(?<![\w/.-])(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)(?![\w/-])")
 _ASSISTANT_WORDS = re.compile(
     r"\b(?:(?:did|had) you|you (?:recommended|suggested|said|told|mentioned|advised|proposed|explained|gave|wrote)"
@@ -220,20 +206,6 @@ _ABOUT_QUESTIONS = re.compile(r"\b(?:ask(?:s|ed|ing)?|questions?)\b", re.IGNOREC
 # A text is only a question if this share of it asks. It repeats a question if it shares this part of its own words with
 # it, and this part of the question's words.
 _ONLY, _SAME, _COVERED = 0.9, 0.6, 0.5
-
-_ANSWERS = {"time": _TIME, "number": _NUMBER}
-
-
-def answer_type(question: str) -> AnswerType | None:
-    """Whether the question asks for a time or a number, if it does."""
-    if _WHEN.match(question):
-        return "time"
-    return "number" if _HOW_MANY.search(question) else None
-
-
-def has_answer_type(text: str, type_: AnswerType) -> bool:
-    """Whether a text contains such an answer."""
-    return _ANSWERS[type_].search(text) is not None
 
 
 def speaker_role(question: str) -> Literal["user", "assistant"] | None:

@@ -58,8 +58,7 @@ _TYPES = (
 )
 # First what is of the same moment: an import may date thousands alike.
 _TURNS = """
-SELECT i.id, i.session_id, i.details,
-       CASE WHEN i.kind = 'message' THEN octet_length(i.body) END, coalesce(
+SELECT i.id, i.session_id, i.details, coalesce(
          (SELECT n.id FROM items n WHERE +n.space_id = i.space_id AND n.session_id = i.session_id
              AND n.created_ms = i.created_ms AND n.id > i.id ORDER BY n.id LIMIT 1),
          (SELECT n.id FROM items n WHERE +n.space_id = i.space_id AND n.session_id = i.session_id
