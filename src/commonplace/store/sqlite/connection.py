@@ -1,7 +1,8 @@
 """Connections to a SQLite file: what they run, one for each thread, and none that a fork inherits.
 
-They run the shared statements (`store/sql/`). Text that is not valid UTF-8 (a damaged page, a flipped bit) does not
-make a query fail: it is repeated with its texts as bytes, and what cannot be decoded arrives as `DamagedText`.
+They run the shared statements (`store/sql/`), and write the rows of the full-text table. Text that is not valid UTF-8
+(a damaged page, a flipped bit) does not make a query fail: it is repeated with its texts as bytes, and what cannot be
+decoded arrives as `DamagedText`.
 
 A connection that a child process inherited would, even unused, make SQLite believe that the child holds the parent's
 locks, and lose its writes. So a fork happens only between transactions, with every connection closed.
@@ -26,14 +27,35 @@ import apsw
 
 from commonplace.errors import StoreError
 from commonplace.item_ids import new_uid
-from commonplace.model import Item, Session
+from commonplace.model import Item, Kind, Session
 from commonplace.store.damaged_values import DamagedText, content_checksum
-from commonplace.store.sql.connection import Bindings, Columns, Connection, Ids, Rows
-from commonplace.store.sqlite.fulltext_rows import SqliteFullTextRows, delete_rows
+from commonplace.store.indexed_text import COLUMNS, PART
+from commonplace.store.sql.connection import Bindings, Columns, Connection, FullTextRows, Ids, Rows
 from commonplace.text.dates import clamp_time
 
 _BATCH = 500
 _CHANGED = re.compile(r"\s*(?:UPDATE|DELETE FROM|INSERT INTO|INSERT OR \w+ INTO)\s+(\w+)", re.IGNORECASE)
+# What every full-text row says of where it belongs: its space, with that its project, and with that its kind.
+space_token, project_token, kind_token = "==s{}".format, "==s{}p{}".format, "==s{}k{}".format
+_INSERT_FULL_TEXT = (
+    f"INSERT INTO passages_fts (rowid, {', '.join(COLUMNS)}, scope) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
+)
+
+
+class SqliteFullTextRows(FullTextRows):
+    """Rows of the full-text table: the words of each column of a passage, and tokens that tell where it belongs.
+
+    Written in the order of their ids: whenever these go back, FTS5 writes out what it gathered.
+    """
+
+    def _row(self, words: Mapping[str, str], project_id: int, kind: Kind, type_: str, *, part: bool) -> tuple[Any, ...]:
+        space = self._space_id
+        scope = f"{space_token(space)} {project_token(space, project_id)} {kind_token(space, kind)}"
+        return *(words.get(name, "") for name in COLUMNS), f"{scope} {PART}" if part else scope
+
+    def _write(self) -> None:
+        for row in sorted(self.rows):
+            self._connection.execute(_INSERT_FULL_TEXT, row)
 
 
 class SqliteConnection(Connection, apsw.Connection):
@@ -102,7 +124,8 @@ class SqliteConnection(Connection, apsw.Connection):
         return SqliteFullTextRows(self, space_id)
 
     def delete_fulltext(self, space_id: int, rowids: Sequence[int]) -> None:
-        delete_rows(self, rowids)
+        for rowid in rowids:
+            self.execute("DELETE FROM passages_fts WHERE rowid = ?", (rowid,))
 
     def make_item_changeable(self, item: Item) -> None:
         details = self.as_json(item.details)

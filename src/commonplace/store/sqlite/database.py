@@ -24,8 +24,7 @@ from commonplace.store.sqlite.connection import (
 )
 from commonplace.store.sqlite.error_translation import full, refusal
 from commonplace.store.sqlite.file_watch import State, folder_lock
-from commonplace.store.sqlite.files import connect
-from commonplace.store.sqlite.online_backup import make_copy
+from commonplace.store.sqlite.files import connect, make_copy
 from commonplace.store.sqlite.open_file import COMPARE_SECONDS, MOVE_SECONDS, TRY_AGAIN, OpenFile
 
 PROGRESS_STEPS = 5000
@@ -197,7 +196,7 @@ class Database(OpenFile):
             self._writing.release()
 
     def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
-        """A complete copy of what is committed, with the store's key or another; see online_backup.py."""
+        """A complete copy of what is committed, with the store's key or another; see files.py."""
         with self._used():
             make_copy(self.path, target, self._key, self._busy_ms, to_key=to_key, checked=checked)
 

@@ -21,8 +21,7 @@ from commonplace.store.indexed_text import (
 )
 from commonplace.store.sql import passages
 from commonplace.store.sql.items import Filter, Items, Words
-from commonplace.store.sqlite.connection import SqliteConnection
-from commonplace.store.sqlite.fulltext_rows import kind_token, project_token, space_token
+from commonplace.store.sqlite.connection import SqliteConnection, kind_token, project_token, space_token
 from commonplace.store.types import TextAnswer
 from commonplace.text.query import Query, Word, to_fts5, words_to_fts5
 from commonplace.text.tokens import index_text

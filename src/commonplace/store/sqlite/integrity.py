@@ -24,7 +24,7 @@ from commonplace.store.sql.integrity import DifferentRows, Integrity
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.content_mark import WIPED
 from commonplace.store.sqlite.database import Database
-from commonplace.store.sqlite.online_backup import ROW_PROBLEMS
+from commonplace.store.sqlite.files import ROW_PROBLEMS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,10 +13,9 @@ from pathlib import Path
 import apsw
 
 from commonplace.errors import CommonplaceError, StoreMissing, StoreReadOnly, StoreReplaced
-from commonplace.store.sqlite import online_backup
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.file_watch import LOG, SHARED, Files, FileWatch, Record, State, files_at
-from commonplace.store.sqlite.files import READ_ONLY, READ_WRITE, connect, create_new
+from commonplace.store.sqlite.files import READ_ONLY, READ_WRITE, connect, create_new, make_copy
 
 REPLACED = "replaced"
 _STAMP = "%Y%m%dT%H%M%S"
@@ -95,7 +94,7 @@ def _copy(watch: FileWatch, connection: SqliteConnection, key: str, busy_ms: int
             if made.stat().st_mtime >= watch.opened_at:
                 return made
         target = folder / f"{tag}{time.strftime(_STAMP, time.gmtime())}.db"
-        online_backup.make_copy(watch.path, target, key, busy_ms, checked=False, original=connection)
+        make_copy(watch.path, target, key, busy_ms, checked=False, original=connection)
     except (OSError, apsw.Error, CommonplaceError):
         # The folder is gone too, or the disk is full.
         return None

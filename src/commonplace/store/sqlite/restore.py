@@ -12,13 +12,21 @@ import apsw
 
 from commonplace.errors import StoreBusy, StoreCorrupt
 from commonplace.store.maintenance import BackupContents, BackupDifference
-from commonplace.store.sqlite import online_backup
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.error_translation import translated
 from commonplace.store.sqlite.file_watch import folder_lock
-from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, create_private, locked
+from commonplace.store.sqlite.files import (
+    COUNT_ROWS,
+    COUNTED,
+    LOG_ENDS,
+    READ_ONLY,
+    connect,
+    create_private,
+    is_whole,
+    locked,
+    make_copy,
+)
 from commonplace.store.sqlite.migrate import recognise
-from commonplace.store.sqlite.online_backup import COUNT_ROWS, COUNTED
 
 EXAMPLES = 5
 _WAIT_MS = 5000
@@ -29,7 +37,7 @@ _ITEMS = "SELECT space_id, uid, rev, title FROM items ORDER BY space_id, uid"
 def inspect_copy(path: Path, key: str) -> BackupContents:
     """What a store or a copy holds, after a check of it."""
     with _reading(path, key) as connection:
-        whole = online_backup.is_whole(connection)
+        whole = is_whole(connection)
         counts = dict(zip(COUNTED, connection.first(COUNT_ROWS), strict=True))
         newest = connection.first(_NEWEST)
         return BackupContents(whole, int(connection.pragma("user_version")), counts, *(newest or (None, "")))
@@ -68,11 +76,11 @@ def _restore_copy(path: Path, copy: Path, aside: Path, key: str, busy_ms: int) -
         path.replace(aside)
     with exclusive(path, key, busy_ms) as live:
         if there and not aside.exists():
-            online_backup.make_copy(path, aside, key, busy_ms, checked=False, original=live)
+            make_copy(path, aside, key, busy_ms, checked=False, original=live)
         with contextlib.closing(connect(copy, key, READ_ONLY)) as source, live.backup("main", source, "main") as backup:
             backup.step(-1)
         assign_new_identity(live)
-        if not online_backup.is_whole(live):
+        if not is_whole(live):
             raise StoreCorrupt(f"The store {path} failed its check after {copy.name} was put back.")
     return there
 
@@ -101,7 +109,7 @@ def change_key(path: Path, aside: Path, key: str, to_key: str, busy_ms: int) -> 
     fresh.unlink(missing_ok=True)
     with translated(path), folder_lock(path, busy_ms / 1000):
         with exclusive(path, key, busy_ms) as live:
-            online_backup.make_copy(path, fresh, key, busy_ms, to_key=to_key, original=live)
+            make_copy(path, fresh, key, busy_ms, to_key=to_key, original=live)
         replace_store(path, fresh, aside)
 
 
