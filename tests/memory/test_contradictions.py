@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.text.test_contradiction import DISAGREE, RELATED
 
-from commonplace.memory.contradictions import MAX_CONTRADICTIONS, find_contradictions
 from commonplace.memory.edit_and_forget import forget_items, mark_superseded
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.memory.remember import MAX_CONTRADICTIONS, NewItem, find_contradictions, remember, remember_all
 
 CROWD = [NewItem(f"Fact number{n} about topic{n} and place{n} of use", type="fact") for n in range(120)]
 

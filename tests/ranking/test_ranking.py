@@ -9,18 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.model import KNOWLEDGE_TYPES
-from commonplace.ranking.context_scoring import Signals, TokenBudget, composite_score, context_order_key, recency_score
 from commonplace.ranking.fusion import (
     LEXICAL_WEIGHT,
     RELEVANCE_MIDPOINT,
     Evidence,
+    Signals,
+    TokenBudget,
     answer_relevance,
     best_first,
+    composite_score,
+    context_order_key,
     expected_cosines,
     falling,
     fused_score,
     is_noise,
     lexical_signal,
+    recency_score,
     relevance,
 )
 from commonplace.ranking.rerank import drop_near_duplicates, first_per_key, group_near_duplicates

@@ -15,7 +15,7 @@ from commonplace.text.project_names import base_name
 from commonplace.text.sentences import shorten, title_of, truncate
 
 if TYPE_CHECKING:
-    from commonplace.memory.contradictions import Contradiction
+    from commonplace.memory.remember import Contradiction
 
 
 class MemoryRow(TypedDict):

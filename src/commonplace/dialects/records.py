@@ -14,8 +14,8 @@ from commonplace.model import DETAIL_FIELDS, Change, Item, Key, Kind, Project, S
 from commonplace.text.dates import iso_time, short_iso_time
 
 if TYPE_CHECKING:
-    from commonplace.memory.contradictions import Contradiction
     from commonplace.memory.recall import Hit
+    from commonplace.memory.remember import Contradiction
     from commonplace.memory.spaces import SpaceEntry
 
 

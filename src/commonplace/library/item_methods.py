@@ -170,7 +170,7 @@ class ItemMethods(BoundMethods):
 
     def contradictions(self, id: Id) -> list[Contradiction]:
         """Earlier rules, decisions and facts that an item may contradict or replace."""
-        from commonplace.memory.contradictions import find_contradictions
+        from commonplace.memory.remember import find_contradictions
 
         return find_contradictions(self._local, self.get(id))
 

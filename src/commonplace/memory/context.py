@@ -16,7 +16,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.rules import applies_to
 from commonplace.memory.timeline import EVENT_KINDS
 from commonplace.model import KINDS, KNOWLEDGE_TYPES, Item, Scope, Session
-from commonplace.ranking.context_scoring import (
+from commonplace.ranking.fusion import (
     OTHER_PROJECT,
     SAME_PROJECT,
     Signals,

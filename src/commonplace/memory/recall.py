@@ -15,8 +15,8 @@ from commonplace.memory.items import is_stale
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.question import ParsedQuestion, parse_question
 from commonplace.model import Item, Scope, Session, VectorHit
-from commonplace.ranking.context_scoring import STALE_FACTOR
 from commonplace.ranking.fusion import (
+    STALE_FACTOR,
     Evidence,
     answer_relevance,
     best_first,

@@ -1,4 +1,7 @@
-"""Remember: validate, clean, redact, hash and split new items, then store each once."""
+"""Remember: validate, clean, redact, hash and split new items, then store each once, and say what it contradicts.
+
+Contradictions are earlier rules, decisions and facts that a new one opposes or replaces: a hint, not a verdict.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from commonplace.errors import InvalidInput, NothingToRemember, TooLarge
 from commonplace.item_ids import ref
@@ -18,13 +20,10 @@ from commonplace.text.dates import EARLIEST_MS, LATEST_MS, clamp_time
 from commonplace.text.passages import split_passages
 from commonplace.text.paths import check_glob
 from commonplace.text.project_names import normalise_project
-from commonplace.text.query import parse_query
+from commonplace.text.query import parse_query, plain_query
 from commonplace.text.redact import only_private, redact
 from commonplace.text.sentences import title_of
 from commonplace.text.tokens import count_tokens
-
-if TYPE_CHECKING:
-    from commonplace.memory.contradictions import Contradiction
 
 MAX_TITLE = 500
 MAX_TEXT = 1_000_000
@@ -37,6 +36,13 @@ MAX_SESSION = 200
 SHORT = 1500
 # Statements of so few characters are compared in their plain form, with so many that hold the same words.
 MAX_STATEMENT, SAME_STATEMENTS = 500, 10
+STATEMENT_TYPES = ("rule", "decision", "fact", "constraint")
+CANDIDATES = 10
+MAX_CONTRADICTIONS = 3
+# The longest words of a statement are looked for: they say what it is about.
+LONGEST_WORDS = 4
+# Statements are short; of a long text the beginning says what it is about.
+_STATEMENT_READ = 2_000
 
 _TYPE = re.compile(r"[\w][\w .:/-]{0,99}")
 _CATEGORY = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")
@@ -76,6 +82,14 @@ class NewItem:
 
 
 @dataclass(frozen=True, slots=True)
+class Contradiction:
+    """An earlier item and in what the new statement differs from it: "opposite", "number" or "choice"."""
+
+    item: Item
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Remembered:
     """What became of a new item: as it was stored, whether it was known, and what it may contradict or replace."""
 
@@ -87,7 +101,6 @@ class Remembered:
 def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
     """Remember one thing as every door does it: the same again gets the tags and metadata that are new."""
     # They are about items that are there, and import this module.
-    from commonplace.memory.contradictions import find_contradictions
     from commonplace.memory.edit_and_forget import enrich_item
     from commonplace.memory.items import get_item
 
@@ -96,6 +109,41 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
     if stored.duplicate:
         item = enrich_item(memory, item, new.tags, new.meta)
     return Remembered(item, stored.duplicate, tuple(find_contradictions(memory, item)))
+
+
+def find_contradictions(memory: LocalMemory, item: Item) -> list[Contradiction]:
+    """Earlier statements in the same scope that this one may replace, the likeliest first.
+
+    Looked up by their words alone: this is asked at every write, which must not wait for a model.
+    """
+    # Servers load this module when they start.
+    from commonplace.text.statement_comparison import Statement, contradiction_kind
+
+    if item.kind != "memory" or item.type not in STATEMENT_TYPES:
+        return []
+    text = statement_text(item)
+    # As words, never as operators: a statement may say NOT and hold quotes.
+    query = plain_query(text)
+    query = replace(query, words=tuple(sorted(query.words, key=lambda word: -len(word.surface))[:LONGEST_WORDS]))
+    scope = Scope.inside(item.project, kinds=("memory",), types=STATEMENT_TYPES)
+    hits = memory.store.search_text(query, scope, CANDIDATES, shares=False).hits
+    items = memory.store.get(hit.item_id for hit in hits)
+    new = Statement(text)
+    found = []
+    for id_ in dict.fromkeys(hit.item_id for hit in hits):
+        if id_ == item.id or id_ not in items:
+            continue
+        reason = contradiction_kind(Statement(statement_text(items[id_])), new)
+        if reason:
+            found.append(Contradiction(items[id_], reason))
+    return found[:MAX_CONTRADICTIONS]
+
+
+def statement_text(item: Item) -> str:
+    """What a memory states: its text, after a title of its own."""
+    text = item.body.strip()
+    named = "" if title_of(text) == item.title else item.title
+    return "\n".join(part for part in (named, text) if part)[:_STATEMENT_READ]
 
 
 def remember(memory: LocalMemory, note: NewItem) -> Stored:

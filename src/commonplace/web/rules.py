@@ -10,11 +10,10 @@ from pathlib import Path
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
 from commonplace.hosts.generate_rule_files import generate
 from commonplace.hosts.registry import rule_targets
-from commonplace.memory.contradictions import Contradiction, find_contradictions
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
 from commonplace.memory.items import browse_items, get_item, get_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import NewItem, remember_item
+from commonplace.memory.remember import Contradiction, NewItem, find_contradictions, remember_item
 from commonplace.memory.rules import active_rules, rule_paths
 from commonplace.model import Item, Scope
 from commonplace.text.paths import any_glob_matches
