@@ -9,7 +9,7 @@ from typing import Any
 from commonplace.memory import sync_records
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sync_records import Name, SyncScope
-from commonplace.rest.sync import find_records
+from commonplace.rest.remote import find_records
 
 
 class LocalRemote:

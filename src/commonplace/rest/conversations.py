@@ -1,4 +1,4 @@
-"""Conversations over HTTP: store, list, read, organise, forget and restore, as Sekha's clients call it."""
+"""Conversations over HTTP: store, list, read, organise, prune, forget and restore, as Sekha's clients call it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from commonplace.dialects.records import ChangeRecord, change_record
 from commonplace.dialects.reply_schema import Json, component
-from commonplace.dialects.sekha_records import StatusCounts, status_counts
+from commonplace.dialects.sekha_records import StatusCounts, megabytes, status_counts
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory import conversations
 from commonplace.memory.conversations import (
@@ -31,10 +31,18 @@ from commonplace.memory.conversations import (
 from commonplace.memory.conversations import count_conversations as how_many
 from commonplace.memory.items import MAX_PAGE
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, find_prunable
 from commonplace.memory.stats import session_totals
 from commonplace.model import Item, Session, SessionScope
 from commonplace.rest import fields
-from commonplace.rest.conversation_records import ConversationRow, ListedRow, conversation_row, listed_row
+from commonplace.rest.conversation_records import (
+    CandidateRow,
+    ConversationRow,
+    ListedRow,
+    candidate_row,
+    conversation_row,
+    listed_row,
+)
 from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
 from commonplace.rest.messages import MessageList, MessageRow, message_row, new_messages_of
@@ -44,6 +52,8 @@ from commonplace.text.sentences import title_of
 UNTITLED = "Conversation"
 CAMEL = "The same, as one of the clients spells it."
 _MOST_PAGES = 1_000_000
+# Of those that could be pruned, in a reply or at once.
+MAX_PRUNED = 1000
 
 
 class NewConversationRequest(Strict):
@@ -386,3 +396,74 @@ def _changed(memory: LocalMemory, request: ApiRequest[None, Any], wanted: Change
     return conversation_answer(
         session if arrangement == ConversationChanges() else update_conversation(memory, session.uid, arrangement, rev)
     )
+
+
+class Idle(Strict):
+    """How long without a message, and how little important."""
+
+    threshold_days: Annotated[int, Field(ge=0, le=MAX_DAYS), fields.WHOLE] = PRUNE_DAYS
+    importance_threshold: fields.Importance = PRUNE_IMPORTANCE
+
+
+class ToArchive(Strict):
+    """The conversations to archive."""
+
+    conversation_ids: Annotated[list[fields.Id], Field(max_length=MAX_PRUNED, fail_fast=True)]
+
+
+@component("Pruning")
+class PruneReply(TypedDict):
+    """What could be archived, and what that would save."""
+
+    suggestions: list[CandidateRow]
+    total: int
+    estimated_token_savings: int
+    total_reviewed: int
+    recommended_archive: int
+    recommended_keep: int
+    estimated_space_saved_mb: float
+
+
+@component("ConversationsArchived")
+class ArchivedReply(TypedDict):
+    """The conversations that were archived."""
+
+    archived: list[ConversationRow]
+    count: int
+
+
+def prune_suggestions(memory: LocalMemory, request: ApiRequest[Idle, None]) -> Answer[list[CandidateRow]]:
+    """Which conversations could go, each with the reason, as a bare list. Nothing is changed."""
+    return Answer(_prunable(memory, request.query)["suggestions"])
+
+
+def prune_dry_run(memory: LocalMemory, request: ApiRequest[None, Idle]) -> Answer[PruneReply]:
+    """The same, asked by a body, with how many there are and what archiving them would save."""
+    return Answer(_prunable(memory, request.body))
+
+
+def prune_execute(memory: LocalMemory, request: ApiRequest[None, ToArchive]) -> Answer[ArchivedReply]:
+    """Archive the conversations that are named, and nothing else. If one does not exist, none is archived."""
+    named = {session.id: session for session in (find_session(memory, id_) for id_ in request.body.conversation_ids)}
+    done = [
+        session
+        if session.status == "archived"
+        else update_conversation(memory, session.uid, ConversationChanges(status="archived"))
+        for session in named.values()
+    ]
+    return Answer({"archived": [conversation_row(session) for session in done], "count": len(done)})
+
+
+def _prunable(memory: LocalMemory, wanted: Idle) -> PruneReply:
+    found = find_prunable(memory, wanted.threshold_days, wanted.importance_threshold)
+    rows = [candidate_row(entry) for entry in found.candidates]
+    reviewed = how_many(memory, SessionScope())
+    return {
+        "suggestions": rows[:MAX_PRUNED],
+        "total": len(rows),
+        "total_reviewed": reviewed,
+        "recommended_archive": sum(row["recommendation"] == "archive" for row in rows),
+        "recommended_keep": reviewed - len(rows),
+        "estimated_token_savings": sum(row["token_estimate"] for row in rows),
+        "estimated_space_saved_mb": megabytes(found.bytes),
+    }

@@ -13,18 +13,16 @@ from commonplace.rest import (
     import_export,
     items,
     keys_and_spaces,
-    library_calls,
     memories_sdk,
     messages,
     metrics,
     openapi,
-    pruning,
+    remote,
     search,
     sekha_tools,
     status,
     streams,
     summaries,
-    sync,
 )
 from commonplace.rest.endpoint import Call, Endpoint, Method, Scope
 
@@ -180,14 +178,16 @@ ASKING = _tagged(
 
 KEEPING = _tagged(
     "Keeping",
-    _get("/prune/suggestions", pruning.prune_suggestions, "pruning_suggestions", "What could go", slow=True),
+    _get("/prune/suggestions", conversations.prune_suggestions, "pruning_suggestions", "What could go", slow=True),
     _ask(
-        *("/prune/dry-run", pruning.prune_dry_run, "pruning_dry_run", "What could go, by a body"),
+        *("/prune/dry-run", conversations.prune_dry_run, "pruning_dry_run", "What could go, by a body"),
         body_optional=True,
         slow=True,
     ),
     _post(
-        "/prune/execute", pruning.prune_execute, "pruning_execute", "Archive what was chosen", also=(404,), slow=True
+        *("/prune/execute", conversations.prune_execute, "pruning_execute", "Archive what was chosen"),
+        also=(404,),
+        slow=True,
     ),
     _get("/stats", status.read_statistics, "figures_figures", "Statistics"),
     _get("/export", import_export.export_conversations, "moving_export", "Export conversations", slow=True),
@@ -275,25 +275,28 @@ SPACES = _tagged(
 
 SYNCING = _tagged(
     "Syncing",
-    _get("/sync", sync.sync_position, "syncing_standing", "Where the space stands"),
-    _get("/sync/changes", sync.changes, "syncing_changes", "What changed", slow=True),
-    _ask("/sync/compare", sync.compare, "syncing_compare", "What differs", packed=True, slow=True, many_values=True),
+    _get("/sync", remote.sync_position, "syncing_standing", "Where the space stands"),
+    _get("/sync/changes", remote.changes, "syncing_changes", "What changed", slow=True),
+    _ask("/sync/compare", remote.compare, "syncing_compare", "What differs", packed=True, slow=True, many_values=True),
     _ask(
-        *("/sync/fetch", sync.records_by_name, "syncing_fetch", "Records by name"),
+        *("/sync/fetch", remote.records_by_name, "syncing_fetch", "Records by name"),
         packed=True,
         slow=True,
         many_values=True,
     ),
-    _get("/sync/records", sync.changed_records, "syncing_told", "Records that changed", slow=True),
+    _get("/sync/records", remote.changed_records, "syncing_told", "Records that changed", slow=True),
     _post(
-        "/sync/records", sync.take_records, "syncing_take", "Take records in", packed=True, slow=True, many_values=True
+        *("/sync/records", remote.take_records, "syncing_take", "Take records in"),
+        packed=True,
+        slow=True,
+        many_values=True,
     ),
 )
 
 LIBRARY = _tagged(
     "Library",
     _ask(
-        *("/verbs/{verb}", library_calls.call_verb, "verbs_call_verb", "Call a method of the library"),
+        *("/verbs/{verb}", remote.call_verb, "verbs_call_verb", "Call a method of the library"),
         packed=True,
         also=(404, 409),
         slow=True,

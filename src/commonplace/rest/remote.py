@@ -1,12 +1,18 @@
-"""Records over HTTP: what changed, what differs, and what is to be taken in. `commonplace sync` speaks this."""
+"""What another Commonplace asks a server: records for `commonplace sync`, methods for a `Memory("https://...")`.
+
+Of records: what changed, what differs, and what is to be taken in. Of the Python library: any of its methods.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypedDict
 
-from pydantic import Field
+from pydantic import Field, RootModel
 
 from commonplace.dialects.reply_schema import Json
+from commonplace.errors import Forbidden, NotFound
+from commonplace.library.memory import Memory
+from commonplace.library.remote_calls import READ_VERBS, WRITE_VERBS, encode, unpack
 from commonplace.memory import sync_records
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sync_records import SyncScope
@@ -205,3 +211,24 @@ def take_records(memory: LocalMemory, request: ApiRequest[None, SyncRecords]) ->
 def _answer(data: dict[str, Any]) -> Answer[Any]:
     """Secrets were taken out when it was read: here a digest could be mistaken for one."""
     return Answer(data, trusted=True)
+
+
+class VerbReply(TypedDict):
+    """What a method returns."""
+
+    result: Annotated[Any, Json(description="What the method returns, as JSON.")]
+
+
+class Arguments(RootModel[dict[str, Any]]):
+    """The arguments of the method, by their names."""
+
+
+def call_verb(memory: LocalMemory, request: ApiRequest[None, Arguments]) -> Answer[VerbReply]:
+    """Call a method of the library with the space and the rights of the key."""
+    verb = request.path["verb"]
+    if verb not in READ_VERBS | WRITE_VERBS:
+        raise NotFound(f"There is no method {verb[:60]!r}.", f"There is {', '.join(sorted(READ_VERBS | WRITE_VERBS))}.")
+    if verb in WRITE_VERBS and (request.key is None or not request.key.allows("write")):
+        raise Forbidden(f"This key may only read; {verb} takes one of scope write.")
+    arguments, options = unpack(verb, request.body.root)
+    return Answer({"result": encode(getattr(Memory.over(memory), verb)(*arguments, **options))})
