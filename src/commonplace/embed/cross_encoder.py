@@ -48,10 +48,10 @@ class CrossEncoder:
         A passage is a text and what was said before it. Raises EmbedderUnavailable.
         """
         tokenizer, session = self._loaded()
-        asked = _ids(tokenizer, question)[:QUESTION_TOKENS]
+        question_ids = _ids(tokenizer, question)[:QUESTION_TOKENS]
         rows: list[Tokens] = []
         for text, before in passages:
-            row = _read_together(tokenizer, asked, text, before)
+            row = _read_together(tokenizer, question_ids, text, before)
             tokens -= len(row[0])
             if tokens < 0 and rows:
                 break
@@ -93,10 +93,10 @@ class CrossEncoder:
             return self._model
 
 
-def _read_together(tokenizer: Tokenizer, asked: list[int], text: str, before: str) -> Tokens:
+def _read_together(tokenizer: Tokenizer, question: list[int], text: str, before: str) -> Tokens:
     first, *own, last = tokenizer.encode(without_surrogates(text[:MAX_CHARS])).ids
     context = _ids(tokenizer, before)[-BEFORE_TOKENS:] if before else []
-    return [first, *asked, last, *context, *own, last], len(asked) + 2
+    return [first, *question, last, *context, *own, last], len(question) + 2
 
 
 def _ids(tokenizer: Tokenizer, text: str) -> list[int]:

@@ -217,12 +217,12 @@ def _max_tokens(config: _Config, inner: str, model_config: dict[str, Any]) -> in
     if positions and positions % 16 == 2:
         # RoBERTa's family keeps two of them for itself.
         positions -= 2
-    said = [
+    limits = [
         _whole(sentence.get("max_seq_length")),
         _whole(config.read("", "tokenizer_config.json").get("model_max_length")),
         positions,
     ]
-    return min(min(filter(None, said), default=DEFAULT_TOKENS), MOST_TOKENS)
+    return min(min(filter(None, limits), default=DEFAULT_TOKENS), MOST_TOKENS)
 
 
 def _pooling(config: dict[str, Any], title: str) -> str | None:
@@ -260,8 +260,8 @@ def _weights(files: ModelFiles) -> list[Path]:
     content = files.model.read_bytes() if files.model.stat().st_size < WITHOUT_WEIGHTS else b""
     found = (content[at.end() : at.end() + at[1][0]] for at in _EXTERNAL_DATA.finditer(content))
     names = {name.decode("utf-8", "replace").replace("\0", "") for name in found}
-    beside = [files.model.parent / name for name in sorted(names) if not {"..", "/"} & set(PurePosixPath(name).parts)]
-    return [files.model, *(path for path in beside if path.is_file())]
+    external = [files.model.parent / name for name in sorted(names) if not {"..", "/"} & set(PurePosixPath(name).parts)]
+    return [files.model, *(path for path in external if path.is_file())]
 
 
 def _stamps(files: ModelFiles) -> tuple[tuple[Path, int, int], ...]:

@@ -198,11 +198,11 @@ class OnnxModel:
         import numpy as np
 
         # Of those that the model knows no word of, which are all the same to it, one will do.
-        told_apart = {frozenset(self._ids(text)): text for text in texts}.values()
-        if len(told_apart) < FEWEST_TEXTS:
+        distinct = {frozenset(self._ids(text)): text for text in texts}.values()
+        if len(distinct) < FEWEST_TEXTS:
             return
         for prefix in {self.files.query_prefix, self.files.passage_prefix}:
-            rows = np.concatenate([self.vectors([self.tokens(text, "", prefix)], prefix) for text in told_apart])
+            rows = np.concatenate([self.vectors([self.tokens(text, "", prefix)], prefix) for text in distinct])
             mean = rows.mean(axis=0)
             # The mean cosine of two different ones.
             likeness = (len(rows) * float(mean @ mean) - 1) / (len(rows) - 1)

@@ -240,7 +240,9 @@ def _recall(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: in
     scores |= _rerank_read(parsed, scores, read)
     answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read})
     scores |= add_answer_scores(scores, answers)
-    scores |= prefer_answers(scores, [item.id for item in repeats], {asked.id: reply.id for reply, asked in replies})
+    scores |= prefer_answers(
+        scores, [item.id for item in repeats], {question.id: reply.id for reply, question in replies}
+    )
     relevances = {id_: relevance(score) for id_, score in scores.items()}
     by_reading = {id_: answer_relevance(answer, evidence[chosen[id_]].semantic) for id_, answer in answers.items()}
     for item in repeats:
