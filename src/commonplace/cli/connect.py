@@ -14,7 +14,6 @@ import click
 
 from commonplace.cli.command import Call, command
 from commonplace.cli.options import PluginChoice, dry_run_option, project_root
-from commonplace.cli.output_files import unified_diff
 from commonplace.cli.terminal import plain, use_colour
 from commonplace.config import PROFILES
 from commonplace.data_folder import data_folder
@@ -33,6 +32,7 @@ from commonplace.hosts.connections import (
     read_connection,
 )
 from commonplace.hosts.host import Host, Locations, Server, locations_here
+from commonplace.hosts.project_files import unified_diff
 from commonplace.hosts.registry import EDITOR_NAMES, editor_names, editors_named
 from commonplace.hosts.registry import editors as all_editors
 from commonplace.text.redact import redact

@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from commonplace.cli.command import Call, command
-from commonplace.cli.options import force_option
-from commonplace.cli.output_files import atomic_file, check_target, make_folder
+from commonplace.cli.options import atomic_file, check_target, force_option, make_folder
 from commonplace.cli.terminal import plain, progress
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import find_session, open_conversation

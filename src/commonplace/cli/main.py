@@ -73,7 +73,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("pull", "commonplace.cli.sync:pull", "Fetch changes from a space on a server."),
     ("promote", "commonplace.cli.sync:promote", "Share single memories with a space on a server."),
     ("status", "commonplace.cli.status:status", "Show what is stored where, and whether it works."),
-    ("models", "commonplace.cli.models:models", "List the models for search by meaning, and what each costs."),
+    ("models", "commonplace.cli.status:models", "List the models for search by meaning, and what each costs."),
     ("scrub", "commonplace.cli.scrub:scrub", "Remove secrets from everything already stored."),
     ("check", "commonplace.cli.check:check", "Check the integrity of everything stored."),
     ("repair", "commonplace.cli.check:repair", "Rebuild indexes; stored content is unchanged."),

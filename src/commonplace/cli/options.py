@@ -1,22 +1,23 @@
-"""Options and arguments that several commands share, and how their values are read."""
+"""Options and arguments that several commands share, how their values are read, and files that a command writes."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import click
 
 from commonplace.cli.command import Call
 from commonplace.cli.terminal import read_stdin
-from commonplace.errors import InvalidInput
+from commonplace.errors import Conflict, InvalidInput
 
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[F], F]
 
 STDIN = "-"
+FORCE = "Choose another name, or use --force to overwrite it."
 
 id_argument = click.argument("id_", metavar="ID")
 ids_argument = click.argument("ids", metavar="ID...", nargs=-1, required=True)
@@ -150,3 +151,33 @@ def project_of_folder(call: Call, folder: Path) -> str | None:
     if found is None:
         call.note("This folder is not a git repository, so this applies to every project. --project names one.")
     return found
+
+
+def check_target(file: Path, *, force: bool) -> Path:
+    """Check that a file may be written, before the work is done."""
+    if file.is_dir():
+        raise InvalidInput(f"{file} is a folder.", "Name a file.")
+    if not file.parent.is_dir():
+        raise InvalidInput(f"There is no folder {file.parent}.", "Create it first, or choose another one.")
+    if file.exists() and not force:
+        raise Conflict(f"{file} exists.", FORCE)
+    return file
+
+
+def make_folder(folder: Path, *, force: bool) -> None:
+    """Create a folder; unless forced, it has to be empty."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        used = any(folder.iterdir())
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"{folder} cannot be used as a folder: {reason}.", "Choose another one.") from error
+    if used and not force:
+        raise Conflict(f"The folder {folder} is not empty.", FORCE)
+
+
+def atomic_file(file: Path, *, force: bool) -> contextlib.AbstractContextManager[IO[bytes]]:
+    """A file that appears when it is complete."""
+    from commonplace.temporary_files import written_file
+
+    return written_file(file, overwrite=force, hint=FORCE)

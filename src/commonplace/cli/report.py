@@ -13,8 +13,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
-from commonplace.cli.options import force_option, global_filter
-from commonplace.cli.output_files import atomic_file, check_target
+from commonplace.cli.options import atomic_file, check_target, force_option, global_filter
 from commonplace.cli.terminal import one_line
 from commonplace.errors import InvalidInput
 from commonplace.memory.projects import require_project

@@ -1,6 +1,7 @@
 """A project's folder: where it begins, which rule files are in it, and which of them may be read or written.
 
-Nothing is reached through a link that leaves the folder, whoever made it.
+Changes are shown as a diff, and written all or none. Nothing is reached through a link that leaves the folder, whoever
+made it.
 """
 
 from __future__ import annotations
@@ -164,6 +165,29 @@ class Change(NamedTuple):
         if self.after is None:
             return "remove"
         return "create" if self.before is None else "update"
+
+
+def unified_diff(change: Change, name: str | None = None) -> str:
+    """A change as a unified diff, with its path or another name."""
+    import difflib
+
+    path = change.path if name is None else name
+    old, new = (
+        f"{side}/{path.removeprefix('/')}" if data is not None else "/dev/null"
+        for side, data in (("a", change.before), ("b", change.after))
+    )
+    return "".join(difflib.unified_diff(_lines(change.before), _lines(change.after), old, new)).rstrip("\n")
+
+
+def _lines(data: bytes | None) -> list[str]:
+    text = (data or b"").decode("utf-8")
+    return [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in _split_lines(text)]
+
+
+def _split_lines(text: str) -> list[str]:
+    """Lines at LF only, as diff does."""
+    pieces = text.split("\n")
+    return [piece + "\n" for piece in pieces[:-1]] + ([pieces[-1]] if pieces[-1] else [])
 
 
 def write_all(root: Path, changes: Sequence[Change]) -> None:
