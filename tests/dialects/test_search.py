@@ -25,6 +25,10 @@ SUMMARY_FIELDS = {
 }  # fmt: skip
 
 
+# A hit has the fields of the reference, and how likely it answers.
+SCORE = {"score": float}
+
+
 def has_fields(record: dict[str, object], fields: dict[str, type]) -> bool:
     return record.keys() == fields.keys() and all(type(record[name]) is type_ for name, type_ in fields.items())
 
@@ -72,14 +76,14 @@ def test_an_observation_has_its_fifteen_fields(memory: LocalMemory, call: Call) 
     details = {name: f"{name} zebra" for name in names}
     remember(memory, NewItem(kind="observation", title="Zebra", content="zebra text", details=details, project="zoo"))
     (found,) = call("search", query="zebra")["observations"]
-    assert has_fields(found, OBSERVATION_FIELDS)
+    assert has_fields(found, OBSERVATION_FIELDS | SCORE)
     assert {name: found[name] for name in names} == details
 
 
 def test_a_field_that_an_observation_does_not_have_is_null(memory: LocalMemory, call: Call) -> None:
     remember(memory, NewItem(kind="observation", title="Zebra", project="zoo"))
     (found,) = call("search", query="zebra")["observations"]
-    assert found.keys() == OBSERVATION_FIELDS.keys()
+    assert found.keys() == (OBSERVATION_FIELDS | SCORE).keys()
     nullable = ("subtitle", "text", "narrative", "facts", "concepts", "files_read", "files_modified")
     assert {name: found[name] for name in nullable} == dict.fromkeys(nullable)
 
@@ -97,7 +101,7 @@ def test_a_summary_has_its_eleven_fields(memory: LocalMemory, call: Call) -> Non
     reply = call("search", query="zebra")
     assert reply["observations"] == []
     (found,) = reply["summaries"]
-    assert has_fields(found, SUMMARY_FIELDS)
+    assert has_fields(found, SUMMARY_FIELDS | SCORE)
     assert {name: found[name] for name in names} == details
 
 

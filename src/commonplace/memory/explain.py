@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice, pairwise
 
@@ -74,7 +74,8 @@ def explain(memory: LocalMemory, topic: str, depth: int = 20) -> Explanation:
     else:
         question = _without_telling(topic)
         about = content_stems(question)
-        found = matching_chunks(memory, question, POOL, FAIR)
+        # A topic is no question: what is near to it is part of its story, an answer or not.
+        found = matching_chunks(replace(memory, cross_encoder=None), question, POOL, FAIR)
         key = [chunk for chunk in found if chunk.score >= NEAR_THE_BEST * found[0].score]
         story, nearby = _followed(memory, key, depth, about)
     if not key:
