@@ -20,12 +20,12 @@ from commonplace.ranking.fusion import (
     composite_score,
     context_order_key,
     expected_cosines,
-    falling,
     fused_score,
     is_noise,
     lexical_signal,
     recency_score,
     relevance,
+    relevances_in_order,
 )
 from commonplace.ranking.rerank import drop_near_duplicates, first_per_key, group_near_duplicates
 from commonplace.text.tokens import estimate_tokens
@@ -100,19 +100,21 @@ def test_a_crowd_makes_noise_of_more(cosine: float, among: int) -> None:
 # Relevance.
 
 
-def test_what_was_read_lifts_what_stands_before_it_and_nothing_else_does() -> None:
-    assert falling([0.3, 0.9, 0.2], [True, True, True]) == [0.9, 0.9, 0.2]
-    assert falling([0.3, 0.9, 0.2], [True, False, True]) == [0.3, 0.3, 0.2]
-    assert falling([0.3], [False]) == [0.3] and falling([], []) == []
+def test_what_was_read_lifts_what_stands_before_it_and_limits_everything() -> None:
+    assert relevances_in_order([0.8, 0.6, 0.2], [0.3, 0.9, 0.1]) == [0.9, 0.9, 0.2]
+    assert relevances_in_order([0.8, 0.6, 0.2], [0.3, 0.1, None]) == [0.3, 0.3, 0.2]
+    assert relevances_in_order([0.8, 0.6], [None, None]) == [0.8, 0.6]
+    assert relevances_in_order([], []) == []
 
 
-@given(st.lists(st.tuples(st.floats(0, 1), st.booleans())))
-def test_relevances_fall_and_the_best_that_was_read_comes_first(hits: list[tuple[float, bool]]) -> None:
-    values, read = [value for value, _ in hits], [one for _, one in hits]
-    result = falling(values, read)
+@given(st.lists(st.tuples(st.floats(0, 1), st.none() | st.floats(0, 1))))
+def test_relevances_fall_and_the_first_has_what_reading_said_of_the_best(
+    hits: list[tuple[float, float | None]],
+) -> None:
+    result = relevances_in_order([score for score, _ in hits], [reading for _, reading in hits])
     assert result == sorted(result, reverse=True)
-    best_read = max((value for value, one in hits if one), default=0.0)
-    assert not hits or result[0] == max(best_read, values[0])
+    readings = [reading for _, reading in hits if reading is not None]
+    assert not readings or result[0] == max(readings)
 
 
 @given(st.floats(-10, 10), st.floats(-10, 10), st.floats(-1, 1))

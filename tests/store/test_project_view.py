@@ -174,6 +174,7 @@ READING: Mapping[str, Callable[[World], object]] = {
     "cosines": lambda w: w.part.cosines(VECTOR, w.passages(w.theirs)),
     "passages_of": lambda w: w.part.passages_of([w.theirs, w.everywhere]),
     "passage_texts": lambda w: w.part.passage_texts(w.passages(w.theirs)),
+    "passages_in_context": lambda w: w.part.passages_in_context(w.passages(w.theirs)),
     "pending_jobs": lambda w: w.part.pending_jobs(w.passages(w.theirs)),
     "newest_pending_jobs": lambda w: [w.part.newest_pending_jobs(s, 9) for s in (Scope(), Scope(project=THEIRS))],
     "conversations_by_title": lambda w: [

@@ -21,12 +21,12 @@ from commonplace.ranking.fusion import (
     answer_relevance,
     best_first,
     expected_cosines,
-    falling,
     fused_score,
     is_noise,
     is_noise_when_read,
     lexical_signal,
     relevance,
+    relevances_in_order,
 )
 from commonplace.ranking.rerank import (
     READ_TOGETHER,
@@ -256,9 +256,7 @@ def _recall(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: in
     )[:enough]
     found = _important_first(memory, found, relevances)
     shown = first_per_key(drop_near_duplicates(found, _words_of), _session_title)
-    relevant = falling(
-        [by_reading.get(item.id, relevances[item.id]) for item in shown], [item.id in by_reading for item in shown]
-    )
+    relevant = relevances_in_order([relevances[i.id] for i in shown], [by_reading.get(i.id) for i in shown])
     hits = [
         Hit(item, passage, value, e.semantic, lexical_signal(e, best))
         for item, value in zip(shown, relevant, strict=True)

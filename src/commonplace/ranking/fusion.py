@@ -81,8 +81,8 @@ def lexical_signal(evidence: Evidence, best_bm25: float) -> float:
 # At the midpoint the odds are even, and a tenth more makes them e times better (benchmarks/calibration.py).
 RELEVANCE_MIDPOINT, RELEVANCE_STEEPNESS = 0.45, 10.0
 # The same for what was read together with the question: what the cross-encoder says of it, and its cosine. Chosen on
-# worlds that no model was trained on: of their questions 95 % have a hit above the midpoint.
-ANSWER_MIDPOINT, ANSWER_COSINE = -0.7, 2.0
+# worlds that no model was trained on: of their questions 98 % have a hit above the midpoint.
+ANSWER_MIDPOINT, ANSWER_COSINE = -1.6, 2.0
 
 # Below these a hit is noise, not an answer: found by meaning alone, or by a stray word.
 NOISE_BORDER, LEXICAL_NOISE_BORDER = 0.15, 0.05
@@ -102,17 +102,19 @@ def answer_relevance(answer: float, cosine: float) -> float:
     return _logistic(answer + ANSWER_COSINE * cosine - ANSWER_MIDPOINT)
 
 
-def falling(relevances: Sequence[float], was_read: Sequence[bool]) -> list[float]:
-    """Relevances of hits in their order, so that none is higher than one before it.
+def relevances_in_order(by_score: Sequence[float], by_reading: Sequence[float | None]) -> list[float]:
+    """Relevances of hits in their order, none higher than one before it.
 
-    What was read lifts what stands before it; what was not read is worth no more than what stands before it.
+    What was read lifts itself and what stands before it. Nothing is more relevant than the best that was read: if that
+    answers nothing, nothing does.
     """
+    limit = max((value for value in by_reading if value is not None), default=1.0)
     result: list[float] = []
-    for value, read in zip(relevances, was_read, strict=True):
-        result.append(value if read or not result else min(value, result[-1]))
-    for place in range(len(result) - 2, -1, -1):
-        result[place] = max(result[place], result[place + 1])
-    return result
+    highest = 0.0
+    for score, reading in zip(reversed(by_score), reversed(by_reading), strict=True):
+        highest = max(highest, min(max(score, reading or 0.0), limit))
+        result.append(highest)
+    return result[::-1]
 
 
 def _logistic(x: float) -> float:

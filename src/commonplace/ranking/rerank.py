@@ -14,8 +14,8 @@ Scores = Mapping[int, float]
 
 # The part of a neighbour's score, and of the best one in the session, that counts for a hit: only what is above the
 # floor, and at most the cap, so that nothing becomes an answer just by standing next to one.
-NEIGHBOUR_BOOST, SESSION_BOOST = 0.1, 0.4
-CONTEXT_FLOOR, CONTEXT_CAP = 0.2, 0.5
+NEIGHBOUR_BOOST, SESSION_BOOST = 0.1, 0.2
+CONTEXT_FLOOR, CONTEXT_CAP = 0.3, 0.5
 # For what was said by somebody whom the question names.
 SPEAKER_BOOST = 0.2
 # For messages of the role that the question is about ("did I", "you suggested"), and against those of the other.
