@@ -76,6 +76,8 @@ READ_CHARACTERS = 2_000
 REPEATED_MORE = 80
 # Of the best so many, those that are no longer than this are compared with each other, to tell the important first.
 COMPARED, SHORT_TEXT = 30, 500
+# From this relevance on something answers.
+ANSWERS = 0.5
 # What it is worth to hold the words of a question that says nothing: "how", "the".
 EMPTY_WORDS = 0.2
 _NOBODY = frozenset(ROLES) | {""}
@@ -274,6 +276,7 @@ def _noise(
     by_reading: Mapping[int, float],
 ) -> set[int]:
     """The candidates that answer nothing: those that were read, for what came out, the others for their score."""
+    answered = max(by_reading.values(), default=0.0) >= ANSWERS
     noise = set()
     for item_id, score in scores.items():
         known = evidence[chosen[item_id]]
@@ -281,7 +284,13 @@ def _noise(
         if item_id in by_reading:
             is_one = is_noise_when_read(by_reading[item_id], has_words=has_words)
         else:
-            is_one = is_noise(score, has_words=has_words, has_cosine=known.cosine is not None, among=len(evidence))
+            is_one = is_noise(
+                score,
+                has_words=has_words,
+                has_cosine=known.cosine is not None,
+                among=len(evidence),
+                answered=answered,
+            )
         if is_one:
             noise.add(item_id)
     return noise

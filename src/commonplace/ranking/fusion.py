@@ -88,6 +88,8 @@ ANSWER_MIDPOINT, ANSWER_COSINE = -1.6, 2.0
 NOISE_BORDER, LEXICAL_NOISE_BORDER = 0.15, 0.05
 # Among few passages even the nearest unrelated one is far away: the border rises until there are this many.
 NOISE_SAMPLE = 40
+# The same for what was not read, if something that was read answers: more of the answer may be there.
+ANSWERED_NOISE_BORDER, ANSWERED_LEXICAL_NOISE_BORDER = 0.06, 0.02
 # The same for what was read together with the question.
 READ_NOISE_BORDER, READ_LEXICAL_NOISE_BORDER = 0.07, 0.01
 
@@ -121,15 +123,20 @@ def _logistic(x: float) -> float:
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
 
 
-def is_noise(score: float, *, has_words: bool, has_cosine: bool, among: int = NOISE_SAMPLE) -> bool:
+def is_noise(
+    score: float, *, has_words: bool, has_cosine: bool, among: int = NOISE_SAMPLE, answered: bool = False
+) -> bool:
     """Whether to drop one of `among` candidates: too far in meaning for the words it shares with the question.
 
-    `has_words`: words of the question found it. `has_cosine`: its cosine is known.
+    `has_words`: words of the question found it. `has_cosine`: its cosine is known. `answered`: something else answers.
     """
     if not has_cosine:
         return not has_words
-    border = NOISE_BORDER * min(1.0, 0.3 + 0.7 * among / NOISE_SAMPLE)
-    return relevance(score) < (LEXICAL_NOISE_BORDER if has_words else border)
+    by_meaning, by_words = NOISE_BORDER, LEXICAL_NOISE_BORDER
+    if answered:
+        by_meaning, by_words = ANSWERED_NOISE_BORDER, ANSWERED_LEXICAL_NOISE_BORDER
+    by_meaning *= min(1.0, 0.3 + 0.7 * among / NOISE_SAMPLE)
+    return relevance(score) < (by_words if has_words else by_meaning)
 
 
 def is_noise_when_read(relevance: float, *, has_words: bool) -> bool:
