@@ -81,8 +81,8 @@ def lexical_signal(evidence: Evidence, best_bm25: float) -> float:
 # At the midpoint the odds are even, and a tenth more makes them e times better (benchmarks/calibration.py).
 RELEVANCE_MIDPOINT, RELEVANCE_STEEPNESS = 0.45, 10.0
 # The same for what was read together with the question: what the cross-encoder says of it, and its cosine. Chosen on
-# worlds that no model was trained on: of their questions 98 % have a hit above the midpoint.
-ANSWER_MIDPOINT, ANSWER_COSINE = -1.6, 2.0
+# worlds that no model was trained on: nearly all of their questions have a hit above the midpoint.
+ANSWER_MIDPOINT, ANSWER_COSINE = -3.0, 2.0
 
 # Below these a hit is noise, not an answer: found by meaning alone, or by a stray word.
 NOISE_BORDER, LEXICAL_NOISE_BORDER = 0.15, 0.05
@@ -91,7 +91,7 @@ NOISE_SAMPLE = 40
 # The same for what was not read, if something that was read answers: more of the answer may be there.
 ANSWERED_NOISE_BORDER, ANSWERED_LEXICAL_NOISE_BORDER = 0.06, 0.02
 # The same for what was read together with the question.
-READ_NOISE_BORDER, READ_LEXICAL_NOISE_BORDER = 0.07, 0.01
+READ_NOISE_BORDER, READ_LEXICAL_NOISE_BORDER = 0.23, 0.04
 
 
 def relevance(score: float) -> float:
