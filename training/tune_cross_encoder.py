@@ -24,7 +24,7 @@ from torch.nn import functional
 
 from training.base_model import write_half_precision
 from training.encoder import WIDTH, Encoder, learned_parameters, merged, pad, read_safetensors
-from training.tune_encoder import EVALUATED, Memory, Tokens, by_item, embed_passages, embed_questions, read_examples
+from training.tune_encoder import Memory, Tokens, by_item, cosines, read_examples
 
 # What is read: of the question, of the memory, and of what was said before it.
 QUESTION_TOKENS, PASSAGE_TOKENS, BEFORE_TOKENS = 48, 128, 32
@@ -92,17 +92,7 @@ def looks(encoder: Encoder, memories: Sequence[Memory], device: str) -> list[Loo
     """Every question with the items that the encoder finds nearest."""
     found = []
     for memory in memories:
-        vectors = torch.cat(
-            [
-                embed_passages(encoder, memory.passages[n : n + EVALUATED], device)
-                for n in range(0, len(memory.passages), EVALUATED)
-            ]
-        )
-        rows = [ids for ids, _, _ in memory.questions]
-        asked = torch.cat(
-            [embed_questions(encoder, rows[n : n + EVALUATED], device) for n in range(0, len(rows), EVALUATED)]
-        )
-        passages = asked @ vectors.T
+        passages = cosines(encoder, memory, device)
         scores = by_item(passages, torch.tensor(memory.items, device=device), memory.count)
         nearest = scores.topk(min(CANDIDATES, memory.count)).indices.tolist()
         passages, scores = passages.cpu(), scores.cpu()

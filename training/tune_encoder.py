@@ -161,6 +161,17 @@ def loss_of(
 
 
 @torch.no_grad()
+def cosines(encoder: Encoder, memory: Memory, device: str) -> Tensor:
+    """How near every question of a memory is to every passage (questions x passages)."""
+
+    def batches(rows: Sequence[Any], embed: Any) -> Tensor:
+        return torch.cat([embed(encoder, rows[n : n + EVALUATED], device) for n in range(0, len(rows), EVALUATED)])
+
+    questions = batches([ids for ids, _, _ in memory.questions], embed_questions)
+    return questions @ batches(memory.passages, embed_passages).T
+
+
+@torch.no_grad()
 def evaluate(encoder: Encoder, memories: Sequence[Memory], device: str) -> dict[str, dict[str, float]]:
     """How well meaning alone finds answers, by part, and for checking worlds by kind and by type of question."""
     found: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
@@ -169,17 +180,8 @@ def evaluate(encoder: Encoder, memories: Sequence[Memory], device: str) -> dict[
     for memory in memories:
         if memory.part == "train":
             continue
-        vectors = torch.cat(
-            [
-                embed_passages(encoder, memory.passages[n : n + EVALUATED], device)
-                for n in range(0, len(memory.passages), EVALUATED)
-            ]
-        )
-        rows = [ids for ids, _, _ in memory.questions]
-        results = torch.cat(
-            [embed_questions(encoder, rows[n : n + EVALUATED], device) for n in range(0, len(rows), EVALUATED)]
-        )
-        scores = by_item(results @ vectors.T, torch.tensor(memory.items, device=device), memory.count).cpu()
+        near = cosines(encoder, memory, device)
+        scores = by_item(near, torch.tensor(memory.items, device=device), memory.count).cpu()
         for (_, gold, type_), row in zip(memory.questions, scores, strict=True):
             if not gold:
                 unanswered[memory.part].append(float(row.max()))

@@ -241,9 +241,8 @@ def put_until_folded(
     return kept
 
 
-@pytest.fixture
-def other(path: Path, store: SqliteStore, start: Start) -> Iterator[Callable[[str], str]]:
-    """Another process that has the store open: it writes a line, or tells how many there are."""
+def open_writer(start: Start, path: Path) -> tuple[subprocess.Popen[str], Callable[[str], str]]:
+    """Another process that has the store open, and how to send it a line and read its reply."""
     writer = start(WRITER, path)
     assert writer.stdin and writer.stdout and writer.stdout.readline() == "open\n"
 
@@ -253,6 +252,13 @@ def other(path: Path, store: SqliteStore, start: Start) -> Iterator[Callable[[st
         writer.stdin.flush()
         return writer.stdout.readline().strip()
 
+    return writer, ask
+
+
+@pytest.fixture
+def other(path: Path, store: SqliteStore, start: Start) -> Iterator[Callable[[str], str]]:
+    """Another process that has the store open: it writes a line, or tells how many there are."""
+    writer, ask = open_writer(start, path)
     assert ask("read") == "1"
     yield ask
     writer.communicate(timeout=60)
@@ -427,15 +433,7 @@ def test_the_log_of_a_killed_process_is_not_used_for_another_file(path: Path, st
 def test_two_processes_go_on_together_after_every_kind_of_swap(
     path: Path, store: SqliteStore, copy: Path, start: Start
 ) -> None:
-    writer = start(WRITER, path)
-    assert writer.stdin and writer.stdout and writer.stdout.readline() == "open\n"
-
-    def ask(line: str) -> str:
-        assert writer.stdin and writer.stdout
-        writer.stdin.write(f"{line}\n")
-        writer.stdin.flush()
-        return writer.stdout.readline().strip()
-
+    writer, ask = open_writer(start, path)
     assert ask("second") == "kept"
     remove_logs(path)
     # Whoever comes first folds the log in; the other one goes on with the new one.
