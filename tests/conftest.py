@@ -115,6 +115,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
             monkeypatch.delenv(name)
     # A hook leaves no process behind; tests/capture/hooks/test_spawn_drain.py has what it does otherwise.
     monkeypatch.setenv("COMMONPLACE_HOOKS_DRAIN", "off")
+    # No resident process is started or asked; tests/resident/ has what it does.
+    monkeypatch.setenv("COMMONPLACE_RESIDENT", "off")
     # A busy machine changes nothing: a test of what a hook does when it has waited long enough takes this away.
     monkeypatch.setenv("COMMONPLACE_HOOKS_SECONDS", "60")
     for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA"):

@@ -20,6 +20,7 @@ FOUNDATION = {
     "__init__",
     "config",
     "data_folder",
+    "detached_process",
     "errors",
     "helper_processes",
     "http_address",
@@ -49,11 +50,18 @@ ROOMS: dict[str, set[str]] = {
     "rest": {"http", "dialects", "library", "memory", "capture", "text"},
     "web": {"http", "doctor", "library", "hosts", "capture", "memory", "text"},
     "site": {"http", "mcp", "rest", "web", "library", "memory", "capture", "text"},
+    "resident": {"mcp", "memory", "capture", "text"},
     "cli": {"dialects", "library", "hosts", "memory", "capture", "doctor", "text", "remote"},
     "__main__": {"cli", "capture"},
 }
-# The command line starts the servers: it may import these two modules of rooms that it cannot import otherwise.
-SERVERS = {("cli", "commonplace.mcp.stdio"), ("cli", "commonplace.site.server")}
+# The command line starts the servers, and others ask the resident process: they may import these modules of rooms that
+# they cannot import otherwise.
+SERVERS = {
+    ("cli", "commonplace.mcp.stdio"),
+    ("cli", "commonplace.site.server"),
+    ("cli", "commonplace.resident.client"),
+    ("capture", "commonplace.resident.client"),
+}
 # Which rooms use which library.
 LIBRARIES: dict[str, set[str]] = {
     # Other products keep their data in SQLite, which hosts and importers read.

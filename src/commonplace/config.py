@@ -22,6 +22,7 @@ RERANKERS = ("builtin", "off")
 # What `embedder_kind` calls an embedder that is the path of a folder with a model.
 FOLDER = "folder"
 DURABILITY = ("full", "normal")
+RESIDENT = ("on", "off")
 LOG_FORMATS = ("text", "json")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 # Where the key of an encrypted store is.
@@ -30,6 +31,7 @@ _CHOICES = (
     ("profile", PROFILES),
     ("reranker", RERANKERS),
     ("durability", DURABILITY),
+    ("resident", RESIDENT),
     ("log_format", LOG_FORMATS),
     ("log_level", LOG_LEVELS),
     ("encryption", ENCRYPTION),
@@ -66,6 +68,8 @@ class Settings:
     busy_timeout: float = 30.0
     mcp_max_response: int = 2000
     opening_tokens: int = 2000
+    resident: str = "on"
+    resident_idle_minutes: float = 15.0
     host: str = "127.0.0.1"
     port: int = 8765
     allowed_hosts: str = ""
@@ -282,6 +286,10 @@ def _checked(settings: Settings) -> Settings:
     if not 0 <= settings.opening_tokens <= 50_000:
         raise InvalidInput(
             f"Setting opening_tokens is {settings.opening_tokens}.", "Choose 0 (print nothing) to 50000 tokens."
+        )
+    if not 0 <= settings.resident_idle_minutes <= 24 * 60:
+        raise InvalidInput(
+            f"Setting resident_idle_minutes is {settings.resident_idle_minutes}.", "Choose 0 to 1440 minutes."
         )
     if not 0 < settings.rate_limit <= 1_000_000:
         raise InvalidInput(f"Setting rate_limit is {settings.rate_limit}.", "Choose requests per second above 0.")

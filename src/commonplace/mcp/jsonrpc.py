@@ -44,18 +44,24 @@ class BoundedLines:
     def readline(self) -> bytes:
         """The next line, empty at the end. The SDK parses bytes as well as text, and they take less memory."""
         line = self._stream.readline(self._most + 1)
-        try:
-            if len(line) > self._most:
-                self._skip_rest(line)
-                raise TooLarge(f"The message is longer than {self._most >> 20} MB.", "Send it in smaller parts.")
-            check_message(line)
-        except CommonplaceError as error:
-            return _REFUSED + error_for_message(line, error).model_dump_json(by_alias=True).encode() + b"\n"
-        return line
+        if len(line) > self._most:
+            self._skip_rest(line)
+        return line_or_refusal(line, self._most)
 
     def _skip_rest(self, line: bytes) -> None:
         while line and not line.endswith(b"\n"):
             line = self._stream.readline(_SKIPPED)
+
+
+def line_or_refusal(line: bytes, max_bytes: int) -> bytes:
+    """The line, or in place of one that would take too much memory, the refusal to answer it with."""
+    try:
+        if len(line) > max_bytes:
+            raise TooLarge(f"The message is longer than {max_bytes >> 20} MB.", "Send it in smaller parts.")
+        check_message(line)
+    except CommonplaceError as error:
+        return _REFUSED + error_for_message(line, error).model_dump_json(by_alias=True).encode() + b"\n"
+    return line
 
 
 def check_message(raw: bytes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import Any, TypeVar
 
 import anyio
@@ -57,14 +57,20 @@ _Read = TypeVar("_Read")
 
 
 def build_server(
-    reach: Callable[[], LocalMemory], profile: str, workers: Workers, *, one_caller: bool = True
+    reach: Callable[[], LocalMemory],
+    profile: str,
+    workers: Workers,
+    *,
+    one_caller: bool = True,
+    caller: Hashable = None,
 ) -> Server[Any]:
     """A server that answers from the memory, which `reach` gives at each call, with the tools of the profile.
 
-    What `one_caller` asks after a write waits for it; several callers do not wait for each other.
+    What `one_caller` asks after a write waits for it; several callers do not wait for each other. `caller` is who takes
+    turns with others at the workers, if there is no key that tells.
     """
     tools = {tool.name: tool for tool in tools_of(profile)}
-    answers = _RequestHandlers(reach, tools, workers, one_caller, profile)
+    answers = _RequestHandlers(reach, tools, workers, one_caller, profile, caller)
     hint = CacheHint(ttl_ms=LISTS_FRESH_MS, scope="private")
     return Server(
         "commonplace",
@@ -94,8 +100,9 @@ class _RequestHandlers:
         workers: Workers,
         one_caller: bool,
         profile: str,
+        caller: Hashable,
     ) -> None:
-        self._profile = profile
+        self._profile, self._caller = profile, caller
         self._reach, self._tools, self._workers, self._one_caller = reach, tools, workers, one_caller
         self._listed = [tool_description(tool) for tool in tools.values()]
         self._writing = anyio.Lock()
@@ -154,7 +161,7 @@ class _RequestHandlers:
         workers = self._workers.slow if tool.slow else self._workers
         reach = self._reach_of(context)
         try:
-            return await workers.do(lambda: _call(reach, tool, arguments), _caller_of(context))
+            return await workers.do(lambda: _call(reach, tool, arguments), self._caller_of(context))
         except RateLimited as error:
             return _error_result(error_body(tool.dialect, error))
 
@@ -190,7 +197,12 @@ class _RequestHandlers:
 
     async def _from_memory(self, context: _Context, read: Callable[[LocalMemory], _Read]) -> _Read:
         reach = self._reach_of(context)
-        return await self._workers.do(lambda: read(_open_or_raise(reach)), _caller_of(context))
+        return await self._workers.do(lambda: read(_open_or_raise(reach)), self._caller_of(context))
+
+    def _caller_of(self, context: _Context) -> Hashable:
+        """Whose call it is, so that callers take turns."""
+        key = _key_of(context)
+        return self._caller if key is None else key.id
 
     def _reach_of(self, context: _Context) -> Callable[[], LocalMemory]:
         """How to reach the memory of a call: over HTTP the site put the one that the key opens into the request."""
@@ -246,12 +258,6 @@ def _for_memories_sdk(result: types.CallToolResult) -> dict[str, Any]:
 def _key_of(context: _Context) -> Key | None:
     key: Key | None = getattr(getattr(context.request, "state", None), "key", None)
     return key
-
-
-def _caller_of(context: _Context) -> int | None:
-    """Whose call it is, so that callers take turns."""
-    key = _key_of(context)
-    return None if key is None else key.id
 
 
 def _is_large(context: _Context) -> bool:

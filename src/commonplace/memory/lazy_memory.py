@@ -45,11 +45,18 @@ class LazyMemory:
                     work.start()
             return self._memory
 
+    @property
+    def embedding_state(self) -> str:
+        """Whether the model is loaded; empty if the memory is not open."""
+        memory = self._memory
+        return "" if memory is None else memory.embeddings.state
+
     def open_soon(self, seconds: float) -> None:
         """Open it in the background after a moment, so that waiting work goes on even if nobody calls."""
-        self._timer = threading.Timer(seconds, self._try)
-        self._timer.daemon = True
-        self._timer.start()
+        if self._timer is None:
+            self._timer = threading.Timer(seconds, self._try)
+            self._timer.daemon = True
+            self._timer.start()
 
     def close(self) -> None:
         """Close it for good: a thread that opened it again would be cut off when the process ends."""

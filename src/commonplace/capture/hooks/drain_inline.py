@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -83,7 +83,9 @@ def _count_waiting(settings: Settings) -> int:
         return 0
 
 
-def drop_stale_contexts(settings: Settings, read_mark: Callable[[], str] | None = None) -> None:
+def drop_stale_contexts(
+    settings: Settings, read_mark: Callable[[], str] | None = None, env: Mapping[str, str] = os.environ
+) -> None:
     """Empty the cached contexts that are out of date: they may hold something that was just forgotten.
 
     Their files stay, so that the next server rebuilds them. `read_mark` reads the mark of a database on a server;
@@ -91,7 +93,7 @@ def drop_stale_contexts(settings: Settings, read_mark: Callable[[], str] | None 
     """
     data = str(settings.data_dir)
     found = list(cached_contexts(data))
-    now = content_stamp(data, os.environ, read_mark) if found else ""
+    now = content_stamp(data, env, read_mark) if found else ""
     for path, stamp, folder, session in reversed(found):
         if stamp not in ("", now):
             with contextlib.suppress(OSError, UnsafeFolder):
@@ -102,7 +104,8 @@ def drop_stale_contexts(settings: Settings, read_mark: Callable[[], str] | None 
 class BackgroundDrain:
     """A server's background task: one step of draining, then the cached contexts once nothing waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, env: Mapping[str, str] = os.environ) -> None:
+        self._env = env
         self._contexts: ContextRefresher | None = None
 
     def __call__(self, memory: LocalMemory) -> bool:
@@ -113,6 +116,6 @@ class BackgroundDrain:
         result = drain(memory, memory.settings, _EVENTS_PER_STEP) if waits else DrainResult()
         if result.left > 0 and result.done > 0:
             return True
-        self._contexts = self._contexts or ContextRefresher()
+        self._contexts = self._contexts or ContextRefresher(self._env)
         self._contexts.refresh_contexts(memory, result.starts)
         return False

@@ -11,6 +11,7 @@ import os
 import sys
 
 from commonplace.capture.hooks.spool import spool_folder
+from commonplace.detached_process import open_lock, start_detached, take_lock, try_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,27 +21,7 @@ if TYPE_CHECKING:
 DRAIN_VARIABLE = "COMMONPLACE_HOOKS_DRAIN"
 # It stops by itself after the first number of seconds, and is killed after the second.
 _SECONDS, _MAX_SECONDS = 60, 120
-_NICENESS = 10
 _DRAIN_LOCK, _SPAWN_LOCK = "drain.lock", "afterwards.lock"
-_NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
-# The lowest file descriptor for the lock, above the standard streams, and one above all that may be open.
-_LOCK_DESCRIPTOR, _DESCRIPTORS = 10, 1024
-
-
-def try_lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed, without waiting; False if another process holds the lock."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 class DrainLock:
@@ -53,7 +34,7 @@ class DrainLock:
         if os.path.islink(self._spool) or not os.path.isdir(self._spool):
             return False
         try:
-            self._descriptor = _open_lock(self._spool, _DRAIN_LOCK)
+            self._descriptor = open_lock(os.path.join(self._spool, _DRAIN_LOCK))
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
@@ -74,18 +55,13 @@ def spawn_drain(data: str, env: Mapping[str, str]) -> bool:
     data = os.path.abspath(data)
     # -P: nothing is imported from the folder that the hook runs in.
     command = [sys.executable, "-P", "-m", "commonplace", "drain", "--data-dir", data, "--seconds", str(_SECONDS)]
-    if sys.platform == "win32":
-        _start_detached(command, data)
-        return True
-    lock = _take_spawn_lock(data)
-    if lock is None:
+    # Windows cannot pass on a lock: there a second process finds the drain lock taken, and ends.
+    lock = None if sys.platform == "win32" else _take_spawn_lock(data)
+    if lock is None and sys.platform != "win32":
         return False
-    if os.fork() == 0:
-        try:
-            _become(command, data, lock)
-        finally:
-            os._exit(1)
-    os.close(lock)
+    start_detached(command, data, lock, background=True, max_seconds=_MAX_SECONDS)
+    if lock is not None:
+        os.close(lock)
     return True
 
 
@@ -99,44 +75,5 @@ def is_drain_running(data: str) -> bool:
     return lock is None
 
 
-def _open_lock(spool: str, name: str) -> int:
-    return os.open(os.path.join(spool, name), os.O_RDWR | os.O_CREAT | _NO_LINK, 0o600)
-
-
 def _take_spawn_lock(data: str) -> int | None:
-    """The descriptor of the lock; None if another process holds it."""
-    lock = _open_lock(spool_folder(data), _SPAWN_LOCK)
-    if try_lock(lock):
-        return lock
-    os.close(lock)
-    return None
-
-
-def _become(command: list[str], data: str, lock: int) -> None:
-    """Detach from the hook's streams, terminal and folder, and run the command; the lock is held until it ends."""
-    import fcntl
-
-    # The streams first: the host may wait until nobody has them open.
-    held = fcntl.fcntl(lock, fcntl.F_DUPFD, _LOCK_DESCRIPTOR)
-    null = fcntl.fcntl(os.open(os.devnull, os.O_RDWR), fcntl.F_DUPFD, _LOCK_DESCRIPTOR)
-    for stream in (0, 1, 2):
-        os.dup2(null, stream)
-    os.closerange(3, held)
-    os.closerange(held + 1, _DESCRIPTORS)
-    os.setsid()
-    os.nice(_NICENESS)
-    import signal
-
-    signal.alarm(_MAX_SECONDS)
-    os.chdir(data)
-    os.execv(command[0], command)
-
-
-def _start_detached(command: list[str], data: str) -> None:
-    """Windows cannot pass on a lock: a second process finds the drain lock taken, and ends."""
-    import subprocess
-
-    names = ("DETACHED_PROCESS", "CREATE_NEW_PROCESS_GROUP", "BELOW_NORMAL_PRIORITY_CLASS")
-    flags = sum(getattr(subprocess, name, 0) for name in names)
-    null = subprocess.DEVNULL
-    subprocess.Popen(command, stdin=null, stdout=null, stderr=null, cwd=data, creationflags=flags)
+    return take_lock(os.path.join(spool_folder(data), _SPAWN_LOCK))

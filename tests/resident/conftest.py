@@ -1,0 +1,51 @@
+"""A data folder whose resident process is on, and which leaves none behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.polling import until
+
+from commonplace.resident.address import FOLDER, SECONDS_VARIABLE, is_running, start
+from commonplace.resident.client import OFF_VARIABLE, ask
+
+Status = dict[str, Any]
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The data folder of this test. Nothing is given up because the machine is busy."""
+    folder = tmp_path / "data"
+    monkeypatch.delenv(OFF_VARIABLE)
+    monkeypatch.setenv("COMMONPLACE_DATA_DIR", str(folder))
+    monkeypatch.setenv("COMMONPLACE_EMBEDDER", "off")
+    monkeypatch.setenv(SECONDS_VARIABLE, "60")
+    yield str(folder)
+    status = ask("status", timeout_s=10)
+    for address in (folder / FOLDER).glob("*.address"):
+        # It ends when nobody can find it.
+        address.unlink()
+    if status is not None:
+        with suppress(ProcessLookupError):
+            os.kill(status["pid"], signal.SIGTERM)
+    until(lambda: not is_running(str(folder)))
+
+
+@pytest.fixture
+def resident(data: str) -> Callable[[], Status]:
+    """Starts the resident process if there is none, and says what it says of itself."""
+
+    def started() -> Status:
+        assert start(data)
+        until(lambda: ask("status", timeout_s=60))
+        status = ask("status", timeout_s=60)
+        assert status is not None
+        return status
+
+    return started
