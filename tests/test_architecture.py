@@ -41,7 +41,7 @@ ROOMS: dict[str, set[str]] = {
     "memory": {"store", "ranking", "embed", "text"},
     "hosts": {"memory", "text"},
     "remote": {"memory", "text"},
-    "capture": {"hosts", "memory", "text"},
+    "capture": {"hosts", "remote", "memory", "text"},
     "library": {"capture", "hosts", "remote", "memory", "text"},
     "dialects": {"library", "memory", "ranking", "text"},
     "doctor": {"library", "hosts", "capture", "memory", "text"},

@@ -15,6 +15,15 @@ def data_folder(given: str, env: Mapping[str, str]) -> str:
     return given or env.get("COMMONPLACE_DATA_DIR") or env.get("KIRO_MEMORY_DATA_DIR") or _usual(env)
 
 
+# Below the data folder: a folder for each server elsewhere that hooks send to, with a spool of its own.
+TEAMS = "teams"
+
+
+def is_team_folder(data: str) -> bool:
+    """Whether a data folder is that of hooks that send to a server elsewhere: there is no store in it."""
+    return os.path.basename(os.path.dirname(os.path.abspath(data))) == TEAMS
+
+
 def _usual(env: Mapping[str, str]) -> str:
     home = env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
     if sys.platform == "win32":

@@ -20,6 +20,7 @@ from commonplace.data_folder import data_folder
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, Unauthorized
 from commonplace.hosts.connections import (
     CONNECT_KEY_PREFIX,
+    Connection,
     ConnectionPlan,
     DesiredConnection,
     apply_plan,
@@ -35,9 +36,11 @@ from commonplace.hosts.host import Host, Locations, Server, locations_here
 from commonplace.hosts.project_files import unified_diff
 from commonplace.hosts.registry import EDITOR_NAMES, editor_names, editors_named
 from commonplace.hosts.registry import editors as all_editors
+from commonplace.model import Key
 from commonplace.text.redact import redact
 
 if TYPE_CHECKING:
+    from commonplace.capture.hooks.team_server import TeamServer
     from commonplace.memory.local_memory import LocalMemory
 
 T = TypeVar("T")
@@ -73,8 +76,26 @@ class ConnectOptions:
 
     def _with(self, key: str) -> DesiredConnection:
         program, data_dir = commonplace_program(), _custom_data_dir(self.call)
-        server = Server(url=self.url, key=key) if self.url else local_server(program, self.profile, data_dir)
+        if not self.url:
+            server = local_server(program, self.profile, data_dir)
+        else:
+            server = Server(url=self.url, key=key)
+            if team := self.team_server(key):
+                data_dir = str(team.folder)
         return DesiredConnection(server, program if self.hooks else (), data_dir)
+
+    def team_server(self, key: str) -> TeamServer | None:
+        """The server elsewhere that the hooks send to; None if they capture into this machine's own memory."""
+        if not (self.url and self.hooks) or key == NO_KEY_YET:
+            return None
+        from commonplace.memory.keys import find_working_key
+
+        known = _in_existing_store(self.call, lambda memory: find_working_key(memory, key))
+        if known is not None:
+            return None
+        from commonplace.capture.hooks.team_server import team_server
+
+        return team_server(self.call.settings().data_dir, self.url, key)
 
     def _known_key(self, editor: Host) -> str:
         if not self.url:
@@ -88,24 +109,16 @@ class ConnectOptions:
         revoked = _in_existing_store(self.call, lambda memory: is_revoked_or_expired(memory, secret))
         return "" if revoked else secret
 
-    def split_memory_notice(self) -> str:
-        """A notice if hooks will capture into another memory than the one that the tools use, else empty."""
-        if not (self.url and self.hooks):
+    def hooks_notice(self) -> str:
+        """A notice if the address is elsewhere and no key of that server was given, else empty."""
+        if not (self.url and self.hooks) or self.key:
             return ""
-        from commonplace.memory.keys import find_working_key
-        from commonplace.model import Key
-
-        made: Key | None = Key(0, CONNECT_KEY_PREFIX, "", "write", None, 0)
-        if self.key:
-            made = _in_existing_store(self.call, lambda memory: find_working_key(memory, self.key))
-        if calls_this_memory(self.url, made):
+        if calls_this_memory(self.url, Key(0, CONNECT_KEY_PREFIX, "", "write", None, 0)):
             return ""
         folder = self.call.settings().data_dir.absolute()
         return (
-            f"Hooks capture into this machine's own memory in {folder},"
-            f" not into that of the server at {server_address(self.url)}:"
-            " what they capture is not shared, and sessions start with the context of this machine's memory."
-            " `commonplace sync` exchanges the two; --no-hooks captures nothing."
+            f"The server at {server_address(self.url)} does not know a key that is created here: give its --key."
+            f" Until then hooks capture into this machine's own memory in {folder}."
         )
 
 
@@ -249,6 +262,10 @@ def connect(
     def plan(editor: Host) -> ConnectionPlan:
         wanted = options.wanted(editor)
         planned = plan_connection(editor, locations, wanted, force=force)
+        if not dry_run and planned.events and (team := options.team_server(wanted.server.key)):
+            from commonplace.capture.hooks.team_server import save_server
+
+            save_server(team)
         if dry_run or not planned.changes or wanted.server.key != NO_KEY_YET:
             return planned
         return plan_connection(editor, locations, options.with_new_key(editor, wanted), force=force)
@@ -260,7 +277,7 @@ def connect(
         raise NotFound("No supported editor was found on this machine.", f"Name one: {', '.join(editor_names())}.")
     if options.url and locations.project and not dry_run:
         call.note("The project's settings will contain a key: keep them out of version control.")
-    notice = options.split_memory_notice() if any(editor.hooks for editor in editors) else ""
+    notice = options.hooks_notice() if any(editor.hooks for editor in editors) else ""
     if notice:
         call.note(notice)
     _each(call, editors, locations, plan, lambda _planned: None, dry_run=dry_run, notice=notice)
@@ -284,17 +301,31 @@ def disconnect(call: Call, hosts: Sequence[str], user: bool, project: str | None
 
     if not editors:
         call.note("No editor is connected here.")
-    headers: dict[str, Mapping[str, str]] = {}
+    were: dict[str, Connection | None] = {}
 
     def plan(editor: Host) -> ConnectionPlan:
         there = read_connection(editor, locations)
-        headers[editor.name] = (there.headers if there and there.ours else None) or {}
+        were[editor.name] = there if there and there.ours else None
         return plan_disconnection(editor, locations)
 
     def after(planned: ConnectionPlan) -> None:
-        revoke_key(call, planned.host, headers[planned.host.name])
+        if there := were[planned.host.name]:
+            revoke_key(call, planned.host, there.headers or {})
+            if there.url and there.key and not locations.project:
+                _remove_team_folder(call, locations, there)
 
     _each(call, editors, locations, plan, after, dry_run=dry_run)
+
+
+def _remove_team_folder(call: Call, locations: Locations, was: Connection) -> None:
+    """Remove what hooks had to send events to a server, with its key, unless another editor uses it."""
+    from commonplace.capture.hooks.team_server import remove_server, team_server
+
+    server = team_server(call.settings().data_dir, was.url, was.key)
+    others = (read_connection(editor, locations) for editor in all_editors() if _has_something(editor, locations))
+    used = any(str(server.folder) in hook.command for other in others if other for hook in other.hooks)
+    if server.folder.is_dir() and not used and not remove_server(server):
+        call.note(f"Captured events still wait for {server.url}; `commonplace drain` sends them.")
 
 
 def _split_host_from_value(hosts: Sequence[str], value: str | None) -> tuple[Sequence[str], str | None]:

@@ -53,5 +53,7 @@ def drain(call: Call, seconds: float | None) -> None:
     call.answer(data, f"{drained.remembered:,} events stored, {drained.passed_over:,} ignored; {left}.")
     if drained.refused:
         call.note(f"{drained.refused.total():,} could not be stored; `commonplace doctor spool` says why.")
+    if drained.waits_because:
+        call.note(f"{drained.waits_because} Its events are sent when it answers.")
     if drained.elsewhere:
         call.note("Another process is storing them right now.")

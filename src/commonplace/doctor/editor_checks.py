@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commonplace.capture.hooks.drain import drain
@@ -17,16 +17,17 @@ from commonplace.capture.hooks.hook_command import SAMPLE_VARIABLE
 from commonplace.capture.hooks.project_folder import NAME_CLASH_ADVICE, projects_sharing_a_name
 from commonplace.capture.hooks.spool import CONTEXT_FAILURE, PART, SAMPLE, SPOOL, spool_folder
 from commonplace.capture.hooks.spool_reader import SpoolState, clear_failures, remove_leftovers, spool_path, spool_state
+from commonplace.capture.hooks.team_server import TeamServer, save_server, team_server
 from commonplace.config import Settings
 from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark
 from commonplace.doctor.mcp_probe import ProbeResult, probe_process, probe_url
+from commonplace.doctor.team_checks import check_team_hooks, check_waiting_for_servers
 from commonplace.errors import CommonplaceError
 from commonplace.hosts.connections import (
     Connection,
     DesiredConnection,
     Hook,
     apply_plan,
-    calls_this_memory,
     commonplace_program,
     is_installed,
     local_server,
@@ -136,11 +137,17 @@ def _exists(command: str) -> bool:
     return Path(command).is_file() if Path(command).is_absolute() else shutil.which(command) is not None
 
 
-def reconnect(editor: Host, locations: Locations, found: Connection) -> Fix:
-    """Let an editor start this Commonplace instead of a missing one, with the same profile, data and hooks."""
+def reconnect(editor: Host, locations: Locations, found: Connection, server: TeamServer | None = None) -> Fix:
+    """Let an editor start this Commonplace instead of a missing one, with the same profile, data and hooks.
+
+    `server` is the one elsewhere that its hooks send to.
+    """
 
     def fix() -> str:
         program, data_dir = commonplace_program(), (found.env or {}).get(DATA_DIR)
+        if server:
+            save_server(server)
+            data_dir = str(server.folder)
         wanted = DesiredConnection(_server(program, found), program if found.hooks else (), data_dir)
         apply_plan(plan_connection(editor, locations, wanted), locations)
         return f"{editor.title} was connected again, to {program[0]}."
@@ -223,39 +230,41 @@ def _check_hooks_of(context: DoctorContext, editor: Host, locations: Locations, 
     if not found.hooks:
         sentence = f"{editor.title} has no hooks of ours, so only what its agent stores is remembered."
         return remark(what, sentence, f"Run {connect_command(editor, locations)}.")
+    server = _team_server(context, found)
+    settings = replace(context.settings, data_dir=server.folder) if server else context.settings
     tried: list[HookTrial] = []
     for hook in found.hooks:
-        one = try_hook(hook.command, _payload(hook), context.settings)
+        one = try_hook(hook.command, _payload(hook), settings)
         if one.why:
             # The others would fail too, after the same wait.
             sentence = f"The hook {hook.event} of {editor.title} fails: {one.why}."
             advice = f"Run {connect_command(editor, locations)}, or use --fix; either writes the hooks again."
-            return failure(what, sentence, advice, reconnect(editor, locations, found) if found.ours else None)
+            fix = reconnect(editor, locations, found, server) if found.ours else None
+            return failure(what, sentence, advice, fix)
         tried.append(one)
-    if found.url and found.ours and not calls_this_memory(found.url, _key_here(context, found.key)):
-        return _split_memory(context, editor, locations, what, found)
+    if server:
+        fix = reconnect(editor, locations, found, server)
+        proved = check_team_hooks(context, what, editor.title, found, server, fix)
+        if proved.state != "ok":
+            return proved
+        return _hook_times(editor, what, tried, f" {proved.sentence}")
     return _hook_times(editor, what, tried)
+
+
+def _team_server(context: DoctorContext, found: Connection) -> TeamServer | None:
+    """The server elsewhere that the hooks of an editor have to send to, if it calls one."""
+    if not (found.url and found.ours and found.key) or _key_here(context, found.key) is not None:
+        return None
+    return team_server(context.settings.data_dir, found.url, found.key)
 
 
 def _key_here(context: DoctorContext, secret: str) -> Key | None:
     return find_working_key(context.memory(), secret) if context.can_open() else None
 
 
-def _split_memory(context: DoctorContext, editor: Host, locations: Locations, what: str, found: Connection) -> Finding:
-    """A remark that the tools and the hooks of an editor use two different memories."""
-    server, folder = found.url.partition("?")[0], context.settings.data_dir
-    sentence = (
-        f"{editor.title} calls {server}, but its hooks capture into this machine's own memory in {folder}:"
-        " what they capture does not reach that server, and sessions start without its context."
-    )
-    without_hooks = f"{connect_command(editor, locations)} with --http and --no-hooks"
-    advice = f"`commonplace sync` exchanges the two memories; {without_hooks} captures nothing here."
-    return remark(what, sentence, advice)
-
-
-def _hook_times(editor: Host, what: str, tried: list[HookTrial]) -> Finding:
+def _hook_times(editor: Host, what: str, tried: list[HookTrial], more: str = "") -> Finding:
     slowest = max(one.seconds for one in tried)
-    sentence = f"{editor.title} ran {len(tried)} hooks, each in at most {slowest * 1000:.0f} ms."
+    sentence = f"{editor.title} ran {len(tried)} hooks, each in at most {slowest * 1000:.0f} ms.{more}"
     if slowest > SLOW_SECONDS:
         return remark(what, sentence, "See what keeps the machine or the disk of the data folder busy.")
     return ok(what, sentence)
@@ -292,6 +301,7 @@ def check_spool(context: DoctorContext) -> Iterator[Finding]:
         yield failure("folder", f"Hooks cannot write events: {state.broken}.", SPOOL_ADVICE["not-our-folder"])
         return
     yield _waiting(context, state)
+    yield from check_waiting_for_servers(context)
     yield from _leftovers(context)
     without_context = {
         reason: number for reason, number in state.hook_failures.items() if reason.startswith(CONTEXT_FAILURE)

@@ -46,13 +46,13 @@ def parse_address(url: str) -> HttpAddress:
 class HttpClient:
     """A server that is asked for JSON. Any number of threads may use it at once."""
 
-    def __init__(self, url: str, key: str, timeout: float = 60.0) -> None:
+    def __init__(self, url: str, key: str, timeout: float = 60.0, tries: int = TRIES) -> None:
         if not key:
             raise InvalidInput("There is no key to the server.", _KEY_HINT)
         if not (key.isascii() and key.isprintable()):
             raise InvalidInput("The key has characters that no key has.", _KEY_HINT)
         self.address = parse_address(url)
-        self._key, self._timeout = key, timeout
+        self._key, self._timeout, self._tries = key, timeout, tries
         # Connections that nobody uses at the moment.
         self._idle: list[http.client.HTTPConnection] = []
 
@@ -69,18 +69,18 @@ class HttpClient:
     ) -> dict[str, Any]:
         """The reply to a request, which must be one that can be sent twice: a broken connection is tried again."""
         raw = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        for attempt in range(1, TRIES + 1):
+        for attempt in range(1, self._tries + 1):
             try:
                 status, wait, reply = self._exchange(method, path, raw, headers or {})
             except (OSError, http.client.HTTPException) as error:
                 self.close()
-                if attempt == TRIES or isinstance(error, ConnectionRefusedError):
+                if attempt == self._tries or isinstance(error, ConnectionRefusedError):
                     raise self._unreachable(error) from error
                 wait = 0.5 * attempt
             else:
                 if 200 <= status < 300:
                     return self._parse(reply)
-                if status not in RETRY_STATUSES or attempt == TRIES:
+                if status not in RETRY_STATUSES or attempt == self._tries:
                     raise self._refusal(status, reply)
             time.sleep(min(wait, 30.0))
         raise AssertionError

@@ -10,6 +10,7 @@ from commonplace.input_limits import MAX_VALUES_OF_MANY
 from commonplace.rest import (
     conversations,
     events,
+    hooks,
     import_export,
     items,
     keys_and_spaces,
@@ -293,6 +294,17 @@ SYNCING = _tagged(
     ),
 )
 
+HOOKS = _tagged(
+    "Hooks",
+    _post(
+        *("/hooks/events", hooks.take_events, "hooks_take", "Store events of hooks elsewhere"),
+        packed=True,
+        slow=True,
+        many_values=True,
+    ),
+    _get("/hooks/context", hooks.read_start_context, "hooks_context", "What a session should know when it starts"),
+)
+
 LIBRARY = _tagged(
     "Library",
     _ask(
@@ -352,6 +364,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *SPACES,
     *SYNCING,
     *MEMORIES_SDK,
+    *HOOKS,
     *LIBRARY,
     *WATCHING,
     *DOCS,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.capture.hooks.project_folder import WorkingFolders, is_known_repository, name_clash_warning
+from commonplace.capture.hooks.project_folder import folder_context
 from commonplace.capture.hooks.session_start import UNKNOWN_STAMP, cache_context, cached_contexts, content_stamp
 from commonplace.config import load
 from commonplace.memory.content_mark import mark_reader
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
 _BUSY_TIMEOUT = 0.05
 # Contexts that are kept up to date; the ones used least recently are dropped.
 _MAX_CONTEXTS = 40
-# For a folder that names a project's remote and has none of its commits.
-UNPROVEN_REPOSITORY = (
-    "# Commonplace\n\nThis folder names {} as its remote but has no commit that was seen in it, so its memory is not"
-    " shown here. If it is the same project, run `commonplace projects trust` in this folder.\n"
-)
-# A token has at least this many characters, but for rare cases.
-_CHARACTERS_PER_TOKEN = 3
 
 
 def compose_context(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:
@@ -95,11 +88,7 @@ def _is_cacheable(folder: str, session: str) -> bool:
 
 
 def _context(memory: LocalMemory, folder: str, session: str) -> str:
-    project = WorkingFolders().of(folder).project
-    proven = project is None or is_known_repository(memory.settings.data_dir, project, Path(folder))
-    warning = redact(name_clash_warning(str(memory.settings.data_dir), project))
-    tokens = memory.settings.opening_tokens - len(warning) // _CHARACTERS_PER_TOKEN
-    text = session_context(memory, project, tokens, session)
-    if text and not proven:
-        return UNPROVEN_REPOSITORY.format(redact(project or ""))
-    return f"{text}\n{warning}\n" if text and warning else text
+    def ask(project: str | None, tokens: int) -> str:
+        return session_context(memory, project, tokens, session)
+
+    return folder_context(memory.settings.data_dir, folder, memory.settings.opening_tokens, ask)

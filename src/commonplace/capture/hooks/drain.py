@@ -11,7 +11,7 @@ import os
 import stat
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -233,6 +233,7 @@ def _object(line: bytes) -> Mapping[str, Any] | None:
 
 # Events that are read, stored and removed together: about a quarter of a second of work.
 BATCH = 250
+TakeEvents = Callable[[Sequence[Event]], object]
 
 
 @dataclass(slots=True)
@@ -248,6 +249,8 @@ class DrainResult:
     """Another process was draining, so nothing was done here."""
     starts: dict[tuple[str, str], None] = field(default_factory=dict)
     """The folders and sessions that will need a context next."""
+    waits_because: str = ""
+    """Why a server elsewhere could not be sent what waits for it."""
 
     def add(self, later: DrainResult) -> None:
         """Add the result of a later step."""
@@ -257,6 +260,7 @@ class DrainResult:
         self.refused += later.refused
         self.left, self.elsewhere = later.left, later.elsewhere
         self.starts |= later.starts
+        self.waits_because = later.waits_because or self.waits_because
 
     @property
     def done(self) -> int:
@@ -267,6 +271,13 @@ def drain(
     memory: LocalMemory, settings: Settings, limit: int | None = None, seconds: float | None = None
 ) -> DrainResult:
     """Store the waiting events, oldest first: all, at most `limit`, or as many as fit into about `seconds`."""
+    return drain_to(lambda events: remember_events(memory, events), settings, limit, seconds)
+
+
+def drain_to(
+    take: TakeEvents, settings: Settings, limit: int | None = None, seconds: float | None = None
+) -> DrainResult:
+    """The same into whatever takes the events; those that it cannot take now stay in the spool."""
     result, end = DrainResult(), None if seconds is None else time.monotonic() + seconds
     if not has_waiting_events(settings):
         return result
@@ -278,7 +289,7 @@ def drain(
         names = waiting_events(spool)
         todo = names[:limit]
         for start in range(0, len(todo), BATCH):
-            _drain_batch(memory, spool, todo[start : start + BATCH], result)
+            _drain_batch(take, spool, todo[start : start + BATCH], result)
             if end is not None and time.monotonic() > end:
                 break
         remove_leftovers(spool)
@@ -286,7 +297,7 @@ def drain(
     return result
 
 
-def _drain_batch(memory: LocalMemory, spool: Path, names: Sequence[str], result: DrainResult) -> None:
+def _drain_batch(take: TakeEvents, spool: Path, names: Sequence[str], result: DrainResult) -> None:
     events: dict[str, Event] = {}
     for name in names:
         try:
@@ -301,15 +312,15 @@ def _drain_batch(memory: LocalMemory, spool: Path, names: Sequence[str], result:
             remove_events(spool, [name])
         else:
             events[name] = with_last_answer(event)
-    _store(memory, spool, events, result)
+    _store(take, spool, events, result)
 
 
-def _store(memory: LocalMemory, spool: Path, events: dict[str, Event], result: DrainResult) -> None:
+def _store(take: TakeEvents, spool: Path, events: dict[str, Event], result: DrainResult) -> None:
     """Store all events at once; if one of them cannot be stored, each alone, so that it does not block the others."""
     if not events:
         return
     try:
-        remember_events(memory, list(events.values()))
+        take(list(events.values()))
     except (StoreError, TimedOut, OSError):
         # Nothing is wrong with the events: they stay in the spool.
         raise
@@ -318,7 +329,7 @@ def _store(memory: LocalMemory, spool: Path, events: dict[str, Event], result: D
             _refuse(spool, next(iter(events)), f"not-rememberable-{type(error).__name__}", result)
             return
         for name, event in events.items():
-            _store(memory, spool, {name: event}, result)
+            _store(take, spool, {name: event}, result)
         return
     result.remembered += len(events)
     result.starts |= contexts_wanted_after(events.values())

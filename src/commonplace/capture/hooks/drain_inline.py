@@ -18,7 +18,8 @@ from commonplace.capture.hooks.session_start import cache_context, cached_contex
 from commonplace.capture.hooks.spool import UnsafeFolder, count_failure, failure_reason, spool_folder
 from commonplace.capture.hooks.spool_reader import has_waiting_events, spool_path, waiting_events
 from commonplace.config import Settings
-from commonplace.errors import StoreBusy
+from commonplace.data_folder import TEAMS, is_team_folder
+from commonplace.errors import CommonplaceError, StoreBusy
 
 if TYPE_CHECKING:
     from commonplace.capture.hooks.context_refresh import ContextRefresher
@@ -37,7 +38,7 @@ def drain_some(settings: Settings, seconds: float = SHORT_DRAIN_SECONDS) -> int:
 
     Whatever goes wrong is counted and does not affect the command.
     """
-    if not has_waiting_events(settings):
+    if not has_waiting_events(settings) or is_team_folder(str(settings.data_dir)):
         return 0
     try:
         from commonplace.capture.hooks.drain import drain
@@ -57,7 +58,47 @@ def drain_some(settings: Settings, seconds: float = SHORT_DRAIN_SECONDS) -> int:
 
 
 def drain_all(settings: Settings, seconds: float | None = None) -> DrainResult:
-    """Store all waiting events, including new ones, and prepare the contexts of the next sessions."""
+    """Store all waiting events, including new ones, and prepare the contexts of the next sessions.
+
+    Events for servers elsewhere are sent there; those that cannot be sent now still wait.
+    """
+    if is_team_folder(str(settings.data_dir)):
+        return _send_all(settings, seconds)
+    result = _drain_here(settings, seconds)
+    if (settings.data_dir / TEAMS).is_dir():
+        from commonplace.capture.hooks.team_server import team_servers
+
+        for server in team_servers(settings.data_dir):
+            sent = _send_all(replace(settings, data_dir=server.folder), seconds)
+            sent.left += result.left
+            result.add(sent)
+    return result
+
+
+def _send_all(settings: Settings, seconds: float | None) -> DrainResult:
+    """Send what waits in the folder of a server, then store what stays on this machine."""
+    from commonplace.capture.hooks.drain import DrainResult, drain_to
+    from commonplace.capture.hooks.send_events import EventSender, refresh_contexts
+    from commonplace.capture.hooks.team_server import home_settings, load_server
+
+    server = load_server(settings.data_dir)
+    if server is None:
+        return DrainResult(left=_count_waiting(settings))
+    sender = EventSender(server)
+    try:
+        result = drain_to(sender, settings, seconds=seconds)
+        refresh_contexts(server, result.starts, os.environ)
+    except CommonplaceError as error:
+        result = DrainResult(waits_because=error.message)
+    finally:
+        sender.close()
+    result.left = _count_waiting(settings)
+    if sender.kept_here:
+        _drain_here(home_settings(server), seconds)
+    return result
+
+
+def _drain_here(settings: Settings, seconds: float | None) -> DrainResult:
     from commonplace.capture.hooks.context_refresh import ContextRefresher
     from commonplace.capture.hooks.drain import DrainResult, drain
     from commonplace.memory.local_memory import open_memory

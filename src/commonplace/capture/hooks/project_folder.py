@@ -12,13 +12,14 @@ import json
 import os
 import re
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.capture.hooks.session_start import cached_contexts
 from commonplace.hosts.transcript import Transcript, transcript_project
 from commonplace.text.project_names import git_folder_of
+from commonplace.text.redact import redact
 
 _MAX_FILES, _MAX_PATH = 50, 1024
 _DRIVE = re.compile(r"[A-Za-z]:[/\\]")
@@ -49,14 +50,14 @@ class WorkingFolder:
 
 
 class WorkingFolders:
-    """Working folders, each looked up once."""
+    """Working folders, each looked up once; with `known`, which are on another machine, only these are known."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, WorkingFolder] = {}
+    def __init__(self, known: Mapping[str, WorkingFolder] | None = None) -> None:
+        self._known, self._here = dict(known or {}), known is None
 
     def of(self, folder: str) -> WorkingFolder:
         if folder not in self._known:
-            self._known[folder] = _look_up(folder)
+            self._known[folder] = _look_up(folder) if self._here else WorkingFolder()
         return self._known[folder]
 
 
@@ -240,3 +241,23 @@ def name_clash_warning(data: str, project: str | None) -> str:
 def _main_repository_root(folder: str) -> str:
     """The root of the repository; worktrees have that of their main repository."""
     return str(git_folder_of(Path(folder)) or folder).removesuffix("/.git")
+
+
+# For a folder that names a project's remote and has none of its commits.
+UNPROVEN_REPOSITORY = (
+    "# Commonplace\n\nThis folder names {} as its remote but has no commit that was seen in it, so its memory is not"
+    " shown here. If it is the same project, run `commonplace projects trust` in this folder.\n"
+)
+# A token has at least this many characters, but for rare cases.
+_CHARACTERS_PER_TOKEN = 3
+
+
+def folder_context(data: Path, folder: str, tokens: int, ask: Callable[[str | None, int], str]) -> str:
+    """The context for a folder: what `ask` says of its project, within so many tokens, if it may be shown there."""
+    project = WorkingFolders().of(folder).project
+    proven = project is None or is_known_repository(data, project, Path(folder))
+    warning = redact(name_clash_warning(str(data), project))
+    text = ask(project, tokens - len(warning) // _CHARACTERS_PER_TOKEN)
+    if text and not proven:
+        return UNPROVEN_REPOSITORY.format(redact(project or ""))
+    return f"{text}\n{warning}\n" if text and warning else text

@@ -48,10 +48,15 @@ _CLOSING = ("stop", "session-end", "compact")
 _EARLIEST_MS, _AHEAD_MS = 946_684_800_000, DAY_MS
 
 
-def remember_events(memory: LocalMemory, events: Sequence[Event]) -> CaptureCounts:
-    """Store events, oldest first. Storing the same ones again changes nothing."""
+def remember_events(
+    memory: LocalMemory, events: Sequence[Event], folders: WorkingFolders | None = None
+) -> CaptureCounts:
+    """Store events, oldest first. Storing the same ones again changes nothing.
+
+    `folders` are those that the events happened in, if they are on another machine.
+    """
     outcomes: Counter[str] = Counter()
-    folders, states = WorkingFolders(), dict[str, SessionState]()
+    folders, states = folders or WorkingFolders(), dict[str, SessionState]()
     for start in range(0, len(events), BATCH):
         batch = _Batch(memory, folders, states)
         for name, event in _new_events(memory, events[start : start + BATCH]):

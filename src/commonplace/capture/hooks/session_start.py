@@ -20,6 +20,7 @@ from commonplace.capture.hooks.spool import (
     seconds_to_wait,
     spool_folder,
 )
+from commonplace.data_folder import is_team_folder
 from commonplace.memory.content_mark import content_mark
 
 TYPE_CHECKING = False
@@ -159,6 +160,10 @@ def session_start_output(
 
 
 def _context(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:
+    if is_team_folder(data):
+        from commonplace.capture.hooks.team_server import team_context
+
+        return team_context(data, folder, session, env, _context)
     now, remote = content_stamp(data, env), is_remote_store(data, env)
     text = cached_context(data, folder, session, now, any_age=remote) if now else ""
     if text is None and remote:

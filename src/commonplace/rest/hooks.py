@@ -1,0 +1,101 @@
+"""What hooks on other machines ask a server: to store their events, and what a session there should know."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypedDict
+
+from pydantic import Field
+
+from commonplace.capture.hooks.project_folder import WorkingFolder, WorkingFolders
+from commonplace.capture.hooks.remember_events import remember_events
+from commonplace.capture.hooks.send_events import LONGEST_TEXT, MAX_EVENTS
+from commonplace.hosts.hook_event import Event, EventKind
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.session_context import session_context
+from commonplace.rest import fields
+from commonplace.rest.endpoint import Answer, ApiRequest
+from commonplace.rest.fields import Strict
+
+MAX_TOKENS = 50_000
+_Path = Annotated[str, Field(max_length=1024)]
+_Name = Annotated[str, Field(max_length=200)]
+
+
+class EventFolder(Strict):
+    """What the other machine knows about the folder of an event."""
+
+    path: _Path = ""
+    project: fields.ProjectName | None = None
+    root: _Path = ""
+
+
+class HookEvent(Strict):
+    """An event of a session, as the hook of any editor tells it."""
+
+    host: Annotated[str, Field(pattern="^[a-z][a-z0-9-]*$", max_length=40)]
+    kind: EventKind
+    id: Annotated[str, Field(min_length=8, max_length=200, description="The same again is the same event.")]
+    session: fields.SessionKey
+    at_ms: fields.EpochMs
+    cwd: _Path = ""
+    text: Annotated[str, Field(max_length=2 * LONGEST_TEXT)] = ""
+    tool: _Name = ""
+    input: dict[str, Any] = Field(default_factory=dict, description="What the tool was given.")
+    output: Any = Field(default=None, description="What the tool answered.")
+    failed: bool = False
+    succeeded: bool = False
+    partial: bool = False
+    reason: _Name = ""
+    agent: _Name = ""
+    folder: EventFolder = EventFolder()
+
+
+class HookEvents(Strict):
+    """Events in their order, the oldest first."""
+
+    events: Annotated[list[HookEvent], Field(max_length=MAX_EVENTS, fail_fast=True)]
+
+
+class StoredEvents(TypedDict):
+    """How many events became an observation, were left out or only led a session on, and were known before."""
+
+    stored: int
+    left_out: int
+    known: int
+    unfit: int
+
+
+class StartingSession(Strict):
+    """Where a session starts, and which one goes on there."""
+
+    project: fields.ProjectName | None = None
+    session: fields.SessionKey | None = None
+    tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS), fields.WHOLE] | None = None
+
+
+class StartContext(TypedDict):
+    """The text for the start of a session; empty if nothing is known."""
+
+    text: str
+
+
+def take_events(memory: LocalMemory, request: ApiRequest[None, HookEvents]) -> Answer[StoredEvents]:
+    """Store events that hooks captured elsewhere. What is known already changes nothing."""
+    folders: dict[str, WorkingFolder] = {}
+    events = []
+    for one in request.body.events:
+        folders[one.cwd] = WorkingFolder(one.folder.path, one.folder.project, one.folder.root)
+        events.append(Event(**{name: getattr(one, name) for name in HookEvent.model_fields if name != "folder"}))
+    counts = remember_events(memory, events, WorkingFolders(folders))
+    left_out = sum(counts.dropped.values()) + sum(counts.led.values())
+    stored = StoredEvents(
+        stored=sum(counts.captured.values()), left_out=left_out, known=counts.known, unfit=counts.unfit
+    )
+    return Answer(stored, trusted=True)
+
+
+def read_start_context(memory: LocalMemory, request: ApiRequest[StartingSession, None]) -> Answer[StartContext]:
+    """What a session that starts elsewhere should know."""
+    asked = request.query
+    tokens = asked.tokens or memory.settings.opening_tokens
+    return Answer(StartContext(text=session_context(memory, asked.project, tokens, asked.session or "")))
