@@ -225,22 +225,25 @@ def test_an_address_has_the_same_tools_as_a_server_that_is_started(run: Run, hom
     assert url() == "http://127.0.0.1:8765/mcp?profile=kiro"
 
 
-def test_hooks_beside_a_server_elsewhere_are_said_to_capture_here(run: Run, home: Path, settings: Settings) -> None:
+def test_hooks_follow_the_connection_to_a_server_elsewhere(run: Run, home: Path, settings: Settings) -> None:
     key = "sk-sekha-" + "0" * 48
-    elsewhere = ("connect", "claude-code", "--http", "https://memory.example/mcp", "--key", key)
-    done = run(*elsewhere)
-    assert done.code == 0 and f"capture into this machine's own memory in {settings.data_dir}" in done.err
-    assert "https://memory.example/mcp:" in done.err and "commonplace sync" in done.err
-    assert "own memory" in run(*elsewhere, "--json").data["notice"]
-    for other in (
-        ("connect", "claude-code", "--http", "https://memory.example/mcp", "--key", key, "--no-hooks"),
-        ("connect", "zed", "--http", "https://memory.example/mcp", "--key", key),
-        ("connect", "claude-code", "--http"),
-        ("connect", "claude-code"),
-    ):
+    elsewhere = ("connect", "claude-code", "--http", "https://memory.example/mcp")
+    assert "own memory" not in run(*elsewhere, "--key", key).err
+    teams = settings.data_dir.absolute() / "teams"
+    (folder,) = teams.iterdir()
+    hooks = (home / ".claude" / "settings.json").read_text(encoding="utf-8")
+    assert str(folder) in hooks and key not in hooks
+    assert run(*elsewhere, "--key", key, "--json").data["hosts"][0]["state"] == "already connected"
+    # Without a key of that server they capture here, and it is said.
+    run("disconnect", "claude-code")
+    assert not any(teams.iterdir())
+    done = run(*elsewhere, "--json").data
+    assert f"this machine's own memory in {settings.data_dir}" in done["notice"] and not any(teams.iterdir())
+    for other in ((*elsewhere, "--key", key, "--no-hooks"), ("connect", "claude-code", "--http")):
         assert "own memory" not in run(*other).err
     mine = run("keys", "create", "mine").out.strip()
     assert "notice" not in run("connect", "cursor", "--http", "https://team.example/mcp", "--key", mine, "--json").data
+    assert not any(teams.iterdir())
 
 
 def test_a_key_that_was_revoked_is_replaced(run: Run, home: Path) -> None:

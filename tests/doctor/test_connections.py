@@ -138,18 +138,18 @@ def test_mending_hooks_keeps_the_address_of_a_server(context: DoctorContext, con
     assert found.fix is not None
     found.fix()
     (found,) = editor_checks.check_hooks(context)
-    assert found.state == "remark" and "own memory" in found.sentence
-    assert (home / ".claude.json").read_bytes() == before
+    # They send to it now, and nobody answers there.
+    assert found.state == "failure" and "does not reach http://127.0.0.1:9/mcp" in found.sentence
+    assert found.fix is None and (home / ".claude.json").read_bytes() == before
 
 
-def test_hooks_that_capture_beside_a_server_elsewhere(context: DoctorContext, connect: Connect) -> None:
+def test_hooks_that_capture_here_though_the_server_is_elsewhere(context: DoctorContext, connect: Connect) -> None:
     memory = open_memory(context.settings)
     secret = keys.create_key(memory, "mine")[1]
     memory.close()
     connect("claude-code", server=Server(url="https://memory.example/mcp?profile=core", key="sk-sekha-" + "0" * 48))
     (found,) = editor_checks.check_hooks(context)
-    assert found.state == "remark" and str(context.settings.data_dir) in found.sentence
-    assert "https://memory.example/mcp," in found.sentence and "commonplace sync" in found.advice
+    assert found.state == "failure" and "did not arrive" in found.sentence and found.fix is not None
     # A key of this memory shows that the server answers from it.
     connect("claude-code", server=Server(url="https://memory.example/mcp", key=secret))
     (found,) = editor_checks.check_hooks(context)

@@ -72,7 +72,7 @@ def _send_and_read_back(context: DoctorContext, server: TeamServer, hook: Hook) 
             env={**os.environ, SAMPLE_VARIABLE: name},
         )
         (spool / (name + SAMPLE)).replace(spool / (name + EVENT))
-        sender = EventSender(server)
+        sender = EventSender(server, tries=1)
         try:
             drain_to(sender, replace(context.settings, data_dir=server.folder))
         finally:

@@ -6,10 +6,7 @@ from typing import Annotated, Any, TypedDict
 
 from pydantic import Field
 
-from commonplace.capture.hooks.project_folder import WorkingFolder, WorkingFolders
-from commonplace.capture.hooks.remember_events import remember_events
-from commonplace.capture.hooks.send_events import LONGEST_TEXT, MAX_EVENTS
-from commonplace.hosts.hook_event import Event, EventKind
+from commonplace.capture.hooks.send_events import LONGEST_TEXT, MAX_EVENTS, EventKind, store_sent_events
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.session_context import session_context
 from commonplace.rest import fields
@@ -81,12 +78,7 @@ class StartContext(TypedDict):
 
 def take_events(memory: LocalMemory, request: ApiRequest[None, HookEvents]) -> Answer[StoredEvents]:
     """Store events that hooks captured elsewhere. What is known already changes nothing."""
-    folders: dict[str, WorkingFolder] = {}
-    events = []
-    for one in request.body.events:
-        folders[one.cwd] = WorkingFolder(one.folder.path, one.folder.project, one.folder.root)
-        events.append(Event(**{name: getattr(one, name) for name in HookEvent.model_fields if name != "folder"}))
-    counts = remember_events(memory, events, WorkingFolders(folders))
+    counts = store_sent_events(memory, [one.model_dump() for one in request.body.events])
     left_out = sum(counts.dropped.values()) + sum(counts.led.values())
     stored = StoredEvents(
         stored=sum(counts.captured.values()), left_out=left_out, known=counts.known, unfit=counts.unfit

@@ -139,7 +139,9 @@ def test_secrets_and_private_text_are_not_sent(
 
 
 @pytest.mark.parametrize("why", ["revoked key", "read-only key", "key for one project", "other program"])
-def test_events_wait_while_the_server_does_not_take_them(site: Site, settings: Settings, folder: Path, why: str) -> None:
+def test_events_wait_while_the_server_does_not_take_them(
+    site: Site, settings: Settings, folder: Path, why: str
+) -> None:
     url, key = f"{site.url}/mcp", "sk-sekha-" + "0" * 48
     if why == "read-only key":
         key = site.secrets["read"]

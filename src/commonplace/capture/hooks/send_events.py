@@ -1,4 +1,4 @@
-"""Sending events to a server elsewhere, in their order, and fetching the contexts that are needed next.
+"""Events between machines: sending them to a server elsewhere, in their order, and storing them there.
 
 The server knows each event by its name, so one that is sent twice is stored once. Secrets are removed before anything is
 sent. Events of a project that stays on this machine (`sync_private`) go to the spool of its own memory instead.
@@ -17,13 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.capture.hooks.project_folder import WorkingFolder, WorkingFolders
-from commonplace.capture.hooks.remember_events import redact_event
+from commonplace.capture.hooks.remember_events import redact_event, remember_events
 from commonplace.capture.hooks.session_start import cached_contexts
 from commonplace.capture.hooks.spool import EVENT, ensure_private_folder, spool_folder
 from commonplace.capture.hooks.team_server import SEND_TIMEOUT, TeamServer, fetch_context, home_settings, stays_here
 from commonplace.errors import CommonplaceError, InvalidInput, StoreUnavailable, TooLarge, WrongMedia, WrongMethod
-from commonplace.hosts.hook_event import Event
+from commonplace.hosts.hook_event import Event, EventKind
 from commonplace.hosts.tool_text import cut_middle
+from commonplace.memory.captured_events import CaptureCounts
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.remote.client import TRIES
+
+__all__ = ["EventKind", "EventSender", "event_record", "refresh_contexts", "store_sent_events"]
 
 EVENTS_PATH = "/api/v1/hooks/events"
 # Of one request: events, and bytes before they are packed.
@@ -36,8 +41,8 @@ _MAX_CONTEXTS = 40
 class EventSender:
     """Sends events to a server, in their order. Those of private projects go to this machine's own spool."""
 
-    def __init__(self, server: TeamServer, env: Mapping[str, str] = os.environ) -> None:
-        self._server, self._client = server, server.client()
+    def __init__(self, server: TeamServer, env: Mapping[str, str] = os.environ, tries: int = TRIES) -> None:
+        self._server, self._client = server, server.client(tries=tries)
         self._settings = home_settings(server, env)
         self._folders = WorkingFolders()
         self.kept_here = 0
@@ -97,6 +102,13 @@ def event_record(event: Event, folder: WorkingFolder) -> dict[str, Any]:
     sent = replace(clean, input={}, output=None, text=text, partial=clean.partial or cut or cut_output, session=session)
     record = {name: value for name, value in asdict(sent).items() if value and name != "transcript"}
     return {**record, "input": given, "output": output, "folder": {k: v for k, v in asdict(folder).items() if v}}
+
+
+def store_sent_events(memory: LocalMemory, records: Sequence[Mapping[str, Any]]) -> CaptureCounts:
+    """Store events of another machine, given as `event_record` makes them. What is known already changes nothing."""
+    folders = {str(record.get("cwd", "")): WorkingFolder(**record.get("folder", {})) for record in records}
+    events = [Event(**{name: value for name, value in record.items() if name != "folder"}) for record in records]
+    return remember_events(memory, events, WorkingFolders(folders))
 
 
 def _machine() -> str:
