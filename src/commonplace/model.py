@@ -23,6 +23,13 @@ KNOWLEDGE_TYPES = frozenset({"decision", "constraint", "heuristic", "rejected"})
 KEY_SCOPES = ("read", "write", "admin")
 # What people call whoever has a key of that scope.
 ROLES = {"read": "reader", "write": "writer", "admin": "admin"}
+# How what an item says came to be there, the most trusted first; None: not known.
+ORIGINS = ("person", "agreed", "agent", "captured", "imported")
+# What became of a proposal: it waits to be reviewed, was accepted, or was dismissed (and forgotten). None: no proposal.
+REVIEW_STATES = ("proposed", "accepted", "dismissed")
+# When an item holds, from a moment up to but without another, and when it expires; who said it, and its review.
+VALIDITY_FIELDS = ("valid_from_ms", "valid_until_ms", "expires_ms")
+SOURCE_FIELDS = ("author", "origin", "review")
 MEMORY_TYPES = ("rule", "decision", "fact", "note", "skill", "constraint", "heuristic", "rejected")
 
 
@@ -53,6 +60,23 @@ class Draft:
     created_ms: int = 0
     passages: tuple[Passage, ...] = (Passage(0),)
     uid: str | None = None
+    valid_from_ms: int | None = None
+    valid_until_ms: int | None = None
+    expires_ms: int | None = None
+    author: str | None = None
+    origin: str | None = None
+    review: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who writes or changes something, and in which way (ORIGINS); None where that is not known."""
+
+    name: str | None = None
+    origin: str | None = None
+
+
+UNKNOWN_AUTHOR = Author()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +103,12 @@ class Item:
     forgotten_ms: int | None = None
     superseded_by: int | None = None
     content_hash: bytes = b""
+    valid_from_ms: int | None = None
+    valid_until_ms: int | None = None
+    expires_ms: int | None = None
+    author: str | None = None
+    origin: str | None = None
+    review: str | None = None
     # Fields that could not be read as they should be, each with what was found there (store/damaged_values.py).
     damaged: Mapping[str, str] = field(default_factory=dict)
 
@@ -91,6 +121,14 @@ class Item:
     def text(self) -> str:
         """What it says in running text: its body, or the narrative that stands for one."""
         return self.body.strip() or self.details.get("narrative", "").strip()
+
+    def holds_at(self, moment_ms: int) -> bool:
+        """Whether it is valid at a moment, and not expired."""
+        return (
+            (self.valid_from_ms is None or self.valid_from_ms <= moment_ms)
+            and (self.valid_until_ms is None or moment_ms < self.valid_until_ms)
+            and (self.expires_ms is None or moment_ms < self.expires_ms)
+        )
 
     def details_text(self, *but: str) -> str:
         """The fields of its kind that it has, a line each, `but` for some."""
@@ -248,12 +286,14 @@ class PassageText:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One line of an item's history: what it was before `op` made it what came after."""
+    """One line of an item's history: what it was before `op` made it what came after, and who did that, if known."""
 
     rev: int
     op: str
     at_ms: int
     before: Mapping[str, object]
+    author: str | None = None
+    origin: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 from commonplace.errors import InvalidInput, TooLarge
 from commonplace.memory.conversations import MAX_KEY, MAX_LABEL, STATUSES, checked_folder, checked_score
 from commonplace.memory.remember import (
+    MAX_AUTHOR,
     MAX_META_DEPTH,
     NewItem,
     checked_meta,
@@ -18,7 +19,7 @@ from commonplace.memory.remember import (
     clean_text,
     make_draft,
 )
-from commonplace.model import Change, Draft
+from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS, Change, Draft
 from commonplace.store.records import CLOCK_SKEW_MS, Arrival, Record, RecordKind, separate_hash
 from commonplace.text.project_names import normalise_project
 
@@ -83,6 +84,9 @@ def _item(name: str, version: int, fields: Mapping[str, Any], data: Mapping[str,
         "rev": _rev(fields),
         "forgotten_ms": _time_or_none(fields, "forgotten_ms"),
         "superseded_by": checked_uid(_text_or_none(fields, "superseded_by")),
+        # A store of an earlier version does not know them.
+        **{name: _time_or_none(fields, name) for name in VALIDITY_FIELDS if name in fields},
+        **_source(fields),
     }
     # What was cleaned here is later than what it was made of.
     cleaned = any(was[key] != checked[key] for key in was)
@@ -154,9 +158,18 @@ def _line(what: RecordKind, line: Mapping[str, Any]) -> Change:
         _texts(before, "details")
         _text_or_none(before, "superseded_by")
     checked = {"project": _text_or_none(before, "project"), "importance": _score_or_none(before, "importance")}
-    _time_or_none(before, "forgotten_ms")
+    for name in ("forgotten_ms", *VALIDITY_FIELDS):
+        _time_or_none(before, name)
     op = clean_text(_text(line, "op"), "op")[:40]
-    return Change(_rev(line), op, checked_time(_number(line, "at_ms")), {**before, **checked})
+    by = _source(line) if what == "item" else {}
+    at_ms = checked_time(_number(line, "at_ms"))
+    return Change(_rev(line), op, at_ms, {**before, **checked}, by.get("author"), by.get("origin"))
+
+
+def _source(fields: Mapping[str, Any]) -> dict[str, str | None]:
+    """Who said something, in which way, and its review, as far as they are told; a value of a later version is kept."""
+    told = {name: _text_or_none(fields, name) for name in SOURCE_FIELDS if name in fields}
+    return {name: value and (clean_text(value, name).strip()[:MAX_AUTHOR] or None) for name, value in told.items()}
 
 
 def _cleaned(value: Any, levels: int) -> Any:

@@ -14,7 +14,18 @@ from dataclasses import dataclass, field, replace
 from commonplace.errors import InvalidInput, NothingToRemember, TooLarge
 from commonplace.item_ids import ref
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import DETAIL_FIELDS, KINDS, Draft, Item, Kind, Passage, Scope, Stored
+from commonplace.model import (
+    DETAIL_FIELDS,
+    KINDS,
+    ORIGINS,
+    REVIEW_STATES,
+    Draft,
+    Item,
+    Kind,
+    Passage,
+    Scope,
+    Stored,
+)
 from commonplace.store.indexed_text import QUERY_COLUMNS, embedding_text
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS, clamp_time
 from commonplace.text.passages import split_passages
@@ -32,6 +43,7 @@ MAX_PATHS = 50
 # Deeper than anything real, and shallow enough for every reader on the way out.
 MAX_META_DEPTH = 50
 MAX_SESSION = 200
+MAX_AUTHOR = 200
 # Characters that are one passage however they are cut.
 SHORT = 1500
 # Statements of so few characters are compared in their plain form, with so many that hold the same words.
@@ -79,6 +91,12 @@ class NewItem:
     importance: float | None = None
     created_ms: int | None = None
     uid: str | None = None
+    valid_from_ms: int | None = None
+    valid_until_ms: int | None = None
+    expires_ms: int | None = None
+    author: str | None = None
+    origin: str | None = None
+    review: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +227,7 @@ def make_draft(note: NewItem, now_ms: int, *, dated: bool = True, identity: byte
     if len(title) > MAX_TITLE:
         raise TooLarge(f"The title has {len(title)} characters, more than {MAX_TITLE}.", "Put the rest in the content.")
     type_, tags = _type(note), _tags(note.tags)
+    valid_from_ms, valid_until_ms = _checked_interval(note.valid_from_ms, note.valid_until_ms)
     draft = Draft(
         kind=note.kind,
         type=type_,
@@ -225,6 +244,12 @@ def make_draft(note: NewItem, now_ms: int, *, dated: bool = True, identity: byte
         created_ms=now_ms if note.created_ms is None else checked_time(note.created_ms),
         passages=make_passages(note.kind, type_, title, content, details, tags),
         uid=checked_uid(note.uid),
+        valid_from_ms=valid_from_ms,
+        valid_until_ms=valid_until_ms,
+        expires_ms=None if note.expires_ms is None else checked_time(note.expires_ms),
+        author=checked_author(note.author),
+        origin=_one_of("origin", note.origin, ORIGINS),
+        review=_one_of("review", note.review, REVIEW_STATES),
     )
     if identity is not None:
         return draft
@@ -248,6 +273,12 @@ def as_new_item(item: Item) -> NewItem:
         created_ms=clamp_time(item.created_ms),
         # A damaged one is replaced when the item is written.
         uid=None if "uid" in item.damaged else item.uid,
+        valid_from_ms=item.valid_from_ms,
+        valid_until_ms=item.valid_until_ms,
+        expires_ms=item.expires_ms,
+        author=item.author,
+        origin=item.origin,
+        review=item.review,
     )
 
 
@@ -385,6 +416,26 @@ def checked_time(created_ms: int) -> int:
     if not EARLIEST_MS <= created_ms <= LATEST_MS:
         raise InvalidInput("The time lies outside the years 1 to 9999.", "Give milliseconds since 1970.")
     return created_ms
+
+
+def _checked_interval(start_ms: int | None, end_ms: int | None) -> tuple[int | None, int | None]:
+    for ms in (start_ms, end_ms):
+        if ms is not None:
+            checked_time(ms)
+    if start_ms is not None and end_ms is not None and end_ms <= start_ms:
+        raise InvalidInput("It would end before it begins to hold.", "Give a valid_until later than valid_from.")
+    return start_ms, end_ms
+
+
+def checked_author(author: str | None) -> str | None:
+    """A name on one line."""
+    return None if author is None else " ".join(clean_text(author, "author").split())[:MAX_AUTHOR] or None
+
+
+def _one_of(name: str, value: str | None, choices: Sequence[str]) -> str | None:
+    if value is not None and value not in choices:
+        raise InvalidInput(f"{value[:60]!r} is no {name}.", f"Choose one of {', '.join(choices)}.")
+    return value
 
 
 def checked_uid(uid: str | None) -> str | None:

@@ -13,7 +13,6 @@ from typing import Any
 from commonplace.errors import CommonplaceError, InvalidInput, StoreConstraint
 from commonplace.memory.incoming_records import parse_record
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import Change
 from commonplace.store.records import CLOCK_SKEW_MS, Arrival, Name, Peer, Record, RecordKind
 from commonplace.text.project_names import same_project
 from commonplace.text.redact import redact
@@ -142,7 +141,11 @@ def differing_records(memory: LocalMemory, digests: Mapping[Name, str], extent: 
 
 def record_data(record: Record) -> dict[str, Any]:
     """A record as JSON."""
-    lines = [{"rev": one.rev, "op": one.op, "at_ms": one.at_ms, "before": one.before} for one in record.history]
+    lines = [
+        {"rev": one.rev, "op": one.op, "at_ms": one.at_ms, "before": one.before}
+        | {name: by for name, by in (("author", one.author), ("origin", one.origin)) if by is not None}
+        for one in record.history
+    ]
     return {
         "what": record.what,
         "name": record.name,
@@ -230,7 +233,7 @@ def _outgoing(records: Sequence[Record], extent: SyncScope) -> list[Record]:
 
 def _clean(record: Record) -> Record:
     """A record without secrets that were stored unnoticed."""
-    lines = (Change(one.rev, one.op, one.at_ms, _redacted(one.before)) for one in record.history)
+    lines = (replace(one, before=_redacted(one.before), author=_redacted(one.author)) for one in record.history)
     return replace(record, fields=_redacted(record.fields), history=tuple(lines))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from commonplace.model import Change, Draft
+from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS, Change, Draft
 from commonplace.store.records import (
     CLOCK_SKEW_MS,
     RECORD_KINDS,
@@ -164,6 +164,7 @@ class _Merge:
         self._written.add(record.name)
         if found is None:
             return self._new(ItemToWrite(record, draft))
+        record = _completed(record, found.record)
         resolution = resolve_conflict(found.record, record)
         if not resolution.takes:
             return self._apply(found, record, resolution)
@@ -269,6 +270,16 @@ class _Merge:
             by = self._writer.number(uid)
             if by is not None and not self._writer.leads_to(by, number):
                 self._writer.replace_item(number, by)
+
+
+def _completed(record: Record, here: Record) -> Record:
+    """An item of a store of an earlier version, with the fields of the one here that it does not know.
+
+    Who said something is not who changed it there.
+    """
+    lost = SOURCE_FIELDS if here.fields["body"] != record.fields["body"] else ()
+    names = (name for name in (*VALIDITY_FIELDS, *SOURCE_FIELDS) if name not in record.fields)
+    return _with(record, **{name: None if name in lost else here.fields.get(name) for name in names})
 
 
 def _replaced(record: Record, by: str) -> Record:

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.errors import Conflict, Forbidden, NotFound
 from commonplace.item_ids import Ref, ref
-from commonplace.model import Change, Draft, Item, Kind, PassageText, Project, Scope, Session, Stored, VectorHit
+from commonplace.model import (
+    UNKNOWN_AUTHOR,
+    Author,
+    Change,
+    Draft,
+    Item,
+    Kind,
+    PassageText,
+    Project,
+    Scope,
+    Session,
+    Stored,
+    VectorHit,
+)
 from commonplace.store.project_conversations import ProjectConversations, ProjectStreams
 from commonplace.store.project_scope import ProjectScope
 from commonplace.store.records import Arrival, Name, Outcome, Record, RecordKind
@@ -91,7 +104,8 @@ class ProjectRecords(ProjectScope):
                 self._check_session(Ref(""), fields["session"])
             by = fields["superseded_by"]
             if by is not None and not self._of_here(self._inner.records_named([("item", by)])):
-                fields["superseded_by"] = None
+                # It is shown here, so its interval is not closed either.
+                fields |= {"superseded_by": None, "valid_until_ms": None}
         return Arrival(replace(record, fields=fields), draft)
 
 
@@ -153,17 +167,17 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
         self._checked(item_id, *(() if supersedes is None else (supersedes,)))
         return self._inner.rewrite(item_id, self._placed(draft), now_ms, expect_rev, supersedes)
 
-    def forget(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
+    def forget(self, item_ids: Sequence[int], now_ms: int, by: Author = UNKNOWN_AUTHOR) -> list[int]:
         self._checked(*item_ids)
-        return self._inner.forget(item_ids, now_ms)
+        return self._inner.forget(item_ids, now_ms, by)
 
-    def restore(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
+    def restore(self, item_ids: Sequence[int], now_ms: int, by: Author = UNKNOWN_AUTHOR) -> list[int]:
         self._checked(*item_ids)
-        return self._inner.restore(item_ids, now_ms)
+        return self._inner.restore(item_ids, now_ms, by)
 
-    def supersede(self, old_id: int, new_id: int, now_ms: int) -> None:
+    def supersede(self, old_id: int, new_id: int, now_ms: int, by: Author = UNKNOWN_AUTHOR) -> None:
         self._checked(old_id, new_id)
-        self._inner.supersede(old_id, new_id, now_ms)
+        self._inner.supersede(old_id, new_id, now_ms, by)
 
     # Reading.
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from commonplace.model import Change, Draft, Item, Session
+from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS, Change, Draft, Item, Session
 from commonplace.text.dates import DAY_MS
 
 RecordKind = Literal["item", "session", "project"]
@@ -43,7 +43,7 @@ _SESSION = (
 )
 _ITEM = (
     *("kind", "type", "title", "body", "details", "meta", "project", "session", "importance", "status", "tokens"),
-    *("created_ms", "updated_ms", "rev", "forgotten_ms"),
+    *("created_ms", "updated_ms", "rev", "forgotten_ms", *VALIDITY_FIELDS, *SOURCE_FIELDS),
 )
 
 
@@ -106,7 +106,7 @@ def item_record(item: Item, history: Sequence[Change], uids: Mapping[int, str], 
         "superseded_by": superseded,
         "content_hash": item.content_hash.hex(),
     }
-    lines = (Change(one.rev, one.op, one.at_ms, _named(one.before, uids)) for one in history)
+    lines = (replace(one, before=_named(one.before, uids)) for one in history)
     return Record("item", item.uid, version, fields, tuple(lines), seq)
 
 
@@ -129,13 +129,19 @@ def replacement_ids(items: Sequence[Item], histories: Mapping[int, Sequence[Chan
 def before_of(record: Record) -> dict[str, Any]:
     """The fields of a record that a line of its history has."""
     names = (*_HISTORY_FIELDS[record.what], "forgotten_ms", *(("superseded_by",) if record.what == "item" else ()))
-    return {name: record.fields[name] for name in names}
+    return {name: record.fields[name] for name in names} | _newer_fields(record.what, record.fields)
 
 
 def content_of(what: RecordKind, fields: Mapping[str, Any]) -> list[Any]:
     """The content of a record, or of a line of its history; not when it was forgotten, or what replaced it."""
     content = [_plain(name, fields.get(name)) for name in _HISTORY_FIELDS[what]]
-    return [*content, fields.get("forgotten_ms") is not None, fields.get("superseded_by") is not None]
+    newer = _newer_fields(what, fields)
+    if fields.get("superseded_by") is not None:
+        # Its end follows from when it was replaced.
+        newer.pop("valid_until_ms", None)
+    # Without these it is the same as in a store of an earlier version.
+    more = [newer] if newer else []
+    return [*content, fields.get("forgotten_ms") is not None, fields.get("superseded_by") is not None, *more]
 
 
 def state_of(record: Record) -> list[Any]:
@@ -160,6 +166,12 @@ def line_id(line: Change) -> str:
 def _named(before: Mapping[str, Any], uids: Mapping[int, str]) -> Mapping[str, Any]:
     number = before.get("superseded_by")
     return {**before, "superseded_by": uids.get(number)} if isinstance(number, int) else before
+
+
+def _newer_fields(what: RecordKind, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Those fields of an item that earlier versions do not know, as far as it has them."""
+    names = (*VALIDITY_FIELDS, *SOURCE_FIELDS) if what == "item" else ()
+    return {name: fields[name] for name in names if fields.get(name) is not None}
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
-from commonplace.model import KINDS, Change, Item, Kind, Session
+from commonplace.model import KINDS, SOURCE_FIELDS, VALIDITY_FIELDS, Change, Item, Kind, Session
 from commonplace.store.damaged_values import UID, Reader, parsed, text_of, texts_of
 from commonplace.store.indexed_text import embedding_text
 from commonplace.store.records import RECORD_KINDS, RecordKind
@@ -40,11 +40,15 @@ def session_of(row: Sequence[Any]) -> Session:
     return Session(id_, uid, key, source, project, label, folder, status, importance, metadata, *row[10:])
 
 
-def change_of(rev: object, op: object, at_ms: object, before: object) -> Change:
-    """A line of a history; what cannot be read of it is left out."""
+def change_of(rev: object, op: object, at_ms: object, before: object, *by: object) -> Change:
+    """A line of a history; what cannot be read of it is left out. `by` is its author and origin, where it has them."""
     read = Reader()
     return Change(
-        read.integer("rev", rev), read.text("op", op), read.integer("at_ms", at_ms), read.json_object("before", before)
+        read.integer("rev", rev),
+        read.text("op", op),
+        read.integer("at_ms", at_ms),
+        read.json_object("before", before),
+        *(read.text_or_none("by", one) for one in by),
     )
 
 
@@ -84,7 +88,9 @@ def session_before(session: Session) -> Mapping[str, object]:
 def item_before(item: Item) -> Mapping[str, object]:
     """What a change keeps of an item as it was."""
     names = ("type", "title", "body", "details", "meta", "project", "tags", "importance", "forgotten_ms")
-    return {name: getattr(item, name) for name in (*names, "superseded_by")} | _damage_of(item)
+    extra = {name: getattr(item, name) for name in (*VALIDITY_FIELDS, *SOURCE_FIELDS)}
+    was = {name: getattr(item, name) for name in (*names, "superseded_by")}
+    return was | {name: value for name, value in extra.items() if value is not None} | _damage_of(item)
 
 
 def _damage_of(one: Item | Session) -> dict[str, object]:
@@ -100,7 +106,8 @@ def has_types(found: tuple[type, ...], types: tuple[tuple[type, ...], ...]) -> b
 def damaged_item(row: Sequence[Any]) -> Item:
     """An item of a damaged row, as far as it can be read."""
     id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
-    importance, status, tokens, created_ms, updated_ms, rev, forgotten_ms, superseded_by, content_hash = rest
+    importance, status, tokens, created_ms, updated_ms, rev, forgotten_ms, superseded_by, content_hash, *more = rest
+    valid_from_ms, valid_until_ms, expires_ms, author, origin, review = more
     read = Reader()
     texts = read.json_texts("details", details)
     return Item(
@@ -125,6 +132,12 @@ def damaged_item(row: Sequence[Any]) -> Item:
         read.integer_or_none("forgotten_ms", forgotten_ms),
         read.integer_or_none("superseded_by", superseded_by),
         read.binary("content_hash", content_hash),
+        read.integer_or_none("valid_from_ms", valid_from_ms),
+        read.integer_or_none("valid_until_ms", valid_until_ms),
+        read.integer_or_none("expires_ms", expires_ms),
+        read.text_or_none("author", author),
+        read.text_or_none("origin", origin),
+        read.text_or_none("review", review),
         read.damaged,
     )
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from commonplace.errors import Conflict, NotFound
-from commonplace.model import Draft, Item
-from commonplace.store.damaged_values import content_checksum
+from commonplace.model import SOURCE_FIELDS, UNKNOWN_AUTHOR, VALIDITY_FIELDS, Author, Draft, Item
+from commonplace.store.damaged_values import content_checksum, object_of
 from commonplace.store.records import separate_hash
 from commonplace.store.rows import item_before
 from commonplace.store.sql import indexing, items, projects, sessions
@@ -39,7 +39,7 @@ def rewrite(
         raise Conflict(f"Item {item_id} is a {old.kind} and stays one.", "Remember it anew and forget the old one.")
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
     _check_twin(connection, space_id, project_id, draft, item_id)
-    record_before(connection, space_id, [old], "edit", now_ms)
+    record_before(connection, space_id, [old], "edit", now_ms, Author(draft.author, draft.origin))
     before = location_of(connection, space_id, item_id)
     changed = {
         "project_id": project_id,
@@ -49,7 +49,7 @@ def rewrite(
         "content_hash": draft.content_hash,
         "updated_ms": now_ms,
     }
-    update(connection, space_id, item_id, changed | content_columns(connection, draft))
+    update(connection, space_id, item_id, changed | content_columns(connection, draft) | source_columns(draft))
     connection.run("DELETE FROM item_tags WHERE +space_id = ? AND item_id = ?", (space_id, item_id))
     write_tags(connection, space_id, [(item_id, draft.tags)])
     indexing.delete_passages(connection, space_id, item_id)
@@ -62,10 +62,12 @@ def rewrite(
     return items.get_one(connection, space_id, item_id)
 
 
-def forget(connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int) -> list[int]:
+def forget(
+    connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int, by: Author = UNKNOWN_AUTHOR
+) -> list[int]:
     """Take items out of every answer but their own history. Returns those that were not forgotten already."""
     chosen = [item for item in _changeable_all(connection, space_id, item_ids) if item.forgotten_ms is None]
-    record_before(connection, space_id, chosen, "forget", now_ms)
+    record_before(connection, space_id, chosen, "forget", now_ms, by)
     forgotten = [item.id for item in chosen]
     connection.run(
         f"UPDATE items SET forgotten_ms = ?, rev = rev + 1 WHERE +space_id = ? AND id {IN_LIST}",
@@ -78,15 +80,18 @@ def forget(connection: Connection, space_id: int, item_ids: Sequence[int], now_m
     return forgotten
 
 
-def restore(connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int) -> list[int]:
+def restore(
+    connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int, by: Author = UNKNOWN_AUTHOR
+) -> list[int]:
     """Undo forgetting and superseding. Returns those that were not live already."""
     chosen = [item for item in _changeable_all(connection, space_id, item_ids) if not is_live(item)]
-    record_before(connection, space_id, chosen, "restore", now_ms)
+    ends = _ends_before_superseding(connection, space_id, chosen)
+    record_before(connection, space_id, chosen, "restore", now_ms, by)
     restored = [item.id for item in chosen]
-    connection.run(
-        "UPDATE items SET forgotten_ms = NULL, superseded_by = NULL, valid_until_ms = NULL, rev = rev + 1"
-        f" WHERE +space_id = ? AND id {IN_LIST}",
-        (space_id, connection.array(restored)),
+    connection.run_all(
+        "UPDATE items SET forgotten_ms = NULL, superseded_by = NULL, valid_until_ms = ?, rev = rev + 1"
+        " WHERE space_id = ? AND id = ?",
+        [(ends[item_id], space_id, item_id) for item_id in restored],
     )
     locations = locations_of(connection, space_id, restored)
     indexing.show(connection, space_id, [(locations[item.id].project_id, item) for item in chosen])
@@ -115,8 +120,29 @@ def move(connection: Connection, space_id: int, item_ids: Sequence[int], project
         indexing.count(connection, space_id, project_id, kind, +number)
 
 
-def supersede(connection: Connection, space_id: int, old_id: int, new_id: int, now_ms: int) -> None:
-    """Mark an item as replaced by another: it leaves search and context, and stays in history."""
+def _ends_before_superseding(connection: Connection, space_id: int, chosen: Sequence[Item]) -> dict[int, int | None]:
+    """Until when each item was said to hold. Superseding closed that interval, and its history has what it was."""
+    ends = {item.id: item.valid_until_ms for item in chosen}
+    replaced = [item.id for item in chosen if item.superseded_by is not None]
+    rows = connection.rows(
+        f"SELECT item_id, before FROM history WHERE +space_id = ? AND item_id {IN_LIST} AND op = 'supersede'"
+        " ORDER BY rev, id",
+        (space_id, connection.array(replaced)),
+    )
+    ends |= dict.fromkeys(replaced)
+    for item_id, before in rows:
+        end = object_of(before).get("valid_until_ms")
+        ends[item_id] = end if isinstance(end, int) else None
+    return ends
+
+
+def supersede(
+    connection: Connection, space_id: int, old_id: int, new_id: int, now_ms: int, by: Author = UNKNOWN_AUTHOR
+) -> None:
+    """Mark an item as replaced by another: it leaves search and context, and stays in history.
+
+    It held until the other one began to hold: from when that says, if that has come, or else until now.
+    """
     old, new = changeable(connection, space_id, old_id), items.get_one(connection, space_id, new_id)
     above: Item | None = new
     while above is not None:
@@ -128,8 +154,14 @@ def supersede(connection: Connection, space_id: int, old_id: int, new_id: int, n
         above = None if above.superseded_by is None else items.get_one(connection, space_id, above.superseded_by)
     if old.superseded_by == new.id:
         return
-    record_before(connection, space_id, [old], "supersede", now_ms)
-    update(connection, space_id, old_id, {"superseded_by": new_id, "valid_until_ms": now_ms})
+    record_before(connection, space_id, [old], "supersede", now_ms, by)
+    known = (old.valid_until_ms, new.valid_from_ms, now_ms)
+    update(
+        connection,
+        space_id,
+        old_id,
+        {"superseded_by": new_id, "valid_until_ms": min(end for end in known if end is not None)},
+    )
     if is_live(old):
         indexing.hide(connection, space_id, [old_id])
         count_items(connection, space_id, [(location_of(connection, space_id, old_id), old)], -1)
@@ -186,11 +218,27 @@ def content_columns(connection: Connection, draft: Draft) -> dict[str, object]:
     return columns
 
 
-def record_before(connection: Connection, space_id: int, changed: Sequence[Item], op: str, now_ms: int) -> None:
-    """Keep what items were before something is done to them."""
+def source_columns(draft: Draft) -> dict[str, object]:
+    """When an item holds and who said it, as its columns are written."""
+    return {name: getattr(draft, name) for name in (*VALIDITY_FIELDS, *SOURCE_FIELDS)}
+
+
+def record_before(
+    connection: Connection,
+    space_id: int,
+    changed: Sequence[Item],
+    op: str,
+    now_ms: int,
+    by: Author = UNKNOWN_AUTHOR,
+) -> None:
+    """Keep what items were before somebody does something to them."""
     connection.run_all(
-        "INSERT INTO history (space_id, item_id, rev, op, at_ms, before) VALUES (?, ?, ?, ?, ?, ?)",
-        [(space_id, item.id, item.rev, op, now_ms, connection.as_json(item_before(item))) for item in changed],
+        "INSERT INTO history (space_id, item_id, rev, op, at_ms, before, author, origin)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (space_id, item.id, item.rev, op, now_ms, connection.as_json(item_before(item)), by.name, by.origin)
+            for item in changed
+        ],
     )
 
 

@@ -7,10 +7,17 @@ from dataclasses import replace
 
 from commonplace.errors import Conflict
 from commonplace.item_ids import new_uid
-from commonplace.model import Draft, Item, Stored
+from commonplace.model import SOURCE_FIELDS, UNKNOWN_AUTHOR, VALIDITY_FIELDS, Author, Draft, Item, Stored
 from commonplace.store.sql import indexing, item_changes, projects, sessions
 from commonplace.store.sql.connection import IN_BLOBS, IN_LIST, Connection
-from commonplace.store.sql.item_changes import SAME, ItemLocation, content_columns, count_items, write_tags
+from commonplace.store.sql.item_changes import (
+    SAME,
+    ItemLocation,
+    content_columns,
+    count_items,
+    source_columns,
+    write_tags,
+)
 from commonplace.store.sql.space import Space
 
 _SAME = "ON CONFLICT (space_id, coalesce(project_id, 0), content_hash) DO NOTHING"
@@ -33,6 +40,8 @@ _TYPES = {
     "meta": "text",
     "tokens": "bigint",
     "checksum": "bytea",
+    **dict.fromkeys(VALIDITY_FIELDS, "bigint"),
+    **dict.fromkeys(SOURCE_FIELDS, "text"),
 }
 
 
@@ -56,20 +65,21 @@ class ItemWrites(Space):
         with self._database.write() as connection:
             item = item_changes.rewrite(connection, self._space_id, item_id, draft, now_ms, expect_rev)
             if supersedes is not None:
-                item_changes.supersede(connection, self._space_id, supersedes, item_id, now_ms)
+                by = Author(draft.author, draft.origin)
+                item_changes.supersede(connection, self._space_id, supersedes, item_id, now_ms, by)
             return item
 
-    def forget(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
+    def forget(self, item_ids: Sequence[int], now_ms: int, by: Author = UNKNOWN_AUTHOR) -> list[int]:
         with self._database.write() as connection:
-            return item_changes.forget(connection, self._space_id, item_ids, now_ms)
+            return item_changes.forget(connection, self._space_id, item_ids, now_ms, by)
 
-    def restore(self, item_ids: Sequence[int], now_ms: int) -> list[int]:
+    def restore(self, item_ids: Sequence[int], now_ms: int, by: Author = UNKNOWN_AUTHOR) -> list[int]:
         with self._database.write() as connection:
-            return item_changes.restore(connection, self._space_id, item_ids, now_ms)
+            return item_changes.restore(connection, self._space_id, item_ids, now_ms, by)
 
-    def supersede(self, old_id: int, new_id: int, now_ms: int) -> None:
+    def supersede(self, old_id: int, new_id: int, now_ms: int, by: Author = UNKNOWN_AUTHOR) -> None:
         with self._database.write() as connection:
-            item_changes.supersede(connection, self._space_id, old_id, new_id, now_ms)
+            item_changes.supersede(connection, self._space_id, old_id, new_id, now_ms, by)
 
 
 def put_all(connection: Connection, space_id: int, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
@@ -128,6 +138,7 @@ def insert_all(
             "created_ms": draft.created_ms,
             "updated_ms": now_ms,
             **content_columns(connection, draft),
+            **source_columns(draft),
         }
         for uid, (place, draft) in zip(uids, located, strict=True)
     ]
@@ -200,7 +211,7 @@ def _found_again(connection: Connection, space_id: int, project_id: int | None, 
     select = f"SELECT id, uid FROM items WHERE {SAME}"
     item_id, uid = connection.first(select, (space_id, project_id or 0, draft.content_hash))
     # Saying again what was forgotten or superseded is wanting it back.
-    item_changes.restore(connection, space_id, [int(item_id)], now_ms)
+    item_changes.restore(connection, space_id, [int(item_id)], now_ms, Author(draft.author, draft.origin))
     return Stored(int(item_id), str(uid), duplicate=True)
 
 

@@ -42,7 +42,7 @@ SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, 
        CASE WHEN i.tagged THEN (SELECT json_group_array(tag /*pg ORDER BY tag */) FROM item_tags t
                                  WHERE t.space_id = i.space_id AND t.item_id = i.id) END,
        i.importance, i.status, i.tokens, i.created_ms, i.updated_ms, i.rev, i.forgotten_ms, i.superseded_by,
-       i.content_hash
+       i.content_hash, i.valid_from_ms, i.valid_until_ms, i.expires_ms, i.author, i.origin, i.review
   FROM {rows} LEFT JOIN projects p ON p.space_id = i.space_id AND p.id = i.project_id
        LEFT JOIN sessions s ON s.space_id = i.space_id AND s.id = i.session_id
 """
@@ -55,6 +55,7 @@ _NUMBER, _MAYBE, _NAME = (int,), (int, type(None)), (str, type(None))
 _TYPES = (
     *(_NUMBER, (str,), (str,), (str,), (str,), (str,), (str,), (str,), _NAME, _NAME, (str, list, type(None))),
     *((float, int, type(None)), (str,), _NUMBER, _NUMBER, _NUMBER, _NUMBER, _MAYBE, _MAYBE, (bytes, memoryview)),
+    *(_MAYBE, _MAYBE, _MAYBE, _NAME, _NAME, _NAME),
 )
 # First what is of the same moment: an import may date thousands alike.
 _TURNS = """
@@ -159,7 +160,10 @@ class Items(Space):
             return [*reversed(earlier), anchor, *later]
 
     def history(self, item_id: int) -> list[Change]:
-        select = "SELECT rev, op, at_ms, before FROM history WHERE space_id = ? AND item_id = ? ORDER BY rev, id"
+        select = (
+            "SELECT rev, op, at_ms, before, author, origin FROM history WHERE space_id = ? AND item_id = ?"
+            " ORDER BY rev, id"
+        )
         with self._database.read() as connection:
             return [change_of(*row) for row in connection.rows(select, (self._space_id, item_id))]
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from commonplace.model import Change, Draft
+from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS, Change, Draft
 from commonplace.store.damaged_values import list_of
 from commonplace.store.merge_conflicts import FoundRecord, ItemToWrite, keep_numbers, merge_arrivals
 from commonplace.store.records import (
@@ -44,7 +44,8 @@ from commonplace.store.sql.space import Space
 _TABLES = {"item": ("items", "history", "item_id"), "session": ("sessions", "session_history", "session_id")}
 _STATE = (
     "UPDATE items SET updated_ms = ?, rev = ?, status = ?, forgotten_ms = ?, superseded_by = ?,"
-    " valid_until_ms = ? WHERE space_id = ? AND id = ?"
+    " valid_from_ms = ?, valid_until_ms = ?, expires_ms = ?, author = ?, origin = ?, review = ?"
+    " WHERE space_id = ? AND id = ?"
 )
 _RECORD = "UPDATE records SET version = ?, awaits = ? WHERE space_id = ? AND what = 'item' AND id = ?"
 
@@ -196,9 +197,17 @@ class RowWriter:
         The first lines of a history keep their numbers.
         """
         table, history, column = _TABLES[what]
+        by = ", author, origin" if what == "item" else ""
         self._connection.run_all(
-            f"INSERT INTO {history} (space_id, {column}, rev, op, at_ms, before) VALUES (?, ?, ?, ?, ?, ?)",
-            [(self._space_id, id_, one.rev, one.op, one.at_ms, self._connection.as_json(one.before)) for one in lines],
+            f"INSERT INTO {history} (space_id, {column}, rev, op, at_ms, before{by})"
+            f" VALUES (?, ?, ?, ?, ?, ?{', ?, ?' if by else ''})",
+            [
+                (
+                    *(self._space_id, id_, one.rev, one.op, one.at_ms, self._connection.as_json(one.before)),
+                    *((one.author, one.origin) if by else ()),
+                )
+                for one in lines
+            ],
         )
         select = f"SELECT id FROM {history} WHERE +space_id = ? AND {column} = ? ORDER BY at_ms, rev, id"
         ids = [row[0] for row in self._connection.rows(select, (self._space_id, id_))]
@@ -221,9 +230,14 @@ class RowWriter:
     def _state(self, item_id: int, item: ItemToWrite) -> tuple[object, ...]:
         """When an item changed, and whether it is forgotten or replaced."""
         fields = item.record.fields
-        until = None if item.by is None else item.record.version
-        state = (fields["updated_ms"], fields["rev"], fields["status"], fields["forgotten_ms"], item.by, until)
-        return *state, self._space_id, item_id
+        state = (fields["updated_ms"], fields["rev"], fields["status"], fields["forgotten_ms"], item.by)
+        newer = {name: fields.get(name) for name in (*VALIDITY_FIELDS, *SOURCE_FIELDS)}
+        if item.by is not None and newer["valid_until_ms"] is None:
+            newer["valid_until_ms"] = item.record.version
+        elif item.awaits is not None:
+            # It is shown until what replaces it arrives.
+            newer["valid_until_ms"] = None
+        return *state, *newer.values(), self._space_id, item_id
 
     def _count(self, located: Sequence[tuple[ItemLocation, Draft]]) -> None:
         """Count new items. They bring no session back: whether one is forgotten, its own record says."""
@@ -391,11 +405,12 @@ def _histories(
 ) -> defaultdict[int, list[Change]]:
     _table, history, column = _TABLES[what]
     histories: defaultdict[int, list[Change]] = defaultdict(list)
+    by = ", author, origin" if what == "item" else ""
     rows = connection.rows(
-        f"SELECT {column}, rev, op, at_ms, before FROM {history}"
+        f"SELECT {column}, rev, op, at_ms, before{by} FROM {history}"
         f" WHERE +space_id = ? AND {column} {IN_LIST} ORDER BY rev, id",
         (space_id, connection.array(ids)),
     )
-    for id_, rev, op, at_ms, before in rows:
-        histories[id_].append(change_of(rev, op, at_ms, before))
+    for id_, *line in rows:
+        histories[id_].append(change_of(*line))
     return histories

@@ -27,7 +27,7 @@ import apsw
 
 from commonplace.errors import StoreError
 from commonplace.item_ids import new_uid
-from commonplace.model import Item, Kind, Session
+from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS, Item, Kind, Session
 from commonplace.store.damaged_values import DamagedText, content_checksum
 from commonplace.store.indexed_text import COLUMNS, PART
 from commonplace.store.sql.connection import Bindings, Columns, Connection, FullTextRows, Ids, Rows
@@ -133,7 +133,7 @@ class SqliteConnection(Connection, apsw.Connection):
         self._write_readable(
             "items",
             item,
-            (*plain, "superseded_by"),
+            (*plain, "superseded_by", *VALIDITY_FIELDS, *SOURCE_FIELDS),
             {
                 "details": details,
                 "meta": self.as_json(item.meta),
@@ -143,7 +143,7 @@ class SqliteConnection(Connection, apsw.Connection):
                 "checksum": content_checksum(item.title, item.body, details),
             },
             "tagged = tagged <> 0, session_id = iif(typeof(session_id) = 'integer', session_id, NULL),"
-            " parent_id = NULL, accessed_ms = NULL, valid_until_ms = NULL",
+            " parent_id = NULL, accessed_ms = NULL",
         )
 
     def make_session_changeable(self, session: Session) -> None:

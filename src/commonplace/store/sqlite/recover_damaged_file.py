@@ -20,7 +20,7 @@ import apsw
 
 from commonplace.errors import StoreBusy, StoreCorrupt, StoreError
 from commonplace.item_ids import new_uid
-from commonplace.model import KINDS
+from commonplace.model import KINDS, SOURCE_FIELDS, VALIDITY_FIELDS
 from commonplace.store.damaged_values import DamagedText, content_checksum, nearest, shown
 from commonplace.store.rows import STATUSES, item_before
 from commonplace.store.sql.items import item_of
@@ -56,6 +56,7 @@ _ITEM_COLUMNS = (
     *("importance", "status", "tokens", "created_ms", "updated_ms", "rev", "forgotten_ms", "superseded_by"),
     "content_hash",
 )
+_NEWER_COLUMNS = (*VALIDITY_FIELDS, *SOURCE_FIELDS)
 Values = tuple[Any, ...]
 
 
@@ -386,7 +387,9 @@ class _Copier:
 def _as_item(row: Mapping[str, Any]) -> Values:
     """A row of items in the order in which items are read (rows.py), as it was found."""
     names = ("id", "uid", "kind", "type", "title", "body", "details", "meta")
-    return (*(row[name] for name in names), None, None, None, *(row[name] for name in _ITEM_COLUMNS))
+    known = (*(row[name] for name in names), None, None, None, *(row[name] for name in _ITEM_COLUMNS))
+    # Files of earlier versions do not have all of them.
+    return (*known, *(row.get(name) for name in _NEWER_COLUMNS))
 
 
 def _place(value: object) -> str:

@@ -1,0 +1,114 @@
+"""When items hold, who said them and in which way: written, changed, kept in the history, exchanged with other stores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.contract.conftest import THEN, Opener, make_draft
+from tests.contract.test_records import LATER, results, told
+
+from commonplace.model import Author, Draft, Item, Scope
+from commonplace.store.protocol import Store
+from commonplace.store.records import Record
+
+DAY = 86_400_000
+NEWER = ("valid_from_ms", "valid_until_ms", "expires_ms", "author", "origin", "review")
+
+
+def stated(text: str, **more: object) -> Draft:
+    given = {"valid_from_ms": THEN, "valid_until_ms": THEN + DAY, "author": "anna", "origin": "person", **more}
+    return replace(make_draft(text), **given)  # type: ignore[arg-type]
+
+
+def get(store: Store, item_id: int) -> Item:
+    return store.get([item_id])[item_id]
+
+
+def test_an_item_keeps_when_it_holds_and_who_said_it(store: Store) -> None:
+    (stored,) = store.put([stated("walrus", expires_ms=THEN + 2 * DAY, review="proposed")], THEN)
+    item = get(store, stored.id)
+    assert (item.valid_from_ms, item.valid_until_ms, item.expires_ms) == (THEN, THEN + DAY, THEN + 2 * DAY)
+    assert (item.author, item.origin, item.review) == ("anna", "person", "proposed")
+    assert [item.holds_at(ms) for ms in (THEN - 1, THEN, THEN + DAY - 1, THEN + DAY)] == [False, True, True, False]
+    (plain,) = store.put([make_draft("seal")], THEN)
+    assert [getattr(get(store, plain.id), name) for name in NEWER] == [None] * 6
+
+
+def test_a_change_tells_who_made_it_and_what_was_before(store: Store) -> None:
+    (stored,) = store.put([stated("walrus")], THEN)
+    store.rewrite(stored.id, replace(make_draft("seal"), author="ben", origin="agent"), THEN + 1)
+    store.forget([stored.id], THEN + 2, Author("carla", "person"))
+    edited, forgotten = store.history(stored.id)
+    assert (edited.op, edited.author, edited.origin) == ("edit", "ben", "agent")
+    assert {name: edited.before.get(name) for name in NEWER} == {
+        **dict.fromkeys(NEWER),
+        **{"valid_from_ms": THEN, "valid_until_ms": THEN + DAY, "author": "anna", "origin": "person"},
+    }
+    assert (forgotten.op, forgotten.author, forgotten.before["author"]) == ("forget", "carla", "ben")
+    item = get(store, stored.id)
+    assert (item.author, item.valid_from_ms) == ("ben", None)
+
+
+def test_superseding_closes_the_interval_and_restoring_opens_it_again(store: Store) -> None:
+    old, endless, new, later = (
+        one.id
+        for one in store.put(
+            [
+                stated("walrus"),
+                make_draft("seal"),
+                replace(make_draft("otter"), valid_from_ms=THEN + 5),
+                make_draft("whale"),
+            ],
+            THEN,
+        )
+    )
+    store.supersede(old, new, THEN + 10)
+    store.supersede(endless, later, THEN + 11)
+    # Since when the new one holds, or else when it was said.
+    assert get(store, old).valid_until_ms == THEN + 5
+    assert get(store, endless).valid_until_ms == THEN + 11
+    store.restore([old, endless], THEN + 20)
+    assert get(store, old).valid_until_ms == THEN + DAY
+    assert get(store, endless).valid_until_ms is None
+
+
+def test_records_carry_them_to_another_store(store: Store, open_store: Opener) -> None:
+    (stored,) = store.put([stated("walrus", review="proposed")], THEN)
+    store.rewrite(stored.id, stated("seal", author="ben", review="accepted"), THEN + 1)
+    other = open_store(space="other")
+    results(other, told(store).values())
+    (copy,) = other.newest(Scope(), 5)
+    mine = get(store, stored.id)
+    assert [getattr(copy, name) for name in NEWER] == [getattr(mine, name) for name in NEWER]
+    (line,) = other.history(copy.id)
+    assert (line.author, line.before["author"], line.before["review"]) == ("ben", "anna", "proposed")
+    assert {one.digest for one in told(other).values()} == {one.digest for one in told(store).values()}
+
+
+def test_a_record_of_an_earlier_version_takes_nothing_away(store: Store, open_store: Opener) -> None:
+    (stored,) = store.put([stated("walrus", expires_ms=THEN + DAY)], THEN)
+    ((_name, record),) = told(store).items()
+    assert results(store, [_earlier(record)]) == ["unchanged"]
+    retitled = _earlier(record, title="tusks", rev=record.fields["rev"] + 1)
+    assert results(store, [replace(retitled, version=LATER)]) == ["updated"]
+    item = get(store, stored.id)
+    assert (item.title, item.author, item.origin, item.valid_until_ms) == ("tusks", "anna", "person", THEN + DAY)
+    rewritten = _earlier(record, body="something else", rev=record.fields["rev"] + 2)
+    results(store, [replace(rewritten, version=LATER + 1)])
+    item = get(store, stored.id)
+    # Nobody knows who said that.
+    assert (item.body, item.author, item.expires_ms) == ("something else", None, THEN + DAY)
+    other = open_store(space="other")
+    assert results(other, [_earlier(record)]) == ["added"]
+
+
+def test_without_them_a_digest_is_that_of_an_earlier_version(store: Store) -> None:
+    store.put([make_draft("walrus")], THEN)
+    ((_name, record),) = told(store).items()
+    assert _earlier(record).digest == record.digest
+
+
+def _earlier(record: Record, **changed: object) -> Record:
+    """A record as a version tells it that knows none of these fields."""
+    fields = {name: value for name, value in record.fields.items() if name not in NEWER}
+    return replace(record, fields={**fields, **changed})
