@@ -1,4 +1,4 @@
-"""When items hold, who said them and in which way: written, changed, kept in the history, exchanged with other stores."""
+"""When items hold and who said them: written, changed, kept in the history, exchanged with other stores."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ def test_a_change_tells_who_made_it_and_what_was_before(store: Store) -> None:
     assert (edited.op, edited.author, edited.origin) == ("edit", "ben", "agent")
     assert {name: edited.before.get(name) for name in NEWER} == {
         **dict.fromkeys(NEWER),
-        **{"valid_from_ms": THEN, "valid_until_ms": THEN + DAY, "author": "anna", "origin": "person"},
+        "valid_from_ms": THEN,
+        "valid_until_ms": THEN + DAY,
+        "author": "anna",
+        "origin": "person",
     }
     assert (forgotten.op, forgotten.author, forgotten.before["author"]) == ("forget", "carla", "ben")
     item = get(store, stored.id)
