@@ -178,7 +178,8 @@ class RowWriter:
         item = changeable(self._connection, self._space_id, item_id)
         select = "SELECT version FROM records WHERE space_id = ? AND what = 'item' AND id = ?"
         version = self._connection.value(select, (self._space_id, item_id))
-        self._update("items", item_id, {"superseded_by": by, "valid_until_ms": version})
+        until = version if item.valid_until_ms is None else item.valid_until_ms
+        self._update("items", item_id, {"superseded_by": by, "valid_until_ms": until})
         self._connection.run(_RECORD, (version, None, self._space_id, item_id))
         if item.forgotten_ms is None:
             indexing.hide(self._connection, self._space_id, [item_id])
@@ -234,9 +235,6 @@ class RowWriter:
         newer = {name: fields.get(name) for name in (*VALIDITY_FIELDS, *SOURCE_FIELDS)}
         if item.by is not None and newer["valid_until_ms"] is None:
             newer["valid_until_ms"] = item.record.version
-        elif item.awaits is not None:
-            # It is shown until what replaces it arrives.
-            newer["valid_until_ms"] = None
         return *state, *newer.values(), self._space_id, item_id
 
     def _count(self, located: Sequence[tuple[ItemLocation, Draft]]) -> None:
