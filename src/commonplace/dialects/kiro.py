@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 from commonplace.dialects.kiro_records import (
+    LEAST_ENTRY_TOKENS,
     NO_PROJECT,
     ContextReply,
     ObservationsReply,
@@ -109,7 +110,9 @@ def get_context(
     name = _project_name(project)
     nothing = context_data(Context(name, (), (), None, 0, truncated=False), token_budget)
     envelope = json_tokens(nothing) + _DIGITS + (_INCOMPLETE_TOKENS if query else 0)
-    package = _composed(memory, name, query, token_budget, entry_tokens, envelope, files or (), limit)
+    package = _composed(
+        memory, name, query, token_budget, entry_tokens, envelope, files or (), limit, LEAST_ENTRY_TOKENS
+    )
     data = context_data(package, token_budget)
     room = token_budget - json_tokens(data)
     if room >= _NOTICE_TOKENS and (notice := _notice(memory, package.waiting)):
@@ -206,8 +209,11 @@ def _composed(
     envelope: int,
     files: Sequence[str] = (),
     limit: int | None = None,
+    least: int = 0,
 ) -> Context:
     """What a context holds for someone who writes it as `measure` says, besides an `envelope` of so many tokens."""
     project = _scope(name).project
-    found = build_context(memory, project, query, token_budget, measure, envelope, files=files, limit=limit)
+    found = build_context(
+        memory, project, query, token_budget, measure, envelope, files=files, limit=limit, least=least
+    )
     return replace(found, project=name)

@@ -338,6 +338,10 @@ def context_data(package: Context, budget: int) -> ContextReply:
     }
 
 
+# What the names of its fields alone take in an entry of a context.
+LEAST_ENTRY_TOKENS = 40
+
+
 def json_tokens(data: Mapping[str, Any]) -> int:
     return estimate_tokens(len(compact_json(data)))
 

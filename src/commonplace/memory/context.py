@@ -121,10 +121,12 @@ def build_context(
     *,
     files: Sequence[str] = (),
     limit: int | None = None,
+    least: int = 0,
 ) -> Context:
     """A context package for a project, or for what belongs to none. `envelope` is what the empty reply costs.
 
     With `files`, rules for certain paths only if they apply to one of them; with `limit`, so many items besides rules.
+    `measure` never says fewer than `least` tokens.
     """
     question = _parse_query(memory, project, query)
     here, most = Scope.inside(project), max(RECENT, token_budget // LEAST_TOKENS)
@@ -137,7 +139,7 @@ def build_context(
     ranked = [entry for entry in ranked if entry.item.type != RULE or applies_to(entry.item, files)]
     longest = max(80, int(token_budget * ITEM_SHARE) * 4)
     shown = [replace(entry, content=_within(entry.content, longest)) for entry in _limited(ranked, answers, limit)]
-    selection = _Selection(TokenBudget(token_budget, spent=envelope), measure)
+    selection = _Selection(TokenBudget(token_budget, spent=envelope), measure, least)
     answers, last, chosen = selection.select(shown, answers, checkpoint, summaries, question is not None)
 
     items = tuple(entry for entry in shown if entry.item.id in selection.taken)
@@ -158,8 +160,9 @@ def build_context(
 class _Selection:
     """What is taken into a context, part by part, as long as the budget lasts."""
 
-    def __init__(self, budget: TokenBudget, measure: Measure) -> None:
-        self._budget, self._measure = budget, measure
+    def __init__(self, budget: TokenBudget, measure: Measure, least: int) -> None:
+        self._budget, self._measure, self._least = budget, measure, least
+        self._costs: dict[int, int] = {}
         self.taken: set[int] = set()
 
     def select(
@@ -190,9 +193,20 @@ class _Selection:
 
     def _take(self, entry: ContextItem | Item, share: float = 1.0) -> bool:
         id_ = entry.id if isinstance(entry, Item) else entry.item.id
-        if id_ not in self.taken and self._budget.spend(self._measure(entry), share):
+        if id_ in self.taken:
+            return True
+        # Most of what there was to choose from comes when the budget is spent, and need not be written to know that.
+        if self._budget.fits(self._least, share) and self._budget.spend(self._cost(entry), share):
             self.taken.add(id_)
         return id_ in self.taken
+
+    def _cost(self, entry: ContextItem | Item) -> int:
+        """What it takes; an item has its turn several times, and is the same each time."""
+        if isinstance(entry, Item):
+            return self._measure(entry)
+        if entry.item.id not in self._costs:
+            self._costs[entry.item.id] = self._measure(entry)
+        return self._costs[entry.item.id]
 
     def _take_short(self, item: Item, share: float) -> Item:
         return next((short for short in _shorter(item) if self._take(short, share)), item)

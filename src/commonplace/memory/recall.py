@@ -30,6 +30,7 @@ from commonplace.ranking.fusion import (
 )
 from commonplace.ranking.rerank import (
     READ_TOGETHER,
+    WordSets,
     add_answer_scores,
     boost_by_context,
     boost_by_role,
@@ -125,7 +126,7 @@ def recall(memory: LocalMemory, question: str, scope: Scope, limit: int = 10) ->
 def recall_by_words(memory: LocalMemory, question: str, scope: Scope, limit: int) -> RecallResult:
     """The best hits by their words alone."""
     parsed = parse_question(memory, question, by_meaning=False)
-    return memory.store.snapshot(lambda: _recall(memory, parsed, scope, limit))
+    return memory.store.snapshot(lambda: _recall(memory, parsed, scope, limit, _ComparedTexts()))
 
 
 def recall_in_sessions(
@@ -147,7 +148,8 @@ def recall_scopes(
     """The same question in several scopes, parsed once; what waits for a vector there is embedded first."""
 
     def answers(parsed: ParsedQuestion) -> list[RecallResult]:
-        return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit) for scope in scopes])
+        texts = _ComparedTexts()
+        return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit, texts) for scope in scopes])
 
     if isinstance(question, ParsedQuestion):
         return answers(question)
@@ -212,7 +214,9 @@ def score_items(
     return signals
 
 
-def _recall(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int) -> RecallResult:
+def _recall(
+    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int, texts: _ComparedTexts
+) -> RecallResult:
     most = max(CANDIDATES, 2 * limit)
     evidence, owner, total = _candidates(memory, parsed, scope, most)
     best = max((e.bm25 for e in evidence.values()), default=0.0)
@@ -256,8 +260,8 @@ def _recall(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: in
         (items[item_id] for item_id in first if item_id in items and item_id not in noise),
         key=lambda item: -relevances[item.id] * (STALE_FACTOR if is_stale(item) else 1.0),
     )[:enough]
-    found = _important_first(memory, found, relevances)
-    shown = first_per_key(drop_near_duplicates(found, _words_of), _session_title)
+    found = _important_first(memory, found, relevances, texts)
+    shown = first_per_key(drop_near_duplicates(found, texts.of, sets=texts.sets), _session_title)
     relevant = relevances_in_order([relevances[i.id] for i in shown], [by_reading.get(i.id) for i in shown])
     hits = [
         Hit(item, passage, value, e.semantic, lexical_signal(e, best))
@@ -374,9 +378,12 @@ def _conversations_named(memory: LocalMemory, parsed: ParsedQuestion, scope: Sco
     return shares
 
 
-def _important_first(memory: LocalMemory, found: Sequence[Item], scores: dict[int, float]) -> list[Item]:
+def _important_first(
+    memory: LocalMemory, found: Sequence[Item], scores: dict[int, float], texts: _ComparedTexts
+) -> list[Item]:
     """Items in their order, but of those that say nearly the same the more important first, with the better score."""
-    alike = group_near_duplicates([item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT], _words_of)
+    short = [item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT]
+    alike = group_near_duplicates(short, texts.of, sets=texts.sets)
     if not alike:
         return list(found)
     sessions = memory.store.sessions_of([item.id for group in alike for item in group if item.importance is None])
@@ -487,5 +494,16 @@ def _of_the_time(memory: LocalMemory, time: NamedTime, vector: NDArray[float32],
     return [VectorHit(passage, owner[passage], cosine) for passage, cosine in cosines.items()]
 
 
-def _words_of(item: Item) -> str:
-    return embedding_text(item.kind, item.type, item.title, item.body, item.details, ()) + f" {item.project}"
+class _ComparedTexts:
+    """The texts by which items are compared with each other, each made once for all scopes of a question."""
+
+    def __init__(self) -> None:
+        self.sets = WordSets()
+        self._texts: dict[int, str] = {}
+
+    def of(self, item: Item) -> str:
+        known = self._texts.get(item.id)
+        if known is None:
+            text = embedding_text(item.kind, item.type, item.title, item.body, item.details, ())
+            known = self._texts[item.id] = f"{text} {item.project}"
+        return known

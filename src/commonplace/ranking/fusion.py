@@ -180,7 +180,10 @@ class TokenBudget:
 
     def spend(self, cost: int, share: float = 1.0) -> bool:
         """Spend `cost` if the whole then stays within `share` of the budget."""
-        if cost < 0 or self.spent + cost > self.tokens * share:
+        if not self.fits(cost, share):
             return False
         self.spent += cost
         return True
+
+    def fits(self, cost: int, share: float = 1.0) -> bool:
+        return cost >= 0 and self.spent + cost <= self.tokens * share

@@ -7,8 +7,10 @@ and the rest of its session count for it too. The best hits are then read: does 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from math import ceil
+from typing import NamedTuple, TypeVar
 
 Scores = Mapping[int, float]
 
@@ -103,15 +105,59 @@ _T = TypeVar("_T")
 _WORD = re.compile(r"\w+")
 
 
-def drop_near_duplicates(items: Iterable[_T], text: Callable[[_T], str], same: float = SAME_TEXT) -> list[_T]:
+class WordSets:
+    """The sets of words of texts, kept so that a text which is compared several times is read once.
+
+    Words are numbered as they appear, so that of two sets with much in common the highest numbers are: common words
+    come early. A set is an integer with a bit for each word, which is compared much faster than a set.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._known: dict[str, _WordSet] = {}
+
+    def of(self, text: str) -> _WordSet:
+        known = self._known.get(text)
+        if known is None:
+            numbers = self._numbers
+            mine = sorted(
+                {numbers.setdefault(word, len(numbers)) for word in _WORD.findall(text.lower())}, reverse=True
+            )
+            bits = 0
+            for number in mine:
+                bits |= 1 << number
+            known = self._known[text] = _WordSet(bits, len(mine), mine or [-1])
+        return known
+
+
+class _WordSet(NamedTuple):
+    bits: int
+    size: int
+    falling: list[int]
+
+    def rarest(self, same: float) -> list[int]:
+        """So many words that a set which is the same up to this share holds one of them."""
+        return self.falling[: self.size - ceil(same * self.size) + 1]
+
+    def is_like(self, other: _WordSet, same: float) -> bool:
+        shared = (self.bits & other.bits).bit_count()
+        return shared >= same * (self.size + other.size - shared)
+
+
+def drop_near_duplicates(
+    items: Iterable[_T], text: Callable[[_T], str], same: float = SAME_TEXT, sets: WordSets | None = None
+) -> list[_T]:
     """Items in order, without those with almost the same words as an earlier one."""
     distinct_items: list[_T] = []
-    seen: list[frozenset[Hashable]] = []
+    sets = sets or WordSets()
+    holding: defaultdict[int, list[_WordSet]] = defaultdict(list)
     for item in items:
-        words = frozenset(_WORD.findall(text(item).lower()))
-        if not any(_alike(words, other, same) for other in seen):
+        words = sets.of(text(item))
+        rarest = words.rarest(same)
+        if not any(words.is_like(other, same) for number in rarest for other in holding.get(number, ())):
             distinct_items.append(item)
-            seen.append(words)
+            for number in rarest:
+                holding[number].append(words)
     return distinct_items
 
 
@@ -128,24 +174,19 @@ def first_per_key(items: Iterable[_T], key: Callable[[_T], Hashable | None]) -> 
     return distinct_items
 
 
-def group_near_duplicates(items: Sequence[_T], text: Callable[[_T], str], same: float = SIMILAR_TEXT) -> list[list[_T]]:
+def group_near_duplicates(
+    items: Sequence[_T], text: Callable[[_T], str], same: float = SIMILAR_TEXT, sets: WordSets | None = None
+) -> list[list[_T]]:
     """Groups of two and more with nearly the same words as their first, in the order of the items."""
-    words = [frozenset(_WORD.findall(text(item).lower())) for item in items]
+    sets = sets or WordSets()
+    words = [sets.of(text(item)) for item in items]
     groups: list[list[_T]] = []
     taken: set[int] = set()
-    for first in range(len(items)):
+    for first, own in enumerate(words):
         if first in taken:
             continue
-        alike = [n for n in range(first, len(items)) if n not in taken and _alike(words[first], words[n], same)]
+        alike = [n for n in range(first, len(items)) if n not in taken and own.is_like(words[n], same)]
         taken.update(alike)
         if len(alike) > 1:
             groups.append([items[n] for n in alike])
     return groups
-
-
-def _alike(a: frozenset[Hashable], b: frozenset[Hashable], same: float) -> bool:
-    # The lengths alone bound what can be shared.
-    if len(a) < same * len(b) or len(b) < same * len(a):
-        return False
-    shared = len(a & b)
-    return shared >= same * (len(a) + len(b) - shared)

@@ -21,7 +21,7 @@ from commonplace.store.sql.connection import IN_LIST
 from commonplace.store.sql.connection import Connection as SharedConnection
 from commonplace.store.sql.items import Filter, filter_of
 from commonplace.store.sql.space import allow_replica
-from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, by_cosine, score
+from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, by_cosine, score, vector_hits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -218,9 +218,9 @@ class Nearest:
                 return [VectorHit(id_, item, cosine) for id_, item, cosine in nearest if item is not None]
         older = self._older(connection, query, filter_, most) if has_older else []
         either = {*near, *older}
-        hits = score(connection, self.space_id, self.model_id, query, either) if either else []
-        if afresh or len(hits) >= len(either) * (1 - GONE_SHARE):
-            return hits[:k]
+        scored = score(connection, self.space_id, self.model_id, query, either) if either else []
+        if afresh or len(scored) >= len(either) * (1 - GONE_SHARE):
+            return vector_hits(connection, self.space_id, scored[:k]) if scored else []
         with self._lock:
             self._start_over()
         return self(connection, query, filter_, k, breaks, moment, afresh=True)
@@ -232,8 +232,7 @@ class Nearest:
         with self._lock:
             if self._cache is not None and moment <= self._moment:
                 return self._cache.cosines(query, passage_ids)
-        hits = score(connection, self.space_id, self.model_id, query, passage_ids)
-        return [(hit.passage_id, hit.cosine) for hit in hits]
+        return score(connection, self.space_id, self.model_id, query, passage_ids)
 
     def _start_over(self) -> None:
         self._signs = SignBits(self.dim)

@@ -270,7 +270,9 @@ class SignBits:
         if projects:
             masks.append(np.isin(self._projects[: self.size], projects))
         if kinds:
-            masks.append(np.isin(self._kinds[: self.size], [KINDS.index(kind) for kind in kinds]))
+            wanted = np.zeros(256, np.bool_)
+            wanted[[KINDS.index(kind) for kind in kinds]] = True
+            masks.append(wanted[self._kinds[: self.size]])
         if among is not None:
             masks.append(np.isin(passages, among))
         if masks:
@@ -337,27 +339,34 @@ def score(
     model_id: int,
     query: NDArray[np.float32],
     passage_ids: Iterable[int],
-) -> list[VectorHit]:
-    """Cosine of the query to each of these passages that has a vector, best first."""
+) -> list[tuple[int, float]]:
+    """Each of these passages that has a vector with its cosine to the query, best first."""
     import numpy as np
 
     rows = connection.rows(
-        "SELECT v.passage_id, p.item_id, v.scale, v.v FROM json_each(?1) j"
-        " CROSS JOIN vectors v ON v.space_id = ?2 AND v.passage_id = j.value AND v.model_id = ?3"
-        " CROSS JOIN passages p ON p.space_id = v.space_id AND p.id = v.passage_id",
-        (connection.array(dict.fromkeys(passage_ids)), space_id, model_id),
+        "SELECT v.passage_id, v.scale, v.v FROM json_each(?1) j"
+        " CROSS JOIN vectors v ON v.space_id = ?2 AND v.passage_id = j.value AND v.model_id = ?3",
+        # In the order in which most were written, so that neighbours are read together.
+        (connection.array(sorted(set(passage_ids))), space_id, model_id),
         binary=True,
         prepared=True,
     )
     if not rows:
         return []
-    ids, items, scales, blobs = zip(*rows, strict=True)
+    ids, scales, blobs = zip(*rows, strict=True)
     values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), len(query))
-    item_of = dict(zip(ids, items, strict=True))
-    return [
-        VectorHit(id_, item_of[id_], cosine)
-        for id_, cosine in by_cosine(query, ids, np.asarray(scales, np.float32), values)
-    ]
+    return by_cosine(query, ids, np.asarray(scales, np.float32), values)
+
+
+def vector_hits(connection: Connection, space_id: int, scored: Sequence[tuple[int, float]]) -> list[VectorHit]:
+    """Scored passages with the items that they belong to, in the same order."""
+    rows = connection.rows(
+        "SELECT p.id, p.item_id FROM json_each(?1) j CROSS JOIN passages p ON p.space_id = ?2 AND p.id = j.value",
+        (connection.array(sorted(id_ for id_, _cosine in scored)), space_id),
+        prepared=True,
+    )
+    item_of = dict(rows)
+    return [VectorHit(id_, item_of[id_], cosine) for id_, cosine in scored if id_ in item_of]
 
 
 def by_cosine(
@@ -367,7 +376,9 @@ def by_cosine(
     import numpy as np
 
     found = np.clip(values.astype(np.float32) @ query * scales, -1.0, 1.0)
-    return sorted(zip(passage_ids, found.tolist(), strict=True), key=lambda one: (-one[1], -one[0]))
+    ids = np.asarray(passage_ids, np.int64)
+    order = np.lexsort((-ids, -found))
+    return list(zip(ids[order].tolist(), found[order].tolist(), strict=True))
 
 
 def _use_model(connection: Connection, space_id: int, model_id: int) -> None:

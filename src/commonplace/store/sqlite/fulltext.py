@@ -29,6 +29,8 @@ from commonplace.text.tokens import index_text
 _BM25 = f"-bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
 # A stretch of time that holds so many items, and this share of all, is cheaper to check at the end than to choose from.
 WIDE, WIDE_SHARE = 2_000, 0.1
+# The rows of a word that stands in fewer than these are read at once; of others they are counted first.
+FEW_ROWS = 500
 # A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.
 SPEAKER_ROWS = 50_000
 
@@ -55,7 +57,7 @@ class FullText(Items):
                 # So few rows that no word can be common, and nobody asks what it is worth.
                 known = QueryWords(tuple(range(len(words))), (), (), 0)
             else:
-                known = _known_words(connection, words, within)
+                known, _rows = _known_words(connection, words, within)
             hits, *_seen = _best(connection, self._space_id, words, known, filter_, within, k)
             return TextAnswer(tuple(hits), {}, len(hits))
         answer = _plain(connection, self._space_id, words, filter_, within, k, also)
@@ -70,11 +72,12 @@ class FullText(Items):
         since = connection.value("SELECT coalesce(max(id), 0) FROM passages") - SPEAKER_ROWS
         select = "SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ? LIMIT 1"
 
-        def speaks(word: Word) -> bool:
-            match = within.around(words_to_fts5([word], columns=("speaker",)))
+        def speaks(some: Sequence[Word]) -> bool:
+            match = within.around(words_to_fts5(some, columns=("speaker",)))
             return connection.first(select, (match, max(0, since))) is not None
 
-        return [word for word in words if speaks(word)]
+        # Most questions name nobody.
+        return [word for word in words if speaks([word])] if speaks(words) else []
 
 
 def _strict(
@@ -118,9 +121,9 @@ def _plain(
     k: int,
     also: Sequence[int],
 ) -> TextAnswer:
-    known = _known_words(connection, words, within)
+    known, holding = _known_words(connection, words, within)
     hits, together, all_seen = _best(connection, space_id, words, known, filter_, within, k)
-    rows = {n: _rows(connection, within, words[n]) for n in known.rare}
+    rows = {n: holding.get(n) or _rows(connection, within, words[n]) for n in known.rare}
 
     def read(passage_ids: Sequence[int]) -> dict[int, list[int]]:
         texts = _read(connection, space_id, passage_ids)
@@ -165,15 +168,22 @@ def _best(
     return _inside(connection, space_id, filter_, scored)[:k], together, 0 < rare < reach
 
 
-def _known_words(connection: SqliteConnection, words: Sequence[Word], within: Within) -> QueryWords:
+def _known_words(
+    connection: SqliteConnection, words: Sequence[Word], within: Within
+) -> tuple[QueryWords, dict[int, set[int]]]:
+    """The words by what they are worth, and the rows that hold each of those which stand in only a few."""
     common_rows = common_from(within.rows)
-    count = [_count(connection, within, [word], common_rows) for word in words]
+    few = {n: _rows(connection, within, word, FEW_ROWS) for n, word in enumerate(words)}
+    few = {n: rows for n, rows in few.items() if len(rows) < FEW_ROWS}
+    count = [
+        len(few[n]) if n in few else _count(connection, within, [word], common_rows) for n, word in enumerate(words)
+    ]
     rare = tuple(n for n, rows in enumerate(count) if 0 < rows < common_rows)
     common = tuple(n for n, rows in enumerate(count) if rows >= common_rows)
     for n in common:
         count[n] = _estimated(connection, words_to_fts5([words[n]]), within.rows)
     worth = tuple(word_value(within.rows, rows) for rows in count)
-    return QueryWords(rare, common, worth, max(count, default=0))
+    return QueryWords(rare, common, worth, max(count, default=0)), few
 
 
 def _read(connection: SqliteConnection, space_id: int, passage_ids: Sequence[int]) -> dict[int, set[str]]:
@@ -189,8 +199,9 @@ def _count(connection: SqliteConnection, within: Within, words: Sequence[Word], 
     return int(connection.value(select, (within.around(words_to_fts5(words)), limit)))
 
 
-def _rows(connection: SqliteConnection, within: Within, word: Word) -> set[int]:
-    return {row[0] for row in connection.rows(_holding(within), (within.around(words_to_fts5([word])),))}
+def _rows(connection: SqliteConnection, within: Within, word: Word, limit: int = -1) -> set[int]:
+    match = within.around(words_to_fts5([word]))
+    return {row[0] for row in connection.rows(f"{_holding(within)} LIMIT ?", (match, limit))}
 
 
 def _holding(within: Within) -> str:
@@ -277,18 +288,22 @@ def narrow(
 
     With `exact` a project is not left to the end, and with `timely` no stretch of time.
     """
-    tally = connection.rows("SELECT project_id, kind, items FROM tally WHERE space_id = ?", (space_id,))
-    total = sum(row[2] for row in tally)
+    tally = connection.rows(
+        f"SELECT kind, sum(items), sum(iif(project_id IN ({', '.join(map(str, filter_.projects))}), items, 0))"
+        " FROM tally WHERE space_id = ? GROUP BY kind",
+        (space_id,),
+    )
+    total = sum(row[1] for row in tally)
     require, exclude, loose, rows = [], [], False, total
     if filter_.projects:
-        inside = sum(n for project, _kind, n in tally if project in filter_.projects)
+        inside = sum(row[2] for row in tally)
         rows = min(rows, inside)
         if inside * 2 > total and not exact:
             loose = True
         else:
             require.append(scope_of(project_token(space_id, project) for project in filter_.projects))
     if filter_.kinds:
-        inside = sum(n for _project, kind, n in tally if kind in filter_.kinds)
+        inside = sum(row[1] for row in tally if row[0] in filter_.kinds)
         rows = min(rows, inside)
         if inside * 2 > total:
             exclude += [kind_token(space_id, kind) for kind in KINDS if kind not in filter_.kinds]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from commonplace.model import Scope, VectorHit
 from commonplace.store.sql.items import Filter, filter_of
-from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, pack_bits, score
+from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, pack_bits, score, vector_hits
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.fulltext import chosen_passages, wide_share
@@ -41,8 +41,7 @@ class Vectors(EmbeddingJobs):
         with self._database.read(self._query_timeout) as connection:
             if self._model is None:
                 return {}
-            hits = score(connection, self._space_id, self._model[0], query, passage_ids)
-            return {hit.passage_id: hit.cosine for hit in hits}
+            return dict(score(connection, self._space_id, self._model[0], query, passage_ids))
 
     def _reread_vectors(self) -> None:
         """Another file has taken the place of the store."""
@@ -79,9 +78,9 @@ class SignMatrix:
         with self._lock:
             self._catch_up(connection)
             near = self._near(connection, query, filter_, max(RESCORED, k))
-        hits = score(connection, self.space_id, self.model_id, query, near) if near else []
-        if afresh or len(hits) >= len(near) * (1 - GONE_SHARE):
-            return hits[:k]
+        scored = score(connection, self.space_id, self.model_id, query, near) if near else []
+        if afresh or len(scored) >= len(near) * (1 - GONE_SHARE):
+            return vector_hits(connection, self.space_id, scored[:k]) if scored else []
         with self._lock:
             self._signs = SignBits(self.dim)
         return self.nearest(connection, query, filter_, k, afresh=True)
