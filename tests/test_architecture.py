@@ -59,6 +59,7 @@ ROOMS: dict[str, set[str]] = {
 SERVERS = {
     ("cli", "commonplace.mcp.stdio"),
     ("cli", "commonplace.site.server"),
+    ("cli", "commonplace.site.workers"),
     ("cli", "commonplace.resident.client"),
     ("capture", "commonplace.resident.client"),
 }

@@ -72,6 +72,7 @@ class Settings:
     resident_idle_minutes: float = 15.0
     host: str = "127.0.0.1"
     port: int = 8765
+    workers: int = 1
     allowed_hosts: str = ""
     trusted_proxies: str = ""
     rate_limit: float = 600.0
@@ -272,6 +273,8 @@ def _checked(settings: Settings) -> Settings:
         raise InvalidInput("Setting database_replicas is set without database_url.", "Name the primary there.")
     if not 1 <= settings.database_connections <= 1000:
         raise InvalidInput(f"Setting database_connections is {settings.database_connections}.", "Choose 1 to 1000.")
+    if not 1 <= settings.workers <= 64:
+        raise InvalidInput(f"Setting workers is {settings.workers}.", "Choose 1 to 64 processes.")
     if not 1 <= settings.embedder_threads <= 256:
         raise InvalidInput(f"Setting embedder_threads is {settings.embedder_threads}.", "Choose 1 to 256.")
     if not 0 < len(settings.space) <= 200:

@@ -27,7 +27,7 @@ from commonplace.ranking.fusion import (
     relevance,
     relevances_in_order,
 )
-from commonplace.ranking.rerank import drop_near_duplicates, first_per_key, group_near_duplicates
+from commonplace.ranking.rerank import WordSets, drop_near_duplicates, first_per_key, group_near_duplicates
 from commonplace.text.tokens import estimate_tokens
 
 DAY = 86_400_000
@@ -246,17 +246,17 @@ texts = st.lists(words.map(" ".join), max_size=10)
 @given(texts)
 def test_what_is_distinct_is_a_part_in_the_same_order_and_stays_so(given_: list[str]) -> None:
     numbered = list(enumerate(given_))
-    kept = drop_near_duplicates(numbered, lambda pair: pair[1])
+    kept = drop_near_duplicates(numbered, WordSets(lambda pair: pair[1]))
     assert kept == sorted(kept)
     assert set(kept) <= set(numbered)
     assert kept[:1] == numbered[:1]
-    assert drop_near_duplicates(kept, lambda pair: pair[1]) == kept
+    assert drop_near_duplicates(kept, WordSets(lambda pair: pair[1])) == kept
 
 
 @given(texts)
 def test_every_text_left_out_resembles_one_kept_before_it(given_: list[str]) -> None:
     numbered = list(enumerate(given_))
-    kept = drop_near_duplicates(numbered, lambda pair: pair[1])
+    kept = drop_near_duplicates(numbered, WordSets(lambda pair: pair[1]))
     for number, text in numbered:
         if (number, text) not in kept:
             assert any(similar(text, other) >= 0.9 for at, other in kept if at < number)
@@ -269,13 +269,13 @@ def similar(a: str, b: str) -> float:
 
 def test_case_and_punctuation_do_not_make_a_difference_but_a_word_does() -> None:
     said = ["Use Redis, always!", "use redis always", "use valkey always", "never use redis"]
-    assert drop_near_duplicates(said, str) == [said[0], said[2], said[3]]
+    assert drop_near_duplicates(said, WordSets(str)) == [said[0], said[2], said[3]]
 
 
 def test_a_looser_border_can_be_asked_for() -> None:
     said = ["a b c d", "a b c e", "a b c d e f", "x y z"]
-    assert drop_near_duplicates(said, str, same=0.5) == ["a b c d", "x y z"]
-    assert drop_near_duplicates(said, str) == said
+    assert drop_near_duplicates(said, WordSets(str), same=0.5) == ["a b c d", "x y z"]
+    assert drop_near_duplicates(said, WordSets(str)) == said
 
 
 # The budget.
@@ -321,4 +321,4 @@ def test_one_of_each_key_stays_and_all_without_one() -> None:
 
 def test_groups_are_those_that_say_nearly_the_same() -> None:
     texts = ["we deploy on fridays at three", "cats sleep", "we deploy on fridays at four", "dogs bark"]
-    assert group_near_duplicates(texts, str) == [[texts[0], texts[2]]]
+    assert group_near_duplicates(texts, WordSets(str)) == [[texts[0], texts[2]]]

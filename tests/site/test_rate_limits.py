@@ -16,7 +16,7 @@ from tests.mcp.conftest import DEADLINE, Served
 from tests.site.conftest import JSON, LIST, bearer, memory_of
 
 from commonplace.memory import keys
-from commonplace.site import rate_limits
+from commonplace.site import server_state
 from commonplace.site.rate_limits import TokenBuckets
 
 Serve = Callable[..., Served]
@@ -80,9 +80,10 @@ def test_nobody_gets_more_than_burst_and_flow(pauses: list[float], rate: float, 
 
 
 def test_quiet_callers_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limits, "MAX_CALLERS", 5)
+    monkeypatch.setattr(server_state, "MAX_CALLERS", 5)
     watch = Watch()
-    buckets = TokenBuckets(1, 2, watch)
+    levels = server_state.OwnLevels()
+    buckets = TokenBuckets(1, 2, watch, levels)
     for n in range(5):
         buckets.take(n)
     watch.now += 10
@@ -90,7 +91,7 @@ def test_quiet_callers_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(20):
         watch.now += 2
         buckets.take(f"later {n}")
-        assert len(buckets._full_at) <= 6
+        assert len(levels._of) <= 6
     assert buckets.take("busy") == 0
 
 

@@ -34,7 +34,7 @@ def test_only_this_machine_is_listened_to(tmp_path: Path, host: str) -> None:
 
 def test_answers_do_not_wait_for_more_to_send() -> None:
     """asyncio turns Nagle's algorithm off for accepted sockets only if they are told to be TCP."""
-    with closing(site._listening("127.0.0.1", 0)) as listening:
+    with closing(site.listening("127.0.0.1", 0)) as listening:
         assert listening.proto == socket.IPPROTO_TCP
 
 

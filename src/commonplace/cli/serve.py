@@ -31,20 +31,33 @@ def mcp(call: Call, profile: str | None) -> None:
 @command("serve", "commonplace serve --help", "commonplace serve --port 8765", "commonplace serve --profile core")
 @click.option("--host", help="Address to listen on (default: 127.0.0.1, this machine only).")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default: 8765; 0 takes a free one).")
+@click.option("--workers", type=click.IntRange(1, 64), help="How many processes answer (default: 1; not on Windows).")
 @click.option("--import-dir", metavar="DIR", help="Import files that are put into DIR.")
 @click.option("--open/--no-open", "show", default=None, help="Open the dashboard (default: if there is a screen).")
 @profile_option
 def serve(
-    call: Call, host: str | None, port: int | None, import_dir: str | None, show: bool | None, profile: str | None
+    call: Call,
+    host: str | None,
+    port: int | None,
+    workers: int | None,
+    import_dir: str | None,
+    show: bool | None,
+    profile: str | None,
 ) -> None:
     """Serve the dashboard at / and any number of agents over HTTP (Model Context Protocol at /mcp). Ctrl-C stops it.
 
     Callers need a key. The first start creates one in the file api-key of the data folder; `commonplace keys create`
     creates more.
     """
-    from commonplace.site.server import run
     from commonplace.temporary_files import private_temporary_files
 
-    settings = call.settings(host=host, port=port, import_dir=import_dir, profile=profile)
+    settings = call.settings(host=host, port=port, workers=workers, import_dir=import_dir, profile=profile)
     with private_temporary_files(settings.data_dir):
-        run(settings, show)
+        if settings.workers > 1:
+            from commonplace.site.workers import run_workers
+
+            run_workers(settings, show)
+        else:
+            from commonplace.site.server import run
+
+            run(settings, show)

@@ -12,7 +12,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import RecallResult, recall
 from commonplace.memory.topics import topics_of_passages
 from commonplace.model import KINDS, Item, Scope, Session
-from commonplace.ranking.rerank import drop_near_duplicates
+from commonplace.ranking.rerank import WordSets, drop_near_duplicates
 from commonplace.text.dates import Period, local_day, parse_time_question
 from commonplace.text.project_names import base_name
 from commonplace.text.redact import redact
@@ -118,7 +118,7 @@ def latest_chunks(memory: LocalMemory, question: LatestQuestion, most: int) -> l
     """Chunks of a period, the latest first, each thing once."""
     items = list(islice(latest_items(memory, question), 2 * most))
     return one_chunk_per_item(
-        memory, drop_near_duplicates(items, lambda item: f"{item.project} {item.title} {item.text}")[:most]
+        memory, drop_near_duplicates(items, WordSets(lambda item: f"{item.project} {item.title} {item.text}"))[:most]
     )
 
 

@@ -18,11 +18,14 @@ from commonplace.memory.local_memory import Clock, LocalMemory, open_memory, wal
 class LazyMemory:
     """Opens the memory of these settings once; from then on, what is written is embedded and linked in the background.
 
-    `tasks` are more work for the background, which somebody waits for.
+    `tasks` are more work for the background, which somebody waits for. Where another process `leads`, only vectors are
+    made here: they are shared out among all.
     """
 
-    def __init__(self, settings: Settings, clock: Clock = wall_clock, tasks: tuple[Task, ...] = ()) -> None:
-        self._settings, self._clock, self._tasks = settings, clock, tasks
+    def __init__(
+        self, settings: Settings, clock: Clock = wall_clock, tasks: tuple[Task, ...] = (), *, leads: bool = True
+    ) -> None:
+        self._settings, self._clock, self._tasks, self._leads = settings, clock, tasks, leads
         self._lock = threading.Lock()
         self._memory: LocalMemory | None = None
         self._background: tuple[BackgroundWorker, ...] = ()
@@ -38,11 +41,8 @@ class LazyMemory:
             if self._memory is None:
                 self._memory = open_memory(self._settings, self._clock)
                 self._memory.embeddings.start()
-                more_work = BackgroundWorker(self._memory, self._tasks, SHORT_PAUSE_FACTOR)
-                upkeep = BackgroundWorker(self._memory, (self._maintenance,))
-                self._background = (BackgroundWorker(self._memory), upkeep, *((more_work,) if self._tasks else ()))
-                for work in self._background:
-                    work.start()
+                if self._leads:
+                    self._start_background(self._memory)
             return self._memory
 
     @property
@@ -50,6 +50,13 @@ class LazyMemory:
         """Whether the model is loaded; empty if the memory is not open."""
         memory = self._memory
         return "" if memory is None else memory.embeddings.state
+
+    def _start_background(self, memory: LocalMemory) -> None:
+        more_work = BackgroundWorker(memory, self._tasks, SHORT_PAUSE_FACTOR)
+        upkeep = BackgroundWorker(memory, (self._maintenance,))
+        self._background = (BackgroundWorker(memory), upkeep, *((more_work,) if self._tasks else ()))
+        for work in self._background:
+            work.start()
 
     def open_soon(self, seconds: float) -> None:
         """Open it in the background after a moment, so that waiting work goes on even if nobody calls."""

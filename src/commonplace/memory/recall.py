@@ -126,7 +126,7 @@ def recall(memory: LocalMemory, question: str, scope: Scope, limit: int = 10) ->
 def recall_by_words(memory: LocalMemory, question: str, scope: Scope, limit: int) -> RecallResult:
     """The best hits by their words alone."""
     parsed = parse_question(memory, question, by_meaning=False)
-    return memory.store.snapshot(lambda: _recall(memory, parsed, scope, limit, _ComparedTexts()))
+    return memory.store.snapshot(lambda: _recall(memory, parsed, scope, limit, WordSets(_words_of)))
 
 
 def recall_in_sessions(
@@ -148,8 +148,8 @@ def recall_scopes(
     """The same question in several scopes, parsed once; what waits for a vector there is embedded first."""
 
     def answers(parsed: ParsedQuestion) -> list[RecallResult]:
-        texts = _ComparedTexts()
-        return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit, texts) for scope in scopes])
+        words = WordSets(_words_of)
+        return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit, words) for scope in scopes])
 
     if isinstance(question, ParsedQuestion):
         return answers(question)
@@ -215,7 +215,7 @@ def score_items(
 
 
 def _recall(
-    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int, texts: _ComparedTexts
+    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int, words: WordSets[Item]
 ) -> RecallResult:
     most = max(CANDIDATES, 2 * limit)
     evidence, owner, total = _candidates(memory, parsed, scope, most)
@@ -260,8 +260,8 @@ def _recall(
         (items[item_id] for item_id in first if item_id in items and item_id not in noise),
         key=lambda item: -relevances[item.id] * (STALE_FACTOR if is_stale(item) else 1.0),
     )[:enough]
-    found = _important_first(memory, found, relevances, texts)
-    shown = first_per_key(drop_near_duplicates(found, texts.of, sets=texts.sets), _session_title)
+    found = _important_first(memory, found, relevances, words)
+    shown = first_per_key(drop_near_duplicates(found, words), _session_title)
     relevant = relevances_in_order([relevances[i.id] for i in shown], [by_reading.get(i.id) for i in shown])
     hits = [
         Hit(item, passage, value, e.semantic, lexical_signal(e, best))
@@ -379,11 +379,10 @@ def _conversations_named(memory: LocalMemory, parsed: ParsedQuestion, scope: Sco
 
 
 def _important_first(
-    memory: LocalMemory, found: Sequence[Item], scores: dict[int, float], texts: _ComparedTexts
+    memory: LocalMemory, found: Sequence[Item], scores: dict[int, float], words: WordSets[Item]
 ) -> list[Item]:
     """Items in their order, but of those that say nearly the same the more important first, with the better score."""
-    short = [item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT]
-    alike = group_near_duplicates(short, texts.of, sets=texts.sets)
+    alike = group_near_duplicates([item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT], words)
     if not alike:
         return list(found)
     sessions = memory.store.sessions_of([item.id for group in alike for item in group if item.importance is None])
@@ -494,16 +493,5 @@ def _of_the_time(memory: LocalMemory, time: NamedTime, vector: NDArray[float32],
     return [VectorHit(passage, owner[passage], cosine) for passage, cosine in cosines.items()]
 
 
-class _ComparedTexts:
-    """The texts by which items are compared with each other, each made once for all scopes of a question."""
-
-    def __init__(self) -> None:
-        self.sets = WordSets()
-        self._texts: dict[int, str] = {}
-
-    def of(self, item: Item) -> str:
-        known = self._texts.get(item.id)
-        if known is None:
-            text = embedding_text(item.kind, item.type, item.title, item.body, item.details, ())
-            known = self._texts[item.id] = f"{text} {item.project}"
-        return known
+def _words_of(item: Item) -> str:
+    return embedding_text(item.kind, item.type, item.title, item.body, item.details, ()) + f" {item.project}"

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from math import ceil
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 Scores = Mapping[int, float]
 
@@ -105,28 +105,26 @@ _T = TypeVar("_T")
 _WORD = re.compile(r"\w+")
 
 
-class WordSets:
-    """The sets of words of texts, kept so that a text which is compared several times is read once.
+class WordSets(Generic[_T]):
+    """The sets of words of items, each text read once. `text` is what an item says.
 
-    Words are numbered as they appear, so that of two sets with much in common the highest numbers are: common words
+    Words are numbered as they appear, so that the highest numbers of a set are its rarest words, because common ones
     come early. A set is an integer with a bit for each word, which is compared much faster than a set.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, text: Callable[[_T], str]) -> None:
+        self._text = text
         self._numbers: dict[str, int] = {}
         self._known: dict[str, _WordSet] = {}
 
-    def of(self, text: str) -> _WordSet:
+    def of(self, item: _T) -> _WordSet:
+        text = self._text(item)
         known = self._known.get(text)
         if known is None:
             numbers = self._numbers
-            mine = sorted(
-                {numbers.setdefault(word, len(numbers)) for word in _WORD.findall(text.lower())}, reverse=True
-            )
-            bits = 0
-            for number in mine:
-                bits |= 1 << number
-            known = self._known[text] = _WordSet(bits, len(mine), mine or [-1])
+            words = dict.fromkeys(_WORD.findall(text.lower()))
+            mine = sorted([numbers.setdefault(word, len(numbers)) for word in words], reverse=True)
+            known = self._known[text] = _WordSet(sum(1 << number for number in mine), len(mine), mine or [-1])
         return known
 
 
@@ -144,15 +142,12 @@ class _WordSet(NamedTuple):
         return shared >= same * (self.size + other.size - shared)
 
 
-def drop_near_duplicates(
-    items: Iterable[_T], text: Callable[[_T], str], same: float = SAME_TEXT, sets: WordSets | None = None
-) -> list[_T]:
+def drop_near_duplicates(items: Iterable[_T], sets: WordSets[_T], same: float = SAME_TEXT) -> list[_T]:
     """Items in order, without those with almost the same words as an earlier one."""
     distinct_items: list[_T] = []
-    sets = sets or WordSets()
     holding: defaultdict[int, list[_WordSet]] = defaultdict(list)
     for item in items:
-        words = sets.of(text(item))
+        words = sets.of(item)
         rarest = words.rarest(same)
         if not any(words.is_like(other, same) for number in rarest for other in holding.get(number, ())):
             distinct_items.append(item)
@@ -174,12 +169,9 @@ def first_per_key(items: Iterable[_T], key: Callable[[_T], Hashable | None]) -> 
     return distinct_items
 
 
-def group_near_duplicates(
-    items: Sequence[_T], text: Callable[[_T], str], same: float = SIMILAR_TEXT, sets: WordSets | None = None
-) -> list[list[_T]]:
+def group_near_duplicates(items: Sequence[_T], sets: WordSets[_T], same: float = SIMILAR_TEXT) -> list[list[_T]]:
     """Groups of two and more with nearly the same words as their first, in the order of the items."""
-    sets = sets or WordSets()
-    words = [sets.of(text(item)) for item in items]
+    words = [sets.of(item) for item in items]
     groups: list[list[_T]] = []
     taken: set[int] = set()
     for first, own in enumerate(words):

@@ -6,6 +6,7 @@ docs/operations.md has the table of them. Labels are routes, tools, codes and ki
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
 from commonplace.dialects.reply_schema import Json
@@ -55,6 +57,9 @@ class AnsweredRequest:
 class RequestMetrics:
     """Those that one server answered, counted and timed. A route is its template, so that ids make no new series."""
 
+    # Where several workers count together (site/workers.py). The library reads the same when it is imported.
+    workers_folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR", "")
+
     def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = registry = CollectorRegistry()
@@ -65,7 +70,11 @@ class RequestMetrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self._now = Gauge("commonplace_requests_in_progress", "Requests being answered.", registry=registry)
+        self._now = Gauge(
+            *("commonplace_requests_in_progress", "Requests being answered."),
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
         self._calls = Counter("commonplace_tool_calls", "Calls of tools over MCP.", of_tool, registry=registry)
         self._call_seconds = Histogram(
             *("commonplace_tool_call_seconds", "Time until a tool's answer began.", ("tool",)),
@@ -73,8 +82,13 @@ class RequestMetrics:
             registry=registry,
         )
         self._errors = Counter("commonplace_errors", "Refusals and faults.", ("code",), registry=registry)
-        for collector in (ProcessCollector, PlatformCollector, GCCollector):
-            collector(registry=registry)
+        if self.workers_folder:
+            # What all workers have counted; of each process alone nothing is shown.
+            self._registry = CollectorRegistry()
+            MultiProcessCollector(self._registry, self.workers_folder)  # type: ignore[no-untyped-call]
+        else:
+            for collector in (ProcessCollector, PlatformCollector, GCCollector):
+                collector(registry=registry)
         self._held: dict[int, tuple[float, LocalMemory, bytes]] = {}
 
     def in_progress(self) -> contextlib.AbstractContextManager[None]:
@@ -108,6 +122,11 @@ class RequestMetrics:
         return made
 
 
+def forget_worker(pid: int) -> None:
+    """A worker has ended: nothing is in progress there."""
+    mark_process_dead(pid)  # type: ignore[no-untyped-call]
+
+
 class _StoreMetrics(Collector):
     """What a memory holds at this moment; of one that does not answer, only that it does not."""
 
@@ -122,7 +141,8 @@ class _StoreMetrics(Collector):
         if held is not None:
             yield from _counts(held)
             yield from _connections(held["store"])
-        yield from self._embedding()
+        if not RequestMetrics.workers_folder:
+            yield from self._embedding()
 
     def _embedding(self) -> Iterator[Metric]:
         embeddings = self._memory.embeddings

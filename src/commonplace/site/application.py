@@ -29,6 +29,7 @@ from commonplace.site.health_probes import SERVICE_UNAVAILABLE, HealthProbes, wi
 from commonplace.site.logs import AccessLog
 from commonplace.site.rate_limits import RateLimits
 from commonplace.site.request_origin import HostCheck
+from commonplace.site.server_state import OwnState, ServerState
 from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import PageHandler
 from commonplace.web.routes import is_browser_request, is_page, not_found_handler
@@ -70,18 +71,21 @@ def application(
     agents_of: Callable[[Settings, Workers], McpRoutes] = mcp_routes,
     *,
     apart: bool = True,
+    state: ServerState | None = None,
 ) -> ASGIApp:
     """The application over a memory that is opened when first needed. `ending` says that the server is stopping.
 
     `tickets` sign in whoever has one. `agents_of` makes the MCP routes. With `apart`, other processes work on uploads.
+    `state` is what workers of the same server share.
     """
+    state = state or OwnState()
     slow, requests = slow_workers(), RequestMetrics()
     helpers = Helpers() if apart else None
     workers = Workers(share=WORKERS - 1, slow=slow, helpers=helpers)
     # Threads of their own, so that no work of callers delays checking keys or answering probes.
     lookups, notes, probes = Workers(1, most_waiting=sys.maxsize), Workers(1), Workers(1)
     agents = agents_of(settings, workers)
-    key_cache = KeyCache(open_memory, lookups, notes)
+    key_cache = KeyCache(open_memory, lookups, notes, state)
     pages = web(workers, key_cache, tickets or LoginTickets())
     routes = [
         Route("/", FrontPage(pages)),
@@ -104,7 +108,7 @@ def application(
 
     handlers = {HTTPException: _http_error(not_found_handler(workers)), Exception: _server_error}
     site = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    authenticated = Authentication(RateLimits(site, settings), key_cache, settings, is_page)
+    authenticated = Authentication(RateLimits(site, settings, state), key_cache, settings, is_page)
     return AccessLog(HealthProbes(HostCheck(authenticated, settings), open_memory, ending, probes), routes, requests)
 
 

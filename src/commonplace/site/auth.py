@@ -28,6 +28,7 @@ from commonplace.model import Key
 from commonplace.site.health_probes import SERVICE_UNAVAILABLE, without_details
 from commonplace.site.rate_limits import TokenBuckets, rate_limited
 from commonplace.site.request_origin import TrustedProxies
+from commonplace.site.server_state import OwnState, ServerState
 from commonplace.web.forms import login_token
 from commonplace.worker_threads import Workers
 
@@ -43,7 +44,7 @@ SecretKind = Literal["key", "login"]
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatedCaller:
-    """A key that works, and until when that need not be checked again.
+    """A key that works, and until when that need not be checked again: of a login, unless one was ended since.
 
     `recheck` looks it up again, in a thread that may wait for the store: Unauthorized if it no longer works.
     """
@@ -51,6 +52,7 @@ class AuthenticatedCaller:
     key: Key
     memory: LocalMemory
     until: float
+    logins_ended: int
     recheck: Callable[[], None]
 
 
@@ -61,10 +63,13 @@ class KeyCache:
     used, which may have to wait for another writer.
     """
 
-    def __init__(self, open_memory: Callable[[], LocalMemory], lookups: Workers, notes: Workers) -> None:
+    def __init__(
+        self, open_memory: Callable[[], LocalMemory], lookups: Workers, notes: Workers, state: ServerState | None = None
+    ) -> None:
         self._open_memory, self._lookups, self._notes = open_memory, lookups, notes
+        self._state = state or OwnState()
         self._known: dict[tuple[SecretKind, bytes], AuthenticatedCaller] = {}
-        self._wrong = TokenBuckets(WRONG_PER_SECOND, WRONG_BURST)
+        self._wrong = TokenBuckets(WRONG_PER_SECOND, WRONG_BURST, levels=self._state.levels("wrong keys"))
         self._paused = 0
 
     async def caller(self, secret: str, address: str, kind: SecretKind = "key") -> AuthenticatedCaller:
@@ -76,7 +81,7 @@ class KeyCache:
             raise KeyMissing("A key is needed here.")
         digest = kind, hashlib.sha256(secret.encode()).digest()
         known = self._known.get(digest)
-        if known is not None and time.monotonic() < known.until and known.key.works(known.memory.clock()):
+        if known is not None and self._is_fresh(known, kind) and known.key.works(known.memory.clock()):
             return known
         try:
             caller = await self._found(secret, kind, address if known is None else known.key.id)
@@ -99,12 +104,18 @@ class KeyCache:
     async def leave(self, token: str) -> None:
         """End a login, also for others who have its token."""
         await self._lookups.do(lambda: self._end(token))
-        self._known.pop(("login", hashlib.sha256(token.encode()).digest()), None)
+        self._state.note_login_ended()
+
+    def _is_fresh(self, known: AuthenticatedCaller, kind: SecretKind) -> bool:
+        if kind == "login" and known.logins_ended != self._state.logins_ended:
+            return False
+        return time.monotonic() < known.until
 
     async def _found(self, secret: str, kind: SecretKind, line: Hashable) -> AuthenticatedCaller:
         if kind == "key" and not keys.looks_like_key(secret):
             raise Unauthorized(keys.UNKNOWN_KEY)
-        return await self._lookups.do(lambda: self._checked(secret, kind), line)
+        ended = self._state.logins_ended
+        return await self._lookups.do(lambda: self._checked(secret, kind, ended), line)
 
     async def _slow_down(self, address: str) -> None:
         """Count a wrong key; RateLimited, after a pause, if there were too many."""
@@ -118,11 +129,12 @@ class KeyCache:
                 self._paused -= 1
         raise rate_limited(waiting)
 
-    def _checked(self, secret: str, kind: SecretKind) -> AuthenticatedCaller:
+    def _checked(self, secret: str, kind: SecretKind, ended: int) -> AuthenticatedCaller:
         key, memory = self._valid(secret, kind)
         self._notes.later(functools.partial(_note_use, memory, key))
         own = memory if key.project is None else for_project(memory, key.project)
-        return AuthenticatedCaller(key, own, time.monotonic() + FRESH_SECONDS, lambda: self._recheck(secret, kind))
+        until = time.monotonic() + FRESH_SECONDS
+        return AuthenticatedCaller(key, own, until, ended, lambda: self._recheck(secret, kind))
 
     def _valid(self, secret: str, kind: SecretKind) -> tuple[Key, LocalMemory]:
         """The key, if it works now, and the memory of its space."""

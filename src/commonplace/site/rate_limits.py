@@ -14,11 +14,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from commonplace.config import Settings
 from commonplace.errors import RateLimited, TooLarge
 from commonplace.http.errors import error_response
+from commonplace.site.server_state import Levels, OwnLevels, ServerState
 
 # Routes below these stream what they get into a file, and have a limit of their own.
 IMPORTS = ("/api/v1/import",)
-# How many callers are remembered before idle ones are dropped.
-MAX_CALLERS = 10_000
 _MB = 1024 * 1024
 # Megabytes that a caller may send at once, and per second after that; more is read no faster, because reading takes
 # time of the one thread that serves all connections.
@@ -28,10 +27,16 @@ BODY_BURST_MB, BODY_MB_PER_SECOND = 32, 16.0
 class TokenBuckets:
     """A bucket of tokens for each caller: `burst` at most, filled again at `per_second`."""
 
-    def __init__(self, per_second: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        per_second: float,
+        burst: int,
+        clock: Callable[[], float] = time.monotonic,
+        levels: Levels | None = None,
+    ) -> None:
         self._cost, self._slack, self._clock = 1 / per_second, (burst - 1) / per_second, clock
         # When each caller's bucket will be full again: that number says how empty it is now.
-        self._full_at: dict[Hashable, float] = {}
+        self._full_at = levels or OwnLevels()
 
     def wait(self, who: Hashable) -> float:
         """Seconds until the caller may have a token; 0 if there is one."""
@@ -40,23 +45,20 @@ class TokenBuckets:
 
     def spend(self, who: Hashable, tokens: float) -> float:
         """Take so many tokens, even if there are fewer; the seconds until the debt is paid."""
-        now = self._clock()
-        full_at = self._full_at[who] = max(now, self._full_at.get(who, now)) + tokens * self._cost
-        self._forget_idle(now)
+        with self._full_at.locked():
+            now = self._clock()
+            full_at = max(now, self._full_at.get(who, now)) + tokens * self._cost
+            self._full_at.put(who, full_at, now)
         return max(0.0, full_at - now - self._slack - self._cost)
 
     def take(self, who: Hashable) -> float:
         """Take a token if there is one; else the seconds to wait."""
-        waiting = self.wait(who)
-        if not waiting:
-            now = self._clock()
-            self._full_at[who] = max(now, self._full_at.get(who, now)) + self._cost
-            self._forget_idle(now)
+        with self._full_at.locked():
+            waiting = self.wait(who)
+            if not waiting:
+                now = self._clock()
+                self._full_at.put(who, max(now, self._full_at.get(who, now)) + self._cost, now)
         return waiting
-
-    def _forget_idle(self, now: float) -> None:
-        if len(self._full_at) > MAX_CALLERS:
-            self._full_at = {caller: full for caller, full in self._full_at.items() if full > now}
 
 
 def rate_limited(seconds: float) -> RateLimited:
@@ -72,10 +74,10 @@ async def _left(receive: Receive) -> None:
 class RateLimits:
     """Counts the requests of each key, or of each address without one, and the bytes of each body."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, state: ServerState) -> None:
         self._app = app
-        self._buckets = TokenBuckets(settings.rate_limit, settings.rate_burst)
-        self._sent = TokenBuckets(BODY_MB_PER_SECOND, BODY_BURST_MB)
+        self._buckets = TokenBuckets(settings.rate_limit, settings.rate_burst, levels=state.levels("requests"))
+        self._sent = TokenBuckets(BODY_MB_PER_SECOND, BODY_BURST_MB, levels=state.levels("bytes"))
         self._most, self._most_imported = settings.max_body_mb, settings.max_import_mb
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -10,8 +10,9 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import ceil
+from typing import Protocol
 
 import uvicorn
 
@@ -27,6 +28,7 @@ from commonplace.site import logs
 from commonplace.site.application import application
 from commonplace.site.connections import Connection, close_overdue, most_connections, raise_descriptor_limit
 from commonplace.site.first_key import ensure_first_key, login_link, open_browser, read_key_file, should_open_browser
+from commonplace.site.server_state import ServerState
 from commonplace.web.login import LoginTickets
 
 # Requests that arrive during shutdown get at least this long.
@@ -40,6 +42,19 @@ def run(settings: Settings, show: bool | None = None) -> None:
 
     `show` says whether to open the dashboard in a browser; by default, if a person is at the terminal.
     """
+    prepare(settings)
+    tickets, later = LoginTickets(), FirstKeyLater(settings)
+
+    def announce(lazy_memory: LazyMemory) -> None:
+        print_start(address_of(sock), later.or_now(lazy_memory), settings.log_format)
+        show_link(start_link(address_of(sock), settings, tickets), settings, show)
+
+    with listening(settings.host, settings.port) as sock:
+        serve(settings, sock, tickets, later, announce)
+
+
+def prepare(settings: Settings) -> None:
+    """What a process does before it listens. An error if it may not listen there."""
     if not _is_loopback(settings.host) and not listed(settings.allowed_hosts):
         raise InvalidInput(
             f"{settings.host!r} is not a loopback address, and allowed_hosts does not name this server.",
@@ -48,10 +63,26 @@ def run(settings: Settings, show: bool | None = None) -> None:
     trim()
     logs.set_up_logging(settings)
     Connection.most = most_connections(raise_descriptor_limit())
-    tickets, later = LoginTickets(), _FirstKeyLater(settings)
-    with contextlib.closing(LazyMemory(settings, tasks=(BackgroundDrain(), OtherSpacesTask(), later))) as lazy_memory:
+
+
+def serve(
+    settings: Settings,
+    sock: socket.socket,
+    tickets: LoginTickets,
+    later: FirstKeyLater,
+    begin: Callable[[LazyMemory], None],
+    worker: Worker | None = None,
+) -> None:
+    """Answer on a socket until the process is told to end. `begin` is called when signals are heeded.
+
+    A `worker` is one of several processes that share the socket.
+    """
+    leads = worker is None or worker.leads
+    tasks = (BackgroundDrain(), OtherSpacesTask(), later) if leads else ()
+    with contextlib.closing(LazyMemory(settings, tasks=tasks, leads=leads)) as lazy_memory:
+        state = None if worker is None else worker.state
         config = uvicorn.Config(
-            application(lazy_memory.memory, settings, lambda: server.should_exit, tickets),
+            application(lazy_memory.memory, settings, lambda: server.should_exit, tickets, state=state),
             lifespan="on",
             log_config=None,
             log_level=settings.log_level,
@@ -60,15 +91,31 @@ def run(settings: Settings, show: bool | None = None) -> None:
             proxy_headers=False,
             ws="none",
             http=Connection,
-            backlog=Connection.most // 2,
+            # So many are accepted in one go: of several workers each takes one, so that all have their share.
+            backlog=Connection.most // 2 if worker is None else 1,
         )
         server = _Server(config, settings.shutdown_delay, settings.shutdown_grace)
-        with _ended_by_signals(server), _listening(settings.host, settings.port) as sock:
-            _print_start(_address(sock), later.or_now(lazy_memory), settings.log_format)
-            _show(_address(sock), settings, tickets, show)
-            inbox = watch_inbox(lazy_memory.memory, settings.import_dir, logging.getLogger("commonplace").warning)
-            with inbox:
+        with _ended_by_signals(server):
+            begin(lazy_memory)
+            if worker is not None:
+                worker.end_with_parent(lambda: setattr(server, "should_exit", True))
+            folder = settings.import_dir if leads else ""
+            with watch_inbox(lazy_memory.memory, folder, logging.getLogger("commonplace").warning):
                 server.run(sockets=[sock])
+
+
+class Worker(Protocol):
+    """One of several processes of a server (workers.py)."""
+
+    @property
+    def leads(self) -> bool:
+        """Whether it does what only one of them should."""
+
+    @property
+    def state(self) -> ServerState: ...
+
+    def end_with_parent(self, end: Callable[[], None]) -> None:
+        """Call `end` when the process that watches over the workers is gone."""
 
 
 class _Server(uvicorn.Server):
@@ -77,6 +124,12 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, delay: float, grace: float) -> None:
         super().__init__(config)
         self._delay, self._grace = delay, grace
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for sock in sockets or ():
+            # asyncio lets as many wait as it accepts in one go.
+            sock.listen(socket.SOMAXCONN)
 
     async def on_tick(self, counter: int) -> bool:
         if counter % _TICKS_PER_LOOK == 0:
@@ -112,29 +165,29 @@ def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
             signal.signal(one, handler)
 
 
-class _FirstKeyLater:
+class FirstKeyLater:
     """A background task that makes the first key once the store can be opened, if it could not at the start."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings, self._waits = settings, False
+        self._settings, self.waits = settings, False
 
     def or_now(self, lazy_memory: LazyMemory) -> str:
         """Where the key is, or why the store cannot be opened; the server starts all the same."""
         try:
             return ensure_first_key(lazy_memory.memory(), self._settings.key_file)
         except CommonplaceError as error:
-            self._waits = True
+            self.waits = True
             return f"{error.message} {error.hint}"
 
     def __call__(self, home: LocalMemory) -> bool:
-        if self._waits:
+        if self.waits:
             message = ensure_first_key(home, self._settings.key_file)
-            self._waits = False
+            self.waits = False
             _print("keys", message, self._settings.log_format, keys=message)
         return False
 
 
-def _print_start(address: str, more: str, log_format: str) -> None:
+def print_start(address: str, more: str, log_format: str) -> None:
     words = f"Commonplace is at {address}/mcp (REST: {address}/api/v1/docs). Ctrl-C ends it.\n{more}"
     _print("started", words, log_format, address=address, keys=more)
 
@@ -147,8 +200,12 @@ def _print(event: str, words: str, log_format: str, **fields: object) -> None:
     sys.stderr.flush()
 
 
-def _show(address: str, settings: Settings, tickets: LoginTickets, show: bool | None) -> None:
-    page = login_link(address, read_key_file(settings.key_file) if _is_loopback(settings.host) else None, tickets)
+def start_link(address: str, settings: Settings, tickets: LoginTickets) -> str:
+    """The address of the dashboard, by which whoever starts the server is signed in."""
+    return login_link(address, read_key_file(settings.key_file) if _is_loopback(settings.host) else None, tickets)
+
+
+def show_link(page: str, settings: Settings, show: bool | None) -> None:
     if sys.stderr.isatty() and settings.log_format == "text":
         sys.stderr.write(f"Open the dashboard: {page}\n")
         sys.stderr.flush()
@@ -165,7 +222,7 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Only of a socket that says it is TCP does asyncio send short answers at once, instead of 40 ms later.
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -181,6 +238,6 @@ def _listening(host: str, port: int) -> socket.socket:
     return sock
 
 
-def _address(sock: socket.socket) -> str:
+def address_of(sock: socket.socket) -> str:
     host, port = sock.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from starlette.requests import Request
@@ -52,10 +53,14 @@ class KeyCheck(Protocol):
 
 
 class LoginTickets:
-    """One-time tickets in links that sign in whoever starts the server; a key in a URL would be seen by many."""
+    """One-time tickets in links that sign in whoever starts the server; a key in a URL would be seen by many.
 
-    def __init__(self) -> None:
+    `first_use` says whether no other worker of the server has redeemed one.
+    """
+
+    def __init__(self, first_use: Callable[[str], bool] = lambda _ticket: True) -> None:
         self._open: dict[str, tuple[str, float]] = {}
+        self._first_use = first_use
 
     def issue(self, secret: str) -> str:
         """A ticket for the owner of this key."""
@@ -66,7 +71,7 @@ class LoginTickets:
     def redeem(self, ticket: str) -> str:
         """The key it stands for; the ticket cannot be used again."""
         secret, until = self._open.pop(ticket, ("", 0.0))
-        if time.monotonic() >= until:
+        if time.monotonic() >= until or not self._first_use(ticket):
             raise Unauthorized("This link was already used, or is too old.", "Sign in with a key.")
         return secret
 
