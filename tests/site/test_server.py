@@ -84,7 +84,7 @@ class Dropped:
         signal.raise_signal(signal.Signals[sys.argv[2]])
 
 # Where nobody hears of errors, and before requests are answered.
-server._show = lambda *_: Dropped()
+server.show_link = lambda *_: Dropped()
 server.run(config.load({"data_dir": sys.argv[1], "port": 0, "embedder": "off"}, env={}))
 print("ended")
 """
