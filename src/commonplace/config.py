@@ -273,8 +273,6 @@ def _checked(settings: Settings) -> Settings:
         raise InvalidInput("Setting database_replicas is set without database_url.", "Name the primary there.")
     if not 1 <= settings.database_connections <= 1000:
         raise InvalidInput(f"Setting database_connections is {settings.database_connections}.", "Choose 1 to 1000.")
-    if not 1 <= settings.workers <= 64:
-        raise InvalidInput(f"Setting workers is {settings.workers}.", "Choose 1 to 64 processes.")
     if not 1 <= settings.embedder_threads <= 256:
         raise InvalidInput(f"Setting embedder_threads is {settings.embedder_threads}.", "Choose 1 to 256.")
     if not 0 < len(settings.space) <= 200:
@@ -296,7 +294,8 @@ def _checked(settings: Settings) -> Settings:
         )
     if not 0 < settings.rate_limit <= 1_000_000:
         raise InvalidInput(f"Setting rate_limit is {settings.rate_limit}.", "Choose requests per second above 0.")
-    for name, most in (("rate_burst", 1_000_000), ("max_body_mb", 1024), ("max_import_mb", 1024 * 1024)):
+    limits = (("workers", 64), ("rate_burst", 1_000_000), ("max_body_mb", 1024), ("max_import_mb", 1024 * 1024))
+    for name, most in limits:
         if not 1 <= getattr(settings, name) <= most:
             raise InvalidInput(f"Setting {name} is {getattr(settings, name)}.", f"Choose 1 to {most}.")
     for name in ("shutdown_delay", "shutdown_grace"):
