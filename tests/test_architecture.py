@@ -50,9 +50,9 @@ ROOMS: dict[str, set[str]] = {
     "rest": {"http", "dialects", "library", "memory", "capture", "text"},
     "web": {"http", "doctor", "library", "hosts", "capture", "memory", "text"},
     "site": {"http", "mcp", "rest", "web", "library", "memory", "capture", "text"},
-    "resident": {"mcp", "memory", "capture", "text"},
+    "resident": {"mcp", "cli", "memory", "capture", "text"},
     "cli": {"dialects", "library", "hosts", "memory", "capture", "doctor", "text", "remote"},
-    "__main__": {"cli", "capture"},
+    "__main__": {"cli", "capture", "resident"},
 }
 # The command line starts the servers, and others ask the resident process: they may import these modules of rooms that
 # they cannot import otherwise.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from commonplace.cli.main import run
+from commonplace.__main__ import main
 
 if __name__ == "__main__":
-    sys.exit(run(["mcp", "--profile", "core", *sys.argv[1:]]))
+    sys.argv[1:] = ["mcp", "--profile", "core", *sys.argv[1:]]
+    main()

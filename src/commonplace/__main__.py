@@ -1,4 +1,7 @@
-"""The console script, and `python -m commonplace`: a hook is sent its short way before the command line is loaded."""
+"""The console script, and `python -m commonplace`.
+
+Hooks and the servers of editors take a short way, before the command line is loaded.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,12 @@ def main() -> None:
 
         if is_hook_command(arguments):
             fire(arguments)
+    if "mcp" in arguments:
+        from commonplace.resident.front import main as serve
+
+        code = serve(arguments)
+        if code is not None:
+            sys.exit(code)
     from commonplace.cli.main import main as command_line
 
     command_line()

@@ -18,6 +18,7 @@ CommonplaceError                INTERNAL_ERROR       exit 1   500
 ├── EmbedderUnavailable         EMBEDDER_UNAVAILABLE exit 7   503
 ├── RemoteError                 REMOTE_ERROR         exit 10  502
 ├── ShuttingDown                SHUTTING_DOWN        exit 6   503
+├── Interrupted                 INTERRUPTED          exit 6   503
 └── StoreError                  DB_ERROR             exit 5   500
     ├── StoreConstraint         DB_ERROR             exit 5   500
     ├── StoreBusy               SERVICE_UNAVAILABLE  exit 5   503
@@ -180,6 +181,15 @@ class ShuttingDown(CommonplaceError):
     exit_code = 6
     http_status = 503
     default_hint = "Ask another server, or wait until this one has started again."
+
+
+class Interrupted(CommonplaceError):
+    """The process that worked on a call ended or hangs: it may have been done or not."""
+
+    code = "INTERRUPTED"
+    exit_code = 6
+    http_status = 503
+    default_hint = "Check whether it was done, and repeat it if not. The next call works."
 
 
 class RemoteError(CommonplaceError):

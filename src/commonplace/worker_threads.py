@@ -76,6 +76,12 @@ class Workers:
         self._closed = False
         atexit.register(self.close)
 
+    @property
+    def running(self) -> int:
+        """How many calls are being worked on."""
+        with self._changed:
+            return self._running.total()
+
     async def do(self, work: Callable[[], _T], caller: Hashable = None) -> _T:
         """Wait for a piece of work without blocking the event loop. It runs in the context of the call.
 

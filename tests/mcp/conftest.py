@@ -64,7 +64,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     home = str(folder / "home")
     return {
         **kept, "HOME": home, "USERPROFILE": home, "COMMONPLACE_DATA_DIR": str(folder / "data"),
-        "COMMONPLACE_EMBEDDER": "off", "COMMONPLACE_HOOKS_SECONDS": "60", **more,
+        "COMMONPLACE_EMBEDDER": "off", "COMMONPLACE_HOOKS_SECONDS": "60", "COMMONPLACE_RESIDENT": "off", **more,
     }  # fmt: skip
 
 

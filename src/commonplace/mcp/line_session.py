@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -10,8 +11,17 @@ import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
+import commonplace
+from commonplace.errors import StoreError
 from commonplace.mcp.jsonrpc import IncomingMessages, OutgoingMessages
+from commonplace.mcp.server import build_server
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.worker_threads import Workers
+
+_LISTS = ("tools/list", "prompts/list", "resources/templates/list")
+_PREFIX = "io.modelcontextprotocol/"
 
 
 async def serve_lines(
@@ -58,3 +68,38 @@ async def replies_to(server: Server[Any], lines: Sequence[bytes]) -> list[bytes]
 
     await serve_lines(server, next_line, keep)
     return replies
+
+
+async def static_replies(profile: str, workers: Workers) -> dict[str, list[tuple[str, bytes]]]:
+    """By version of the protocol, the methods whose reply depends on the profile alone, and their results as JSON."""
+    return {
+        version: await _static_replies(profile, workers, version)
+        for version in (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
+    }
+
+
+async def _static_replies(profile: str, workers: Workers, version: str) -> list[tuple[str, bytes]]:
+    client = {"name": "commonplace", "version": commonplace.__version__}
+    if version in HANDSHAKE_PROTOCOL_VERSIONS:
+        first, params = "initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": client}
+        others: dict[str, Any] = {}
+    else:
+        said = {"protocolVersion": version, "clientInfo": client, "clientCapabilities": {}}
+        first, params = "server/discover", {"_meta": {f"{_PREFIX}{name}": value for name, value in said.items()}}
+        others = params
+    requests = [{"id": first, "method": first, "params": params}]
+    if first == "initialize":
+        requests.append({"method": "notifications/initialized"})
+    requests += [{"id": method, "method": method, "params": others} for method in _LISTS]
+    lines = [json.dumps({"jsonrpc": "2.0", **request}).encode() for request in requests]
+    found = []
+    for reply in await replies_to(build_server(_no_memory, profile, workers), lines):
+        method = str(json.loads(reply)["id"])
+        head, tail = f'{{"jsonrpc":"2.0","id":"{method}","result":'.encode(), b"}\n"
+        if reply.startswith(head) and reply.endswith(tail):
+            found.append((method, reply.removeprefix(head).removesuffix(tail)))
+    return found
+
+
+def _no_memory() -> LocalMemory:
+    raise StoreError("Lists need no memory.")

@@ -26,8 +26,11 @@ from commonplace.worker_threads import Workers
 OPEN_AFTER = 1.0
 
 
-def run(settings: Settings) -> None:
-    """Serve until standard input closes. Standard output carries protocol only; all else goes to standard error."""
+def run(settings: Settings, streams: tuple[IO[bytes], IO[str]] | None = None) -> None:
+    """Serve until standard input closes. Standard output carries protocol only; all else goes to standard error.
+
+    `streams` are used in place of both, in a process that has other things to do.
+    """
     trim()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
     if not settings.project:
@@ -37,14 +40,16 @@ def run(settings: Settings) -> None:
         server = build_server(lazy_memory.memory, settings.profile, Workers())
 
         async def serve() -> None:
-            lines = BoundedLines(_private_stdin(), settings.max_body_mb << 20)
-            async with stdio_server(anyio.wrap_file(cast(Any, lines))) as (reading, writing):
+            lines = BoundedLines(streams[0] if streams else _private_stdin(), settings.max_body_mb << 20)
+            replies = anyio.wrap_file(streams[1]) if streams else None
+            async with stdio_server(anyio.wrap_file(cast(Any, lines)), replies) as (reading, writing):
                 lazy_memory.open_soon(OPEN_AFTER)
                 answers = OutgoingMessages(writing)
                 await server.run(IncomingMessages(reading, answers), answers, server.create_initialization_options())
 
-        # Reading from a terminal cannot be interrupted, only ended; what was acknowledged is on the disk by then.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if streams is None:
+            # Reading from a terminal cannot be interrupted, only ended; what was acknowledged is on the disk by then.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
         anyio.run(serve)
     finally:
         lazy_memory.close()

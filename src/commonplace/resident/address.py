@@ -95,7 +95,7 @@ def read_address(data: str) -> list[str] | None:
 
 
 def connect(data: str, seconds: float = GREETING_SECONDS) -> tuple[_socket.socket, str] | None:
-    """A connection to the process of this data folder, and the token that it wants to see; None if none listens."""
+    """A connection to the process of this data folder, and the proof that it wants to see; None if none listens."""
     words = read_address(data)
     if words is None:
         return None
@@ -110,14 +110,34 @@ def connect(data: str, seconds: float = GREETING_SECONDS) -> tuple[_socket.socke
         connection.settimeout(seconds)
         if words[0] == UNIX:
             connection.connect(" ".join(words[1:]))
+            if is_own_user(connection):
+                return connection, ""
         else:
             connection.connect(("127.0.0.1", int(words[1])))
-        if words[0] == UNIX and not is_own_user(connection):
-            raise PermissionError
-    except (OSError, ValueError):
-        connection.close()
-        return None
-    return connection, words[2] if words[0] == TCP and len(words) > 2 else ""
+            if proof := _exchange_proofs(connection, words[2]):
+                return connection, proof
+    except (OSError, ValueError, IndexError):
+        pass
+    connection.close()
+    return None
+
+
+def _exchange_proofs(connection: _socket.socket, token: str) -> str:
+    """Any user can listen on a port: see that it is our process before it is told anything; empty if it is not."""
+    ours = os.urandom(16).hex()
+    connection.sendall(f"{ours}\n".encode())
+    answer = b""
+    while not answer.endswith(b"\n") and (part := connection.recv(1000)):
+        answer += part
+    theirs, _, proof = answer.decode("ascii").rstrip("\n").partition(" ")
+    return prove(token, "caller", ours, theirs) if proof == prove(token, "process", ours, theirs) else ""
+
+
+def prove(token: str, who: str, ours: str, theirs: str) -> str:
+    """That somebody knows the token, shown without saying it, and only this once."""
+    import hmac
+
+    return hmac.digest(token.encode(), f"{who} {ours} {theirs}".encode(), "sha256").hex()
 
 
 def is_own_user(connection: _socket.socket) -> bool:

@@ -44,9 +44,9 @@ def ask(
         return None
     import json
 
-    connection, token = connected
+    connection, proof = connected
     try:
-        connection.sendall(hello("ask", folder, token, env, method=method, params=dict(params or {})))
+        connection.sendall(hello("ask", folder, proof, env, method=method, params=dict(params or {})))
         line = _read_line(connection, deadline)
         reply = json.loads(line) if line else {}
     except (OSError, ValueError):
@@ -57,7 +57,7 @@ def ask(
     return result
 
 
-def hello(kind: str, data: str, token: str, env: Mapping[str, str], **more: object) -> bytes:
+def hello(kind: str, data: str, proof: str, env: Mapping[str, str], **more: object) -> bytes:
     """The first line of a connection: who calls, from where, with which settings, and what for."""
     import json
 
@@ -65,7 +65,7 @@ def hello(kind: str, data: str, token: str, env: Mapping[str, str], **more: obje
         cwd = os.getcwd()
     except OSError:
         cwd = ""
-    said = {"kind": kind, "identity": identity(), "token": token, "data_dir": os.path.abspath(data), "cwd": cwd}
+    said = {"kind": kind, "identity": identity(), "proof": proof, "data_dir": os.path.abspath(data), "cwd": cwd}
     return json.dumps({**said, "pid": os.getpid(), "env": caller_environment(env), **more}).encode() + b"\n"
 
 

@@ -26,7 +26,7 @@ from commonplace.detached_process import take_lock
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
 from commonplace.malloc import trim
 from commonplace.mcp.jsonrpc import line_or_refusal
-from commonplace.mcp.line_session import serve_lines
+from commonplace.mcp.line_session import serve_lines, static_replies
 from commonplace.mcp.server import build_server
 from commonplace.memory.projects import detect_known_project
 from commonplace.resident.address import (
@@ -37,10 +37,13 @@ from commonplace.resident.address import (
     identity,
     is_own_user,
     is_private,
+    prove,
     resident_file,
     resident_folder,
 )
+from commonplace.resident.link import PING, PONG, RECEIVED
 from commonplace.resident.memories import Caller, Memories
+from commonplace.resident.prepared_replies import write_replies
 from commonplace.resident.questions import find_answer
 from commonplace.text.redact import redact
 from commonplace.worker_threads import Workers
@@ -55,8 +58,8 @@ WATCH_SECONDS = 1.0
 OPEN_AFTER = 1.0
 MAX_HELLO, MAX_LOG = 1 << 20, 1 << 18
 _CHUNK = 1 << 16
-# Lines between a window and us that are not the protocol's: no JSON begins so.
-PING, PONG, RECEIVED = b"\1ping\n", b"\1pong\n", b"\1received\n"
+# Seconds after which what a window with a new profile can be told at once is prepared.
+PREPARE_AFTER = 1.0
 
 
 @dataclass(slots=True)
@@ -79,6 +82,7 @@ class Resident:
         self._idle_seconds = _idle_seconds(data)
         self._memories, self._workers = Memories(), Workers()
         self._connections: dict[asyncio.Task[None], Connection] = {}
+        self._prepared: dict[str, asyncio.Task[None]] = {}
         self._used = time.monotonic()
         self._end = asyncio.Event()
         self._token = ""
@@ -152,11 +156,13 @@ class Resident:
                 writer.close()
 
     async def _serve(self, connection: Connection) -> None:
-        if self._token == "" and not is_own_user(connection.writer.get_extra_info("socket")):
+        if not self._token and not is_own_user(connection.writer.get_extra_info("socket")):
             return
-        line = await asyncio.wait_for(connection.reader.readuntil(b"\n"), HELLO_SECONDS)
+        async with asyncio.timeout(HELLO_SECONDS):
+            proof = await self._exchange_proofs(connection) if self._token else ""
+            line = await connection.reader.readuntil(b"\n")
         try:
-            hello = self._checked(line)
+            hello = self._checked(line, proof)
             connection.kind, connection.pid = str(hello["kind"]), int(hello["pid"])
             reply = await self._reply(connection, hello)
         except CommonplaceError as error:
@@ -168,14 +174,21 @@ class Resident:
             connection.writer.write(json.dumps(reply).encode() + b"\n")
             await connection.writer.drain()
 
-    def _checked(self, line: bytes) -> dict[str, Any]:
+    async def _exchange_proofs(self, connection: Connection) -> str:
+        """Prove to a caller over a port who we are; what it has to prove in turn."""
+        theirs = (await connection.reader.readuntil(b"\n")).decode("ascii", "replace").strip()
+        ours = secrets.token_hex(16)
+        connection.writer.write(f"{ours} {prove(self._token, 'process', theirs, ours)}\n".encode())
+        return prove(self._token, "caller", theirs, ours)
+
+    def _checked(self, line: bytes, proof: str) -> dict[str, Any]:
         """What the first line says, if we may and can serve whoever sent it."""
         try:
             hello = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise InvalidInput("The first line of the connection is not JSON.") from error
-        if not isinstance(hello, dict) or not secrets.compare_digest(str(hello.get("token")), self._token):
-            raise Forbidden("The token of the resident process is wrong.")
+        if not isinstance(hello, dict) or not secrets.compare_digest(str(hello.get("proof")), proof):
+            raise Forbidden("The caller does not know the token of the resident process.")
         if hello.get("identity") != self.identity:
             raise Forbidden("The resident process is of another version.")
         env = hello.get("env")
@@ -206,6 +219,7 @@ class Resident:
             "pid": os.getpid(),
             "identity": self.identity,
             "since": self.started,
+            "calls": self._workers.running,
             "windows": sum(one.kind == "mcp" for one in self._connections.values()),
             "memory_bytes": _memory_bytes(),
             "models": self._memories.states(),
@@ -222,6 +236,7 @@ class Resident:
         server = build_server(reach, settings.profile, self._workers, caller=id(connection))
         writer.write(b'{"result": {}}\n')
         self._memories.open_soon(settings, caller.env, OPEN_AFTER)
+        self._prepare_soon(settings.profile)
 
         async def write(line: bytes) -> None:
             # Whoever left reads nothing more.
@@ -230,6 +245,20 @@ class Resident:
                 await writer.drain()
 
         await serve_lines(server, WindowLines(reader, write, settings.max_body_mb << 20).next, write)
+
+    def _prepare_soon(self, profile: str) -> None:
+        """Prepare what a window with this profile can be told before we are ready the next time."""
+        if profile not in self._prepared:
+            task = self._prepared[profile] = asyncio.create_task(self._prepare(profile))
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    async def _prepare(self, profile: str) -> None:
+        await asyncio.sleep(PREPARE_AFTER)
+
+        def prepare() -> None:
+            write_replies(self.data, profile, asyncio.run(static_replies(profile, self._workers)))
+
+        await asyncio.to_thread(prepare)
 
 
 class WindowLines:
