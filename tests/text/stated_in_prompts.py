@@ -1,7 +1,7 @@
 """What people type to coding agents: prompts that state a decision, a rule, a preference or a correction, and others.
 
-Each prompt of the first list has the type of what it states, and words that the statement holds; `None` for those of the
-second, which state nothing that should be remembered.
+Each prompt of the first list has the type of what it states, and words that the statement holds. Those of the second
+state nothing that should be remembered.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ STATING: list[tuple[str, str, str]] = [
     ("We finally decided on a name for the CLI: heron.", "decision", "heron"),
     ("Just so you know, we moved to trunk-based development, no more release branches.", "decision", "trunk-based"),
     ("Wir haben entschieden, dass Rechnungen nur als PDF verschickt werden.", "decision", "PDF"),
-    ("The retention period is 90 days, legal signed off on it yesterday. We decided to delete older rows nightly.",
-     "decision", "nightly"),
+    (
+        "The retention period is 90 days, legal signed off on it yesterday. We decided to delete older rows nightly.",
+        "decision",
+        "nightly",
+    ),
     ("Always use pnpm here, never npm. Add the metric for freed reservations", "rule", "pnpm"),
     ("Please always run the linter before you commit.", "rule", "linter"),
     ("Never commit directly to main.", "rule", "main"),
@@ -121,7 +124,7 @@ NOT_STATING: list[str] = [
     "Add a function that always returns true.",
     "Write a test that checks that the cache is never empty.",
     "Rename `decide` to `we_decided` in the parser.",
-    "Add the sentence \"Always use pnpm\" to the README.",
+    'Add the sentence "Always use pnpm" to the README.',
     "Put 'we decided to use Redis' into the ADR as its title",
     "The docs say: always call close() after use. Is that still true?",
     "The error message says never share your key. Where does it come from?",
@@ -129,8 +132,8 @@ NOT_STATING: list[str] = [
     "According to the ticket we always send two mails, is that a bug?",
     "> We decided that tokens live 15 minutes.\nWhere does this quote come from?",
     "```\n# Always use pnpm here\nwe decided = True\n```\nwhy does this not parse?",
-    "2026-11-16 10:00:01 INFO decision: always use replica 2\n2026-11-16 10:00:02 WARN never reached quorum\nwhat happened here?",
-    "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\nRuntimeError: you must never call this twice",
+    "2026-11-16 10:00:01 INFO decision: always use replica 2\n2026-11-16 10:00:02 WARN never reached\nwhat happened?",
+    'Traceback (most recent call last):\n  File "a.py", line 3\nRuntimeError: you must never call this twice',
     "ERROR 42: we decided to abort because the input was wrong\nFix it",
     "    always = True\n    never = False\nWhat do these two do?",
     "Fix the double order bug in the checkout.",
@@ -168,7 +171,7 @@ NOT_STATING: list[str] = [
     "Every time I save the file it always reformats everything, how do I turn that off?",
     "The customer wrote: we decided to cancel because your app always logs us out.",
     "Translate this to German: always check the brakes before you drive.",
-    "Here is the mail from Anna:\n\nHi all,\nwe decided to move the release to Thursday.\nAnna\n\nPlease draft a reply.",
+    "Here is the mail from Anna:\n\nHi all,\nwe decided to move it to Thursday.\nAnna\n\nPlease draft a reply.",
     "What happens when you never call commit()?",
     "I never know which of these two flags to use.",
     "I always forget how to run the tests, what was the command?",

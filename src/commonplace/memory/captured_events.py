@@ -119,8 +119,10 @@ def _captured(happening: EventOutcome, now_ms: int) -> CapturedEvent:
     event = _hash(happening.event)
     if happening.note is None:
         return CapturedEvent(event, happening.outcome)
+    # What somebody stated is the same whenever it is said; what happened is an event of its own.
+    identity = None if happening.note.kind == "memory" else event
     try:
-        draft: Draft = make_draft(happening.note, now_ms, identity=event)
+        draft: Draft = make_draft(happening.note, now_ms, identity=identity)
     except (InvalidInput, TooLarge):
         return CapturedEvent(event, REJECTED)
     return CapturedEvent(event, happening.outcome, replace(draft, tokens=happening.tokens))
@@ -189,14 +191,15 @@ def _holds(message: str, answer: str) -> bool:
     return bool(start) and start in " ".join(message.split())
 
 
-CAPTURED, DROPPED, CONTINUED = "kept", "dropped", "led"
+CAPTURED, DROPPED, CONTINUED, PROPOSED = "kept", "dropped", "led", "proposed"
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureCounts:
     """What became of events: how many observations of each type, what was dropped and why, what led a session on.
 
-    `known` events had been captured before; `unfit` ones could not be stored.
+    `proposed` counts, by type, memories that were proposed because a prompt stated them. `known` events
+    had been captured before; `unfit` ones could not be stored.
     """
 
     captured: Mapping[str, int] = field(default_factory=dict)
@@ -204,10 +207,12 @@ class CaptureCounts:
     led: Mapping[str, int] = field(default_factory=dict)
     known: int = 0
     unfit: int = 0
+    proposed: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, outcomes: Mapping[str, int], known: int = 0) -> CaptureCounts:
-        groups: dict[str, dict[str, int]] = {CAPTURED: {}, DROPPED: {}, CONTINUED: {}}
+    def of(cls, outcomes: Mapping[str, int], events: int = 0) -> CaptureCounts:
+        """From how many outcomes there were of each kind. Those of `events` without one were known."""
+        groups: dict[str, dict[str, int]] = {CAPTURED: {}, DROPPED: {}, CONTINUED: {}, PROPOSED: {}}
         unfit = 0
         for outcome, number in sorted(outcomes.items()):
             group, _, name = outcome.partition(":")
@@ -215,7 +220,9 @@ class CaptureCounts:
                 groups[group][name] = number
             else:
                 unfit += number
-        return cls(groups[CAPTURED], groups[DROPPED], groups[CONTINUED], known, unfit)
+        taken = sum(outcomes.values()) - sum(groups[PROPOSED].values())
+        known = max(0, events - taken)
+        return cls(groups[CAPTURED], groups[DROPPED], groups[CONTINUED], known, unfit, groups[PROPOSED])
 
 
 def capture_counts(memory: LocalMemory) -> CaptureCounts:

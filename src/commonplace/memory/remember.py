@@ -186,19 +186,24 @@ def _find_same_statement(memory: LocalMemory, note: NewItem) -> Item | None:
 
     None if it is the very same, which the store itself knows.
     """
+    alike = same_statements(memory, note, (note.type or _DEFAULT_TYPE[note.kind],))
+    return None if any(item.body.strip() == note.content.strip() for item in alike) else next(iter(alike), None)
+
+
+def same_statements(memory: LocalMemory, note: NewItem, types: tuple[str, ...] = ()) -> list[Item]:
+    """The memories of these types, or of any, that state the same in the same place."""
     text = note.content.strip()
     if note.kind != "memory" or note.title or note.uid is not None or not 0 < len(text) <= MAX_STATEMENT:
-        return None
+        return []
     draft = make_draft(note, memory.clock())
     # As one phrase, which holds whatever the case and the marks between the words.
     query = parse_query('"' + draft.body.replace('"', " ") + '"', QUERY_COLUMNS)
     if not query.strict:
-        return None
-    scope = Scope.inside(draft.project, kinds=("memory",), types=(draft.type,))
+        return []
+    scope = Scope.inside(draft.project, kinds=("memory",), types=types)
     hits = memory.store.search_text(query, scope, SAME_STATEMENTS, shares=False).hits
     found = memory.store.get(hit.item_id for hit in hits).values()
-    alike = [item for item in found if _plain_form(item) == _plain_form(draft)]
-    return None if any(item.body.strip() == text for item in alike) else next(iter(alike), None)
+    return [item for item in found if _plain_form(item) == _plain_form(draft)]
 
 
 def _plain_form(written: Draft | Item) -> tuple[str, Mapping[str, str]]:

@@ -37,7 +37,9 @@ def active_rules(
     memory: LocalMemory, project: str | None, files: Sequence[str] = (), most: int = MOST_RULES
 ) -> ActiveRules:
     """The newest rules of a project and of everywhere. With `files`, path rules only if they mean one of them."""
-    found = memory.store.newest(Scope.around(project, kinds=("memory",), types=("rule",)), most)
+    newest = memory.store.newest(Scope.around(project, kinds=("memory",), types=("rule",)), most)
+    # What is only proposed is no rule yet.
+    found = [item for item in newest if item.review != "proposed"]
     holding = [item for item in reversed(found) if applies_to(item, files)]
     return ActiveRules(
         project=tuple(item for item in holding if item.project is not None),
@@ -144,6 +146,8 @@ def _all(memory: LocalMemory, project: str | None, types: tuple[str, ...]) -> It
 
 
 def _belongs(item: Item, project: str | None) -> bool:
+    if item.review == "proposed":
+        return False
     return project is None or item.project is not None or item.type in GLOBAL_RULE_TYPES
 
 

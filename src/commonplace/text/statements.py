@@ -1,7 +1,8 @@
 """Statements in a prompt: the decisions, rules, preferences, corrections and constraints that a person states in it.
 
 Conservative, since what is found is proposed as a memory: a sentence has to begin like a statement. Questions, doubts,
-quoted and reported words, pasted logs and code, and what only makes sense at this moment ("use the second one") are none.
+quoted and reported words, pasted logs and code, and what only makes sense at this moment ("use the second one") are not
+statements.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ _CONFIRMS = re.compile(r"\W*(?:no|nope|nah|wrong|actually|not quite)\W*", re.IGN
 # What is not the person's own words: code, quotations, logs, and everything after "Here is the mail:".
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 _LOG_LINE = re.compile(
-    r"\s*(?:>|\$ |[#|]|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[[\w :.-]+\]|Traceback\b|File \"|at \S+\(|(?:ERROR|WARN(?:ING)?|INFO|DEBUG"
-    r"|FATAL|PANIC)\b|[\w.]*(?:Error|Exception|Warning)\b.{0,3}:|\w+\s*=\s|(?:def|class|import|from|return|const|let|var"
+    r"\s*(?:>|\$ |[#|]|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[[\w :.-]+\]|Traceback\b|File \"|at \S+\("
+    r"|(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|PANIC)\b|[\w.]*(?:Error|Exception|Warning)\b.{0,3}:|\w+\s*=\s|(?:def|class|import|from|return|const|let|var"
     r"|function|if|for|while)\b.*[:;{(=]\s*$)|(?: {4}|\t)\S"
 )
 _QUOTED = re.compile(r"[\"“”„«][^\"“”„«»\n]{3,300}[\"“”»]|(?<!\w)['‘][^'‘’\n]{8,300}['’](?!\w)")
@@ -40,8 +41,8 @@ _LEAD = re.compile(
 )
 _PREFIX = re.compile(r"^[^:.!?]{1,40}:\s+")
 _QUESTION = re.compile(
-    r"^(?:should|shall|did|do (?:you|we|i|they)|does|can|could|would|will (?:you|it|we|this)|what|why|how|is|are|was|were"
-    r"|where|when|who|which|whose|have (?:we|you)|isn['’]t|aren['’]t|remember (?:the|when|how|what))\b|[?？]\s*$",
+    r"^(?:should|shall|did|do (?:you|we|i|they)|does|can|could|would|will (?:you|it|we|this)|what|why|how|is|are|was"
+    r"|were|where|when|who|which|whose|have (?:we|you)|isn['’]t|aren['’]t|remember (?:the|when|how|what))\b|[?？]\s*$",
     re.IGNORECASE,
 )
 _DOUBT = re.compile(
@@ -54,7 +55,8 @@ _DOUBT = re.compile(
 )
 _REPORTED = re.compile(r"\b(?:says?|said|wrote|writes|told|according to|claims?|mentioned|heard)\b", re.IGNORECASE)
 _FOR_NOW = re.compile(
-    r"\b(?:yet|for now|right now|today|tomorrow|this time|first|just|anything|again|then|later|here to)\b", re.IGNORECASE
+    r"\b(?:yet|for now|right now|today|tomorrow|this time|first|just|anything|again|then|later|here to)\b",
+    re.IGNORECASE,
 )
 # An object of these alone makes sense only where it was said.
 _VAGUE = frozenset(
@@ -68,7 +70,8 @@ _HAVE = r"(?:['’]ve|['’]re| have| had| are| all| both| finally| just| now| a
 _DECISION = re.compile(
     rf"^(?:{_WHO}{_HAVE} (?:decided|agreed|settled on|chose|opted for|made the decision)\b"
     r"|it (?:was|has been) (?:decided|agreed)\b|decision\s*[:–—]|decided[,:] "
-    r"|we(?:['’]re| are)(?: now)? (?:going with|switching|moving (?:to|from|away)|sticking with|dropping|staying with)\b"
+    r"|we(?:['’]re| are)(?: now)? (?:going with|switching|moving (?:to|from|away)|sticking with|dropping"
+    r"|staying with)\b"
     r"|we(?: will|['’]ll) (?:stick with|go with|use|keep|switch to|stay with|drop)\b"
     r"|we (?:just |now |recently )?(?:moved|switched|migrated) (?:to|from|away|over)\b"
     r"|wir haben (?:uns )?(?:\w+ ){0,3}(?:entschieden|beschlossen|geeinigt)\b|entscheidung\s*:)",
@@ -84,7 +87,10 @@ _REJECTED = re.compile(
     r"|we tried (?!to\b).*\b(?:gave up|(?:did not|didn['’]t) work|dropped|went back|not worth|too (?:much|slow|many)))",
     re.IGNORECASE | re.DOTALL,
 )
-_BASE_VERB = r"(?!mind\b|ever\b|seen\b|saw\b|again\b|the\b|a\b|an\b|had\b|been\b|was\b|happen)(?!\w+(?:ed|ing)\b)\w*(?:[^s\W]|ss)\b"
+_BASE_VERB = (
+    r"(?!mind\b|ever\b|seen\b|saw\b|again\b|the\b|a\b|an\b|had\b|been\b|was\b|happen)(?!\w+(?:ed|ing)\b)"
+    r"\w*(?:[^s\W]|ss)\b"
+)
 _TROUBLE = r"(?!(?:get|see|have|lose|forget|know|end|hit|receive|wonder|seem|fail|miss|wait|run into|had|got|saw)\b)"
 _RULE_LABEL = re.compile(
     r"^(?:(?:two|three|some|one|the|a|my|our|new|house|ground|general|important|standing) )*(?:rules?|principles?"
@@ -94,7 +100,8 @@ _RULE_LABEL = re.compile(
 _RULE = re.compile(
     rf"^(?:(?:make sure (?:to |that you |you )?|you (?:should|must|have to) )?(?:always|never(?: ever)?) {_BASE_VERB}"
     rf"|we (?:always|never) {_TROUBLE}{_BASE_VERB}"
-    r"|(?:do not|don['’]t) ever\b|(?:from now on|going forward|in (?:the )?future|as a rule|ab jetzt|ab sofort|künftig)\b"
+    r"|(?:do not|don['’]t) ever\b|(?:from now on|going forward|in (?:the )?future|as a rule|ab jetzt|ab sofort"
+    r"|künftig)\b"
     r"|remember to\b|(?:whenever|every time|each time) (?:you|we)\b.*,"
     r"|(?:do not|don['’]t) (?:add|use|write|log|commit|push|put|mock|import|hard-?code|introduce|create|include|rely on"
     r"|depend on|merge|deploy|mention|translate)\b"
@@ -112,19 +119,23 @@ _PREFERENCE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CONSTRAINT = re.compile(
-    r"\bmust (?:never|not)\b|(?<!\bi )\bmay not (?!work|be\b|help|have|matter|exist|happen|need|know)|\b(?:is|are) not allowed\b"
-    r"|\b(?:is|are) (?:strictly )?forbidden\b|^we (?:can['’]t|cannot|can not|must not) (?:use|rely on|depend on|store|send"
-    r"|share|ship|change|expose)\b|\b(?:has|have) to (?:keep|stay|remain|support|work (?:on|with|without))\b"
+    r"\bmust (?:never|not)\b|(?<!\bi )\bmay not (?!work|be\b|help|have|matter|exist|happen|need|know)"
+    r"|\b(?:is|are) not allowed\b"
+    r"|\b(?:is|are) (?:strictly )?forbidden\b|^we (?:can['’]t|cannot|can not|must not) (?:use|rely on|depend on"
+    r"|store|send|share|ship|change|expose)\b|\b(?:has|have) to (?:keep|stay|remain|support|work (?:on|with|without))\b"
     r"|\bdürfen? (?:nicht|nie|kein)",
     re.IGNORECASE,
 )
+_PRONOUN = re.compile(r"^(?:they|it|he|she|this|that|these|those)\b", re.IGNORECASE)
 _FACT = re.compile(r"^(?:remember|keep in mind|don['’]t forget) that\b|^for the record\b", re.IGNORECASE)
 _CORRECTION = re.compile(
     r"^(?P<no>no|nope|nah|wrong|actually|not quite|that['’]s (?:not right|wrong|not correct|not true))\s*[,.:;!–—-]+\s*"
     r"(?P<what>.+)|^(?P<instead>instead of .+? use .+)",
     re.IGNORECASE | re.DOTALL,
 )
-_IMPERATIVE = re.compile(r"^(?:please )?(?:use|keep|take|call it|go with|stick with|leave)\b (?P<object>.+)", re.I | re.S)
+_IMPERATIVE = re.compile(
+    r"^(?:please )?(?:use|keep|take|call it|go with|stick with|leave)\b (?P<object>.+)", re.IGNORECASE | re.DOTALL
+)
 _CONTRAST = re.compile(r"^not [^:,;]{2,60}[:,;] ?(?:we |use |it['’]s |rather |but )", re.IGNORECASE)
 _DECLARES = re.compile(
     r"^(?!it\b|this\b|that\b|i\b|you\b|there\b|they\b|he\b|she\b|nobody\b)(?:[\w'’-]+ ){1,6}?"
@@ -203,7 +214,7 @@ def _type_of(plain: str) -> StatementType | None:
         return "rule" if len(plain.split()) > _FEWEST_WORDS and not _FOR_NOW.search(plain) else None
     if _PREFERENCE.search(plain):
         return "heuristic" if _is_about_something(_PREFERENCE.sub("", plain, count=1)) or " than " in plain else None
-    return "constraint" if _CONSTRAINT.search(plain) else None
+    return "constraint" if _CONSTRAINT.search(plain) and not _PRONOUN.match(plain) else None
 
 
 def _corrects(what: str) -> bool:

@@ -1,4 +1,4 @@
-"""Hooks of an editor that is connected to a server elsewhere: capture goes there, and sessions start with its memory."""
+"""Hooks of an editor that is connected to a server elsewhere: capture goes there, sessions start with its memory."""
 
 from __future__ import annotations
 

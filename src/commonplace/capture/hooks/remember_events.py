@@ -17,10 +17,12 @@ from commonplace.capture.hooks.project_folder import WorkingFolder, WorkingFolde
 from commonplace.capture.hooks.session_state import FIRST_PROMPTS, RECENT_ACTIONS, Action, SessionState
 from commonplace.capture.hooks.session_summary import close_steps_elsewhere, session_notes
 from commonplace.hosts.hook_event import Event
+from commonplace.hosts.tool_text import clean_text as clean_tool_text
 from commonplace.memory.captured_events import (
     CAPTURED,
     CONTINUED,
     DROPPED,
+    PROPOSED,
     CaptureCounts,
     EventOutcome,
     StartedSession,
@@ -32,12 +34,15 @@ from commonplace.memory.captured_events import (
 )
 from commonplace.memory.items import ROOT_KEY
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_SESSION, NewItem, clean_text
+from commonplace.memory.remember import MAX_SESSION, NewItem, clean_text, same_statements
 from commonplace.text.dates import DAY_MS
 from commonplace.text.redact import redact
+from commonplace.text.statements import find_statements
 
 BATCH = 500
 """Events that are written in one transaction."""
+SENTENCE_KEY = "sentence"
+"""In the metadata of a proposed memory: the sentence of the prompt that states it."""
 MAX_DEPTH = 20
 """How deep an event may be nested: deeper than any host goes, and safe for everything that walks through it."""
 _OBSERVED = ("prompt", "tool", "stop", "subagent-stop", "compact")
@@ -62,7 +67,7 @@ def remember_events(
         for name, event in _new_events(memory, events[start : start + BATCH]):
             batch.add(name, event)
         outcomes.update(batch.write())
-    return CaptureCounts.of(outcomes, known=len(events) - outcomes.total())
+    return CaptureCounts.of(outcomes, len(events))
 
 
 class _Batch:
@@ -79,7 +84,10 @@ class _Batch:
         state = self._state_of(event, folder, at_ms)
         if event.kind == "session-start" and event.reason == "compact" and state.is_new:
             self._link_to_previous(state)
-        self._outcomes.append(self._outcome(name, event, state, folder, at_ms))
+        outcome = self._outcome(name, event, state, folder, at_ms)
+        self._outcomes.append(outcome)
+        if outcome.note and event.kind == "prompt" and not event.agent:
+            self._outcomes += self._proposals(event, state, at_ms)
         if event.kind in _CLOSING and not event.agent:
             state.close(at_ms, event.text)
         state.is_new = False
@@ -114,6 +122,23 @@ class _Batch:
         item = _new_item(event, observation, state, folder, at_ms)
         state.add(Action.of(item.type, item.title, item.content, item.details, item.meta, at_ms))
         return EventOutcome(name, f"{CAPTURED}:{observation.type}", item, observation.tokens)
+
+    def _proposals(self, event: Event, state: SessionState, at_ms: int) -> Iterator[EventOutcome]:
+        """What the prompt states and is not in the memory, each proposed once, however often it is said."""
+        for stated in find_statements(clean_tool_text(event.text)):
+            note = NewItem(
+                content=stated.text,
+                type=stated.type,
+                meta={SENTENCE_KEY: stated.sentence},
+                project=state.project,
+                session=state.key,
+                created_ms=at_ms,
+                origin="captured",
+                review="proposed",
+            )
+            if not same_statements(self._memory, note):
+                name = f"stated in {state.project}: {stated.text.casefold().rstrip('. ')}"
+                yield EventOutcome(name, f"{PROPOSED}:{stated.type}", note)
 
     def _is_ingested(self, state: SessionState, observation: Observation, at_ms: int) -> bool:
         return answer_in_transcript(self._memory, state.key, observation.body, at_ms)

@@ -1,7 +1,7 @@
 """Events between machines: sending them to a server elsewhere, in their order, and storing them there.
 
-The server knows each event by its name, so one that is sent twice is stored once. Secrets are removed before anything is
-sent. Events of a project that stays on this machine (`sync_private`) go to the spool of its own memory instead.
+The server knows each event by its name, so one that is sent twice is stored once. Secrets are removed before anything
+is sent. Events of a project that stays on this machine (`sync_private`) go to the spool of its own memory instead.
 """
 
 from __future__ import annotations
