@@ -316,7 +316,9 @@ def test_what_has_no_vector_is_expected_to_mean_what_those_like_it_mean() -> Non
 
 
 def test_one_of_each_key_stays_and_all_without_one() -> None:
-    assert first_per_key(["a1", "b", "a2", "b"], lambda text: text[0] if text[0] == "a" else None) == ["a1", "b", "b"]
+    assert first_per_key(["a1", "b", "a2", "b"], lambda text: text[:1] if text[0] == "a" else "") == ["a1", "b", "b"]
+    # One that is left out takes nothing else with it.
+    assert first_per_key(["ab", "bc", "cd"], lambda text: text) == ["ab", "cd"]
 
 
 def test_groups_are_those_that_say_nearly_the_same() -> None:

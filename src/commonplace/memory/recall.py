@@ -261,7 +261,7 @@ def _recall(
         key=lambda item: -relevances[item.id] * (STALE_FACTOR if is_stale(item) else 1.0),
     )[:enough]
     found = _important_first(memory, found, relevances, words)
-    shown = first_per_key(drop_near_duplicates(found, words), _session_title)
+    shown = first_per_key(drop_near_duplicates(found, words), _session_requests)
     relevant = relevances_in_order([relevances[i.id] for i in shown], [by_reading.get(i.id) for i in shown])
     hits = [
         Hit(item, passage, value, e.semantic, lexical_signal(e, best))
@@ -402,11 +402,14 @@ def _importance(item: Item, session: Session | None) -> float:
     return DEFAULT_IMPORTANCE if session is None else session.importance
 
 
-def _session_title(item: Item) -> tuple[str, str] | None:
-    """What a prompt, summary or checkpoint has in common with the others of its session: one of them is enough."""
-    if item.session is None or not (item.kind in ("summary", "checkpoint") or item.type == "prompt"):
-        return None
-    return item.session, " ".join(item.title.casefold().split()).rstrip(" .?!…")
+def _session_requests(item: Item) -> set[tuple[str, str]]:
+    """What the summary, the checkpoint and the short prompts of a session have in common: one of them is enough."""
+    notes = item.kind in ("summary", "checkpoint")
+    if item.session is None or not (notes or (item.type == "prompt" and len(item.body) <= len(item.title) + 20)):
+        return set()
+    asked = [item.title, *(f"{item.details.get('request', '')}\n{item.details.get('task', '')}".splitlines())]
+    titles = {" ".join(line.casefold().split()).rstrip(" .?!…") for line in asked}
+    return {(item.session, title) for title in ({*titles, ""} if notes else titles - {""})}
 
 
 def _own_text(item: Item) -> str:

@@ -156,16 +156,15 @@ def drop_near_duplicates(items: Iterable[_T], sets: WordSets[_T], same: float = 
     return distinct_items
 
 
-def first_per_key(items: Iterable[_T], key: Callable[[_T], Hashable | None]) -> list[_T]:
-    """Items in order, the first of each key; those without a key all stay."""
+def first_per_key(items: Iterable[_T], keys: Callable[[_T], Collection[Hashable]]) -> list[_T]:
+    """Items in order, without those that have a key in common with an earlier one; those without keys all stay."""
     distinct_items: list[_T] = []
     seen: set[Hashable] = set()
     for item in items:
-        name = key(item)
-        if name is None or name not in seen:
+        names = keys(item)
+        if seen.isdisjoint(names):
             distinct_items.append(item)
-        if name is not None:
-            seen.add(name)
+            seen.update(names)
     return distinct_items
 
 

@@ -15,6 +15,8 @@ from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.config import Settings
 from commonplace.hosts.hook_event import Event
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.recall import recall
+from commonplace.model import Scope
 
 from .hook_runner import put
 from .hook_sessions import THEN, Telling, items, told
@@ -158,3 +160,47 @@ def test_a_cause_is_learnt_where_one_was_asked_for_or_something_failed(memory: L
         telling.stops(f"{cause} I use one now.")
         remember_events(memory, telling.events)
     assert [item.details.get("learned") for item in items(memory, "summary")] == [cause, cause]
+
+
+LONG = """Perfect! I've taken a look at the checkout and here's what I found.
+
+## Summary
+
+Checkout took 2.4 s because every cart line ran its own price query (N+1). I load all prices with one query now.
+
+```python
+prices = load(lines)
+```
+
+| step | before | after |
+|---|---|---|
+| prices | 2.1 s | 90 ms |
+
+- **src/cart.py**: replaced the loop with `load_prices`
+
+Next steps:
+- Tell the mobile team
+
+Let me know if you want me to look at shipping too. Would you like that?"""
+
+
+def test_a_long_answer_is_condensed_to_causes_and_results_and_found_whole(memory: LocalMemory) -> None:
+    telling = asked()
+    telling.stops(LONG)
+    remember_events(memory, telling.events)
+    (answer,) = [item for item in items(memory, "observation") if item.type == "answer"]
+    assert answer.title == "Checkout took 2.4 s because every cart line ran its own price query (N+1)."
+    assert answer.details["narrative"] == (
+        "Checkout took 2.4 s because every cart line ran its own price query (N+1). I load all prices with one query"
+        " now. src/cart.py: replaced the loop with `load_prices`."
+    )
+    for words in ('"price query"', '"load_prices"', '"90 ms"'):
+        assert answer.id in [hit.item.id for hit in recall(memory, words, Scope(), 5).hits]
+
+
+def test_an_answer_without_causes_and_results_is_condensed_to_its_main_sentences(memory: LocalMemory) -> None:
+    telling = asked()
+    telling.stops("The queue has three consumers for carts. Each consumer of the queue reads one partition. " * 4)
+    remember_events(memory, telling.events)
+    (answer,) = [item for item in items(memory, "observation") if item.type == "answer"]
+    assert "Each consumer of the queue reads one partition." in answer.details["narrative"]

@@ -9,6 +9,8 @@ from tests.dialects.conftest import Call, Memories, calling
 
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.recall import recall
+from commonplace.model import Scope
 
 from .hook_sessions import FOLDER, Telling, a_fix, items
 
@@ -63,3 +65,26 @@ def test_the_other_dialects_find_it_too(memory: LocalMemory, captured: Call) -> 
     assert any("login" in chunk["content"] for chunk in chunks)
     results = captured("memory_search", query="login test fail")["results"]
     assert any("login" in row["content"].lower() for row in results)
+
+
+def test_prompt_summary_and_checkpoint_of_a_session_are_one_hit(memory: LocalMemory) -> None:
+    telling = Telling()
+    telling.asks("Why do carts lock up at night?")
+    telling.uses("Edit", file_path=f"{FOLDER}/src/carts.py", old_string="a", new_string="b")
+    telling.stops("The sweeper held the lock. I release it now.\n\nNext steps:\n- Tell the mobile team about carts")
+    telling.asks("Now add a retry to the importer")
+    telling.uses("Edit", file_path=f"{FOLDER}/src/importer.py", old_string="a", new_string="b")
+    telling.stops("I added a retry to the importer of carts.")
+    remember_events(memory, telling.events)
+    for question in (
+        "tell the mobile team about carts",
+        "why do carts lock up at night",
+        "add a retry to the importer",
+    ):
+        hits = [hit.item for hit in recall(memory, question, Scope(), 10).hits]
+        same = [item for item in hits if item.kind in ("summary", "checkpoint") or item.type == "prompt"]
+        assert len([item for item in same if item.kind != "observation"]) <= 1, question
+        assert len({item.title for item in same}) == len(same), question
+    # Each is still found where only its kind is looked for.
+    for kind in ("summary", "checkpoint"):
+        assert len(recall(memory, "mobile team", Scope(kinds=(kind,)), 10).hits) == 1

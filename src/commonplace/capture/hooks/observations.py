@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from commonplace.capture.hooks import tool_calls
 from commonplace.capture.hooks.concepts import find_concepts
 from commonplace.capture.hooks.project_folder import WorkingFolder
-from commonplace.capture.hooks.prompts_and_answers import prompt_title
+from commonplace.capture.hooks.prompts_and_answers import condense_answer, prompt_title
 from commonplace.capture.hooks.tool_calls import OTHER_TOOL, Edits
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.tool_text import clean_text, cut_middle
@@ -22,7 +22,7 @@ from commonplace.text.sentences import shorten, title_of
 from commonplace.text.shell_commands import main_command
 
 PROMPT, ANSWER, COMPACTION, DELEGATION = "prompt", "answer", "compaction", "delegation"
-LONGEST_TITLE, LONGEST_LINE, LONGEST_GIST, LONGEST_FACT = 100, 150, 300, 1000
+LONGEST_TITLE, LONGEST_LINE, LONGEST_GIST, LONGEST_CONDENSED, LONGEST_FACT = 100, 150, 300, 600, 1000
 LONGEST_PROMPT, LONGEST_ANSWER = 20_000, 8_000
 LONGEST_INPUT, LONGEST_SHORT_INPUT, LONGEST_OUTPUT = 2_000, 800, 500
 # Of events that are only text: the type, the longest body, the title if there is none, and the subtitle.
@@ -111,13 +111,16 @@ def observe(event: Event, folder: WorkingFolder) -> Observation:
 def _text(event: Event) -> Observation:
     type_, longest, untitled, subtitle = _TEXT_EVENTS[event.kind]
     text = cut_middle(clean_text(event.text), longest)
-    title = prompt_title(text) if type_ == PROMPT else title_of(text)
+    # A short text stands for itself.
+    gist = shorten(text, LONGEST_GIST) if len(text) > LONGEST_GIST else ""
+    if gist and type_ == ANSWER:
+        gist = condense_answer(text, LONGEST_CONDENSED) or gist
+    title = prompt_title(text) if type_ == PROMPT else title_of(gist if type_ == ANSWER else "") or title_of(text)
     return Observation(
         type_,
         title or untitled,
         subtitle=shorten(event.agent, LONGEST_LINE) or subtitle if type_ == DELEGATION else subtitle,
-        # A short text stands for itself.
-        narrative=shorten(text, LONGEST_GIST) if len(text) > LONGEST_GIST else "",
+        narrative=gist,
         concepts=find_concepts(text=text),
         body=text,
         digest=_digest(DELEGATION if type_ == COMPACTION else type_, text),

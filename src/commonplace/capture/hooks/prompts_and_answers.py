@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from commonplace.hosts.tool_text import clean_text
 from commonplace.text.next_steps import completed_steps, merge_steps
 from commonplace.text.redact import redact
-from commonplace.text.sentences import RankedSentence, is_small_talk, sentences, title_of
+from commonplace.text.sentences import RankedSentence, is_small_talk, main_sentences, sentences, title_of
 
 LONGEST_PROMPT_TITLE = 100
 _PROMPT_HEAD = 20_000
@@ -74,6 +74,13 @@ _HEADING = re.compile(rf"^[\s#>*_-]*(?:{_HEADINGS})[\s*_:]*$", re.IGNORECASE)
 _LABEL = re.compile(rf"^[\s*_]*(?:{_HEADINGS})[\s*_]*:[\s*_]*(?=\S)", re.IGNORECASE)
 _ENTRY = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])\s+(?:\[(?P<done>[ xX])\]\s+)?(?P<text>\S.*)$")
 _FIRST_PERSON = re.compile(r"^\W*(?:i|we|let me|let us|let['’]s|now|next|you|understood|sure|okay|ok)\b", re.IGNORECASE)
+# What an agent says around what it has to say.
+_PREAMBLE = re.compile(
+    r"\bhere['’]?s? (?:is )?(?:what|a |the |my )|\blet me know\b|\b(?:taken|took|take) a look\b|\bhappy to\b"
+    r"|\bfeel free\b|\byou can (?:see|find|now)\b",
+    re.IGNORECASE,
+)
+_WORKS_NOW = re.compile(r"\b(?:i|we|it|they)\b.*\bnow\b", re.IGNORECASE)
 _STARS = re.compile(r"\*\*|__(?=\s|$)|(?<=\s)__")
 
 
@@ -120,6 +127,34 @@ def _outside_code(text: str) -> Iterator[str]:
             fenced = not fenced
         elif line.strip() and not fenced:
             yield line
+
+
+def condense_answer(text: str, characters: int) -> str:
+    """The sentences of an answer that state causes and decisions, then results, in their order and within a length.
+
+    If there are none, those that say most of it.
+    """
+    plain = [one for one in sentences(_STARS.sub("", text[-_ANSWER_TAIL:])) if _may_tell(one)]
+    causes = [place for place, one in enumerate(plain) if _FINDING.search(one)]
+    results = [
+        place for place, one in enumerate(plain) if RankedSentence(one, 0.0).is_outcome or _WORKS_NOW.search(one)
+    ]
+    chosen: list[int] = []
+    room = characters
+    for place in dict.fromkeys([*causes, *results]):
+        if len(plain[place]) <= room:
+            chosen.append(place)
+            room -= len(plain[place]) + 1
+    told = [plain[place] for place in sorted(chosen)] or main_sentences(plain, characters)
+    return " ".join(one if one[-1] in ".!…" else f"{one}." for one in told)
+
+
+def _may_tell(sentence: str) -> bool:
+    """Whether it may state something: no question, offer or row of a table, nothing that is left to do."""
+    asks = sentence.endswith(("?", "？", ":"))
+    short = len(sentence.split()) < _FEWEST_WORDS
+    empty = sentence.startswith("|") or _PREAMBLE.search(sentence)
+    return not (asks or short or empty or _LABEL.match(sentence) or _LEFT.search(sentence))
 
 
 @dataclass(frozen=True, slots=True)
