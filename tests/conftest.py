@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from tests.postgres_server import PostgresServer, running_server
+from tests.store_template import write_new_store
 
 from commonplace import config
 from commonplace.config import Settings
@@ -51,6 +53,11 @@ LONGEST = (
     "site/test_auth.py",
     "mcp/test_client_libraries.py",
 )
+
+# Tests and the processes they start are compiled once, also where PYTHONDONTWRITEBYTECODE says otherwise: compiling the
+# tests takes each worker longer than collecting them, and a process that compiles the program takes twice as long.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Temporary files are kept in memory where there is plenty: a store is synced at every write, and the tests would mostly
 # wait for the disk. Setting TMPDIR keeps them elsewhere.
@@ -172,6 +179,7 @@ def settings(
 @pytest.fixture
 def memory(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
     """An open memory that knows words but not meaning."""
+    write_new_store(settings)
     opened = open_memory(settings, clock)
     yield opened
     opened.close()
@@ -180,6 +188,7 @@ def memory(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
 @pytest.fixture
 def memory_with_model(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
     """An open memory with the built-in model."""
+    write_new_store(settings)
     opened = open_memory(replace(settings, embedder="builtin"), clock)
     yield opened
     opened.close()

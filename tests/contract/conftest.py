@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import pytest
 from tests.postgres_server import PostgresServer
+from tests.store_template import write_store_file
 
 from commonplace.model import Draft, Kind, Passage, PassageText, Scope
 from commonplace.store.indexed_text import QUERY_COLUMNS
@@ -40,7 +41,12 @@ class Engine:
 
 
 def sqlite(_request: pytest.FixtureRequest) -> Engine:
-    return Engine(lambda folder, space: SqliteStore(folder / "store.db", space=space, now_ms=THEN))
+    def opened(folder: Path, space: str) -> Store:
+        if space == "default":
+            write_store_file(folder / "store.db")
+        return SqliteStore(folder / "store.db", space=space, now_ms=THEN)
+
+    return Engine(opened)
 
 
 def postgres(request: pytest.FixtureRequest) -> Engine:

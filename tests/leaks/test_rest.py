@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +19,8 @@ from commonplace.rest.openapi import document
 DOCUMENT = document(ENDPOINTS)
 # Told to whoever makes a key, once; and a stream that does not end by itself.
 _SKIPPED = {"/api/v1/events"}
+# The one that is not closed comes last, since it hides all that follows.
+TOGETHER = "\n".join(seed.text for seed in SEEDS)
 
 
 @pytest.fixture(scope="module")
@@ -116,13 +119,15 @@ def known(leaky: Site) -> dict[str, str]:
     ids=lambda one: f"{one.method} {one.path}",
 )
 def test_no_endpoint_keeps_or_says_a_secret(leaky: Site, known: dict[str, str], endpoint: Endpoint) -> None:
+    # Every place is asked with all of the secrets together, and with one alone that is another at each place.
+    alone = [calls(endpoint, seed.text, known) for seed in SEEDS]
+    turns = ((turn[number % len(SEEDS)]) for number, turn in enumerate(zip(*alone, strict=True)))
     with leaky.client() as api:
-        for seed in SEEDS:
-            for path, given in calls(endpoint, seed.text, known):
-                answer = api.request(endpoint.method, path, **_sendable(given))
-                assert answer.status_code < 500, answer.text
-                told = answer.text + str(dict(answer.headers))
-                assert leaks(told) == [], (seed.kind, path, given)
+        for path, given in itertools.chain(calls(endpoint, TOGETHER, known), turns):
+            answer = api.request(endpoint.method, path, **_sendable(given))
+            assert answer.status_code < 500, answer.text
+            told = answer.text + str(dict(answer.headers))
+            assert leaks(told) == [], (path, given)
     assert leaks_in_files(leaky.memory.settings.data_dir) == {}
 
 
@@ -138,7 +143,9 @@ def test_what_is_told_of_it_later_holds_none(leaky: Site, known: dict[str, str])
 
 def _sendable(given: dict[str, Any]) -> dict[str, Any]:
     """Headers hold no line breaks and no letters but these."""
-    headers = {name: value.encode("latin-1", "replace") for name, value in given.get("headers", {}).items()}
+    headers = {
+        name: value.replace("\n", " ").encode("latin-1", "replace") for name, value in given.get("headers", {}).items()
+    }
     return {**given, **({"headers": headers} if headers else {})}
 
 

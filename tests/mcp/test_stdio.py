@@ -304,24 +304,20 @@ def test_unfinished_answers_are_not_waited_for_without_end(monkeypatch: pytest.M
     play(story)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "id_", "says"),
-    [
-        (b"{" + b",".join(b'"k%d":1' % n for n in range(2_000_000)) + b"}", 2, "more than 250,000 values"),
-        (b"[" + b"[]," * 9_000_000 + b"[]]", 2, "more than 250,000 values"),
-        (b"[" * 9_000_000, 2, "nested too deeply to parse"),
-        (b'{"content":"' + "\U0001f600".encode() + b"a" * 31_000_000 + b'"}', 2, "more than 1000000"),
-        (b'{"content":"' + b"a" * 40_000_000 + b'"}', 2, "longer than 32 MB"),
-        (b'{"content":"' + b"a" * 2_000_000 + b'\\ud800"}', None, "Not JSON"),
-        (b'{"content":"a","title":"\\ud800 \xff"}', 2, "add_memory"),
-    ],
-    ids=["keys", "lists", "depth", "long text", "too long", "broken text", "mended text"],
-)
-def test_a_line_takes_no_more_memory_than_its_size_allows(
-    tmp_path: Path, arguments: bytes, id_: int | None, says: str
-) -> None:
+# Arguments of megabytes, the id that their answer has, and what it says. They are made when they are sent.
+LARGE: list[tuple[Callable[[], bytes], int | None, str]] = [
+    (lambda: b"{" + b",".join(b'"k%d":1' % n for n in range(2_000_000)) + b"}", 2, "more than 250,000 values"),
+    (lambda: b"[" + b"[]," * 9_000_000 + b"[]]", 2, "more than 250,000 values"),
+    (lambda: b"[" * 9_000_000, 2, "nested too deeply to parse"),
+    (lambda: b'{"content":"' + "\U0001f600".encode() + b"a" * 31_000_000 + b'"}', 2, "more than 1000000"),
+    (lambda: b'{"content":"' + b"a" * 40_000_000 + b'"}', 2, "longer than 32 MB"),
+    (lambda: b'{"content":"' + b"a" * 2_000_000 + b'\\ud800"}', None, "Not JSON"),
+    (lambda: b'{"content":"a","title":"\\ud800 \xff"}', 2, "add_memory"),
+]
+
+
+def test_a_line_takes_no_more_memory_than_its_size_allows(tmp_path: Path) -> None:
     start = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add_memory","arguments":'
-    line = start + arguments + b"}}\n"
     with subprocess.Popen(
         [sys.executable, "-m", "commonplace", "mcp"],
         stdin=subprocess.PIPE,
@@ -329,20 +325,26 @@ def test_a_line_takes_no_more_memory_than_its_size_allows(
         env=environment(tmp_path),
     ) as process:
         assert process.stdin is not None and process.stdout is not None
-        first = calling(1, "add_memory", content="the first thing")
-        for message in (INITIALIZE, INITIALIZED, first):
-            process.stdin.write(json.dumps(message).encode() + b"\n")
-        process.stdin.flush()
-        assert [json.loads(process.stdout.readline())["id"] for _ in range(2)] == [1, 1]
-        with bounded_memory(process.pid, len(line)):
+
+        def answered(line: bytes) -> dict[str, Any]:
+            assert process.stdin is not None and process.stdout is not None
             process.stdin.write(line)
             process.stdin.flush()
-            answer = json.loads(process.stdout.readline())
-        assert answer["id"] == id_ and (says in json.dumps(answer) or (says == "add_memory" and "result" in answer))
-        # The server goes on.
-        process.stdin.write(json.dumps(calling(3, "search", query="first")).encode() + b"\n")
+            answer: dict[str, Any] = json.loads(process.stdout.readline())
+            return answer
+
+        assert answered(json.dumps(INITIALIZE).encode() + b"\n")["id"] == 1
+        process.stdin.write(json.dumps(INITIALIZED).encode() + b"\n")
+        assert answered(json.dumps(calling(1, "add_memory", content="the first thing")).encode() + b"\n")["id"] == 1
+        for make_arguments, id_, says in LARGE:
+            line = start + make_arguments() + b"}}\n"
+            with bounded_memory(process.pid, len(line)):
+                answer = answered(line)
+            assert answer["id"] == id_, says
+            assert says in json.dumps(answer) or (says == "add_memory" and "result" in answer)
+            # The server goes on.
+            assert answered(json.dumps(calling(3, "search", query="first")).encode() + b"\n")["id"] == 3
         process.stdin.close()
-        assert json.loads(process.stdout.readline())["id"] == 3
         process.wait(DEADLINE)
 
 
