@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -59,14 +60,26 @@ LONGEST = (
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# A shell starts what runs in the background with SIGINT ignored, and so would every process that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 # Temporary files are kept in memory where there is plenty: a store is synced at every write, and the tests would mostly
 # wait for the disk. Setting TMPDIR keeps them elsewhere.
 IN_MEMORY, PLENTY = Path("/dev/shm"), 4 << 30
 if "TMPDIR" not in os.environ and IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > PLENTY:
     os.environ["TMPDIR"] = tempfile.tempdir = str(IN_MEMORY)
 
+# Every run tries the same examples. For others, and many more: make unit ARGS="--hypothesis-profile thorough".
 hypothesis_settings.register_profile(
-    "commonplace", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    "commonplace",
+    derandomize=True,
+    max_examples=50,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+hypothesis_settings.register_profile(
+    "thorough", hypothesis_settings.get_profile("commonplace"), derandomize=False, max_examples=1000
 )
 hypothesis_settings.load_profile("commonplace")
 

@@ -187,10 +187,10 @@ def spawn_in_terminal() -> Run:
 
 
 def until_said(stream: IO[bytes], text: bytes) -> None:
-    """Read what a process says until it says this; nothing waits longer than half a minute."""
+    """Read what a process says until it says this; nothing waits longer than a minute."""
     seen = b""
     while text not in seen:
-        ready, _, _ = select.select([stream], [], [], 30)
+        ready, _, _ = select.select([stream], [], [], 60)
         assert ready, seen
         part = os.read(stream.fileno(), 65536)
         assert part, seen

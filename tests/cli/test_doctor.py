@@ -150,7 +150,7 @@ def serving() -> Iterator[str]:
             yield address[0]
         finally:
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=30)
+            process.communicate(timeout=60)
 
 
 def test_an_unknown_area_is_refused(run: Run) -> None:

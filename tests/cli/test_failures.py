@@ -229,7 +229,7 @@ def test_ctrl_c_is_exit_code_130(data_dir: Path) -> None:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         until((data_dir / "commonplace.db").exists)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and out == b"" and b"Traceback" not in err
 
 
@@ -241,7 +241,7 @@ def test_a_closed_pipe_is_quiet(run: Run) -> None:
         assert process.stdout is not None and process.stderr is not None
         process.stdout.read(10)
         process.stdout.close()
-        assert process.wait(timeout=30) == 141
+        assert process.wait(timeout=60) == 141
         assert process.stderr.read() == b""
 
 

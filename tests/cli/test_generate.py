@@ -175,7 +175,7 @@ def test_watching_follows_the_store_until_ctrl_c(run: Run, repository: Path) -> 
         until_said(process.stdout, b"AGENTS.md\tupdated")
         assert "Write tests first" in (repository / "AGENTS.md").read_text(encoding="utf-8")
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
     finally:
         process.kill()
         process.stdout.close()

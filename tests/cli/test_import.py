@@ -151,7 +151,7 @@ def test_a_server_imports_what_is_put_into_its_folder(run: Run, folder: Path) ->
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         until(lambda: not (folder / "chats" / "colours.txt").exists())
         process.send_signal(signal.SIGINT)
-        _out, err = process.communicate(timeout=30)
+        _out, err = process.communicate(timeout=60)
     assert "Traceback" not in err
     assert len(list((folder / "chats" / "imported").iterdir())) == 1
     assert {item["content"] for item in run("list", "--kind", "message", "--json").data["items"]} == {

@@ -106,7 +106,7 @@ def test_watching_follows_sessions_until_it_is_told_to_end(run: Run, home: Path,
         other.write_text(f"{json.dumps(meta)}\n{json.dumps(asked)}\n", encoding="utf-8")
         until_said(process.stdout, b"1 new messages in 1 sessions.")
         process.send_signal(ending)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
     finally:
         process.kill()
         process.wait()

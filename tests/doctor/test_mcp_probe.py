@@ -76,7 +76,7 @@ def served(context: DoctorContext) -> Iterator[tuple[str, str]]:
     process.stderr.readline()
     yield f"{address[0]}/mcp", context.settings.key_file.read_text(encoding="utf-8").strip()
     process.terminate()
-    process.wait(30)
+    process.wait(60)
     process.stderr.close()
 
 

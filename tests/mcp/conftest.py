@@ -20,6 +20,7 @@ import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from tests.forked_process import HAS_FORK_SERVER, ForkedProcess, command
 
 from commonplace.mcp.server import build_server
 from commonplace.memory.local_memory import LocalMemory
@@ -71,9 +72,8 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 @contextlib.asynccontextmanager
 async def spawned(folder: Path, *arguments: str, era: str = "auto", **env: str) -> AsyncIterator[Client]:
     """A client of a `commonplace mcp` process."""
-    server = StdioServerParameters(
-        command=sys.executable, args=["-m", "commonplace", "mcp", *arguments], env=environment(folder, **env)
-    )
+    program, *rest = command("mcp", *arguments)
+    server = StdioServerParameters(command=program, args=rest, env=environment(folder, **env))
     with (folder / "stderr.txt").open("a", encoding="utf-8") as errlog:
         async with Client(stdio_client(server, errlog=errlog), mode=era, cache=None) as client:
             yield client
@@ -96,14 +96,7 @@ class Served:
     PREFIX: tuple[str, ...] = ()
 
     def __init__(self, folder: Path, *arguments: str, **env: str) -> None:
-        self.process = subprocess.Popen(
-            [*self.PREFIX, sys.executable, "-m", "commonplace", "serve", *arguments],
-            env=environment(folder, **env),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        )
+        self.process = self._start("serve", *arguments, env=environment(folder, **env))
         timer = threading.Timer(DEADLINE, self.process.kill)
         timer.start()
         assert self.process.stderr is not None
@@ -112,6 +105,18 @@ class Served:
         timer.cancel()
         self.folder = folder
         self.url = next((word for word in self.greeting.split() if word.startswith("http")), "").removesuffix("/mcp")
+
+    def _start(self, *arguments: str, env: dict[str, str]) -> subprocess.Popen[str] | ForkedProcess:
+        if HAS_FORK_SERVER and not self.PREFIX:
+            return ForkedProcess(*arguments, env=env)
+        return subprocess.Popen(
+            [*self.PREFIX, sys.executable, "-m", "commonplace", *arguments],
+            env=env,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
 
     @property
     def key(self) -> str:

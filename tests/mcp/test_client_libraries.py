@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from judges import library_client
 from judges.library_client import CALLS
+from tests.forked_process import command
 
 from commonplace.config import PROFILES
 from commonplace.dialects.profiles import tools_of
@@ -27,9 +28,8 @@ LIBRARIES = ("google-genai", "anthropic", "openai-agents", "pydantic-ai-slim", "
 
 
 def tried(folder: Path, library: str, *where: str) -> dict[str, Any]:
-    command = [sys.executable, library_client.__file__, library, *where]
     done = subprocess.run(
-        command,
+        [sys.executable, library_client.__file__, library, *where],
         env=environment(folder),
         capture_output=True,
         text=True,
@@ -44,7 +44,7 @@ def tried(folder: Path, library: str, *where: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_library_converts_and_calls_every_tool_over_stdio(tmp_path: Path, library: str) -> None:
-    told = tried(tmp_path, library, "--stdio", sys.executable, "-m", "commonplace", "mcp")
+    told = tried(tmp_path, library, "--stdio", *command("mcp"))
     assert told["failures"] == []
     assert (told["tools"], told["calls"]) == (len(tools_of("all")), len(CALLS))
 

@@ -18,7 +18,7 @@ from commonplace.memory.remember import NewItem, remember_all
 from commonplace.memory.topics import update_topics
 from commonplace.model import Draft, Item
 
-BOUND = 30
+BOUND = 60
 
 
 def write(memory: LocalMemory, count: int) -> None:

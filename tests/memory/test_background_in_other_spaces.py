@@ -20,7 +20,7 @@ from commonplace.memory.local_memory import LocalMemory, for_space, open_memory
 from commonplace.memory.remember import NewItem, remember_all
 from commonplace.memory.spaces import Limits, create_space
 
-BOUND = 30
+BOUND = 60
 NAMES = ("a", "b", "c")
 
 

@@ -141,7 +141,7 @@ def test_a_store_that_is_open_elsewhere_is_left_alone(kept: LocalMemory, clock: 
         with pytest.raises(StoreBusy) as refused:
             restore_backup(replace(kept.settings, busy_timeout=0.1), made.path.name, clock())
         assert "Stop" in refused.value.hint and items(kept.settings) == 6
-        holder.communicate("\n", timeout=30)
+        holder.communicate("\n", timeout=60)
     restore_backup(kept.settings, made.path.name, clock())
     assert items(kept.settings) == 5
 

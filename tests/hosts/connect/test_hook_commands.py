@@ -33,7 +33,7 @@ def test_a_real_shell_runs_it(tmp_path: Path) -> None:
     if sys.platform == "win32":
         return
     line = hook_command((str(program),), "claude-code", "Stop", "/data of mine", "linux", "cmd")
-    done = subprocess.run(["/bin/sh", "-c", line], input=b"{}", capture_output=True, check=True, timeout=30)
+    done = subprocess.run(["/bin/sh", "-c", line], input=b"{}", capture_output=True, check=True, timeout=60)
     assert done.stdout == b"hook|--data-dir|/data of mine|claude-code|Stop|{}"
 
 
