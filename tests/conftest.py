@@ -108,6 +108,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "promise(*ids): the promises of tests/promises that this test proves")
+    config.addinivalue_line("markers", "no_store: this test of a command begins without a data folder")
 
 
 class Clock:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+from tests.store_template import write_new_store
 
 from commonplace.cli import main
 from commonplace.config import Settings
@@ -41,8 +42,10 @@ Run = Callable[..., Outcome]
 
 
 @pytest.fixture(autouse=True)
-def folder(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """Where commands run: outside any repository, with a store of its own that is searched by words only."""
+    if request.node.get_closest_marker("no_store") is None:
+        write_new_store(settings)
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.setenv("COMMONPLACE_DATA_DIR", str(settings.data_dir))

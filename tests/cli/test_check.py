@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.raw_sql import behind
 
 from commonplace.config import Settings
@@ -37,6 +38,7 @@ def test_what_was_said_is_told_in_red_and_left(run: Run, settings: Settings) -> 
     assert told.code == 9 and "stored   rows: 1 items have content that does not match its checksum" in told.out
 
 
+@pytest.mark.no_store
 def test_a_file_that_is_no_store_is_told(run: Run, settings: Settings) -> None:
     settings.data_dir.mkdir()
     settings.database.write_bytes(b"nonsense " * 1000)

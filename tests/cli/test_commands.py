@@ -346,6 +346,7 @@ def test_demo_does_not_use_the_database_of_the_settings(run: Run, monkeypatch: p
     assert run("demo", "--json").data["context"]["items"]
 
 
+@pytest.mark.no_store
 def test_demo_runs_without_a_model_and_leaves_nothing(
     run: Run, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_failure_has_a_fix_and_exit_code_1_and_fix_mends_it(run: Run, data_dir
     assert run("doctor", "index", "--fix").out.endswith("Everything works.\n")
 
 
+@pytest.mark.no_store
 def test_what_cannot_be_mended_stays_a_failure(run: Run, data_dir: Path) -> None:
     data_dir.mkdir()
     (data_dir / "commonplace.db").write_bytes(b"This is no database at all. " * 100)

@@ -110,6 +110,7 @@ def test_an_unknown_command_suggests_the_known_one(run: Run) -> None:
     assert "Did you mean 'search'" in run("serach", "x").err
 
 
+@pytest.mark.no_store
 def test_a_file_in_place_of_the_data_folder(run: Run, data_dir: Path) -> None:
     data_dir.write_text("not a folder", encoding="utf-8")
     for arguments in (("add", "x"), ("search", "x"), ("status",), ("list",)):
@@ -136,6 +137,7 @@ def test_a_store_of_a_newer_version_is_left_alone(run: Run, data_dir: Path) -> N
     assert (data_dir / "commonplace.db").read_bytes() == before
 
 
+@pytest.mark.no_store
 def test_a_corrupt_file_is_left_alone(run: Run, data_dir: Path) -> None:
     data_dir.mkdir()
     noise = bytes(range(256)) * 64
@@ -147,6 +149,7 @@ def test_a_corrupt_file_is_left_alone(run: Run, data_dir: Path) -> None:
     assert (data_dir / "commonplace.db").read_bytes() == noise
 
 
+@pytest.mark.no_store
 def test_a_bad_configuration_names_the_setting(run: Run, data_dir: Path) -> None:
     data_dir.mkdir()
     (data_dir / "config.toml").write_text("colour = 'red'\n", encoding="utf-8")
@@ -224,6 +227,7 @@ def test_every_error_keeps_its_code(kind: type[errors.CommonplaceError], capsys:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.no_store
 def test_ctrl_c_is_exit_code_130(data_dir: Path) -> None:
     command = [sys.executable, "-m", "commonplace", "add", "--jsonl", "-"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -77,6 +77,7 @@ def test_several_paths_at_once_and_where_they_go(run: Run, folder: Path) -> None
     assert {item["project"] for item in items} == {"my-api"} and len(items) == 3
 
 
+@pytest.mark.no_store
 def test_a_dry_run_keeps_nothing(run: Run, folder: Path, data_dir: Path) -> None:
     write_chats(folder)
     done = run("import", "chats", "--dry-run")
@@ -105,6 +106,7 @@ def test_when_nothing_can_be_read_the_command_fails_and_says_why(run: Run, folde
 
 
 @pytest.mark.parametrize("arguments", [(), ("missing.zip",), ("chats", "missing.zip"), ("--format", "pdf", "chats")])
+@pytest.mark.no_store
 def test_wrong_arguments_are_refused_before_anything_is_read(
     run: Run, folder: Path, data_dir: Path, arguments: tuple[str, ...]
 ) -> None:

@@ -94,6 +94,8 @@ class Served:
 
     # A command that starts another one, if it is not to be started as it is.
     PREFIX: tuple[str, ...] = ()
+    # Whether it may be forked from a process that has imported the program.
+    FORKED = HAS_FORK_SERVER
 
     def __init__(self, folder: Path, *arguments: str, **env: str) -> None:
         self.process = self._start("serve", *arguments, env=environment(folder, **env))
@@ -107,7 +109,7 @@ class Served:
         self.url = next((word for word in self.greeting.split() if word.startswith("http")), "").removesuffix("/mcp")
 
     def _start(self, *arguments: str, env: dict[str, str]) -> subprocess.Popen[str] | ForkedProcess:
-        if HAS_FORK_SERVER and not self.PREFIX:
+        if self.FORKED and not self.PREFIX:
             return ForkedProcess(*arguments, env=env)
         return subprocess.Popen(
             [*self.PREFIX, sys.executable, "-m", "commonplace", *arguments],
@@ -135,7 +137,7 @@ class Served:
         if self.process.poll() is None:
             self.process.send_signal(by)
         _out, said = self.process.communicate(timeout=DEADLINE)
-        return self.process.returncode, said
+        return self.process.wait(), said
 
 
 @pytest.fixture(scope="module")

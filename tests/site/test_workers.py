@@ -39,6 +39,8 @@ LIMITS = {"COMMONPLACE_RATE_LIMIT": "1", "COMMONPLACE_RATE_BURST": "40"}
 class Workers(Served):
     """A server with two of them. `env` is what it was told of its store."""
 
+    # Whether requests are counted together is decided when the library that counts them is imported.
+    FORKED = False
     env: Mapping[str, str] = {}
 
     def pids(self) -> list[int]:
