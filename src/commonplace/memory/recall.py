@@ -219,6 +219,8 @@ def _recall(
 ) -> RecallResult:
     most = max(CANDIDATES, 2 * limit)
     evidence, owner, total = _candidates(memory, parsed, scope, most)
+    if not evidence:
+        return RecallResult((), 0, parsed.vector is not None, parsed.waiting)
     best = max((e.bm25 for e in evidence.values()), default=0.0)
     expected = expected_cosines(evidence, best)
     own = {passage: fused_score(e, best, expected.get(passage, 0.0)) for passage, e in evidence.items()}
@@ -362,7 +364,7 @@ def _by_meaning(memory: LocalMemory, parsed: ParsedQuestion, passages: Sequence[
 
 def _conversations_named(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope) -> dict[int, float]:
     """The first messages of conversations whose title the question names, with the share of its words in the title."""
-    words = parsed.query.words
+    words = parsed.query.words if not scope.kinds or "message" in scope.kinds else ()
     if parsed.query.strict or not parsed.query.has_content_words or not 0 < len(words) <= TITLE_WORDS:
         return {}
     patterns = [like_pattern(word.surface, word.token) for word in words]

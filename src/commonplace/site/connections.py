@@ -8,11 +8,12 @@ bounded time.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -26,6 +27,8 @@ HEAD_SECONDS = 10.0
 BODY_SECONDS, BODY_BYTES_PER_SECOND = 30.0, 1_024
 # Whoever takes nothing of an answer for so long is gone.
 STALLED_SECONDS = 60.0
+# More than this is not copied to be sent with what comes before it.
+JOINED_BYTES = 65_536
 # On systems that do not say how many descriptors there are.
 _UNKNOWN_LIMIT = 512
 _ENOUGH = 65_536
@@ -87,7 +90,7 @@ class Connection(H11Protocol):
         return self.cycle is None or self.cycle.response_complete
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
+        super().connection_made(cast("Any", _JoinedWrites(transport, self.loop)))
         others = [one for one in self.connections if isinstance(one, Connection) and one is not self]
         # Those that were dropped a moment ago are still in the list.
         staying = [one for one in others if not one.transport.is_closing()]
@@ -131,6 +134,38 @@ class Connection(H11Protocol):
     def drop(self) -> None:
         """Close it at once, even with data to send. A request that is being read sees that its caller left."""
         self.transport.abort()
+
+
+class _JoinedWrites:
+    """A transport that sends the head of an answer together with its body.
+
+    Each sending is a call of the system, for which the interpreter's lock is given to another thread.
+    """
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._held: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if len(data) > JOINED_BYTES:
+            self._send()
+            self._transport.write(data)
+            return
+        if not self._held:
+            self._loop.call_soon(self._send)
+        self._held.append(data)
+
+    def close(self) -> None:
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        if self._held:
+            self._transport.write(b"".join(self._held))
+            self._held.clear()
 
 
 def least_important(connections: Collection[Connection]) -> Connection:

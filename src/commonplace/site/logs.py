@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextvars
 import json
 import logging
+import random
 import re
 import sys
 import time
 import traceback
-import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -193,5 +193,5 @@ def _log_request(level: int, answered: AnsweredRequest, key: Key | None, memory:
 
 
 def _request_id(given: str) -> str:
-    """The caller's own id of the request, unless it may not be repeated."""
-    return given if _NAME.fullmatch(given) and redact(given) == given else uuid.uuid4().hex
+    """The caller's own id of the request, unless it may not be repeated. A new one need not be hard to guess."""
+    return given if _NAME.fullmatch(given) and redact(given) == given else f"{random.getrandbits(128):032x}"
