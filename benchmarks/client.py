@@ -60,6 +60,10 @@ class StdioClient:
             raise RuntimeError(result["content"][0]["text"])
         return dict(result["structuredContent"])
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def megabytes(self) -> float:
         """Resident memory of the server process."""
         return memory_mb(self._process.pid)

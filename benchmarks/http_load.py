@@ -1,6 +1,7 @@
 """Many clients at once on real servers: how fast, whether anything fails, and whether what was acknowledged is lost.
 
 `python -m benchmarks.http_load --seconds 20` runs it on one server with a SQLite file; benchmarks/team.py on others.
+`--workers 1,2` asks as quickly as it can instead, and says what a server with so many workers gets done.
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.process_memory import children, cpu_seconds
 from benchmarks.tool_clients import Served
 
 CLIENTS, SECONDS, RATE = 16, 60, 240.0
+WARM_SECONDS = 2.0
 SETTINGS = {"embedder": "off", "rate_limit": "100000", "rate_burst": "100000"}
 UNAVAILABLE = 503
 _ALL = "/api/v1/conversations"
@@ -147,6 +150,32 @@ def _messages(client: Client, turn: int) -> list[dict[str, str]]:
     return [{"role": "user", "content": content_of(client, turn)}]
 
 
+def add_memory(client: Client, turn: int) -> int:
+    content = content_of(client, turn)
+    status, output = client.mcp("add_memory", content=content, project_id=f"github.com/acme/part-{turn % 7}")
+    if status == 200:
+        client.keep(f"/api/v1/items/{output['uid']}", content)
+    return status
+
+
+def search(client: Client, turn: int) -> int:
+    return client.mcp("search", query=f"which deploy waits for review {turn % 50}")[0]
+
+
+def context(client: Client, turn: int) -> int:
+    return client.mcp("get_context", project=f"part-{turn % 7}", query="deploy")[0]
+
+
+def recall(client: Client, turn: int) -> int:
+    return client.mcp("memory_search", query=f"deploy of part {turn % 7}")[0]
+
+
+# Four of ten write.
+MIXED: tuple[Turn, ...] = (
+    store_conversation, add_memory, search, read_one, context, store_conversation, query, add_memory, recall, list_some,
+)  # fmt: skip
+
+
 def loaded(
     servers: Sequence[Served],
     seconds: float,
@@ -208,6 +237,25 @@ def rows(load: Load, seconds: float, clients: int, rate: float, missing: int) ->
     ]
 
 
+def throughput(workers: int, seconds: float) -> list[tuple[str, str, str]]:
+    """What a server with so many workers answers, by REST and by REST and MCP, and for each second of a core."""
+    figures = []
+    for name, turns in (("REST", REST), ("REST and MCP", MIXED)):
+        with tempfile.TemporaryDirectory() as folder:
+            settings = SETTINGS | {"workers": str(workers)}
+            with contextlib.closing(Served(Path(folder), **settings)) as server:
+                loaded([server], WARM_SECONDS, rate=0.0, turns=turns)
+                processes = [server.pid, *children(server.pid)]
+                before = cpu_seconds(processes)
+                load = loaded([server], seconds, rate=0.0, turns=turns)
+                used = cpu_seconds(processes) - before
+        done = len(load.answers)
+        errors = sum(count for status, count in load.statuses.items() if status >= 400)
+        what = f"{name}, workers: {workers}; {CLIENTS} clients without a pause, {errors} errors"
+        figures.append((what, f"{done / seconds:.0f}/s", f"{done / used:.0f} a core"))
+    return figures
+
+
 def figures(seconds: int = SECONDS) -> list[tuple[str, str, str]]:
     """One server with a store in a file."""
     with tempfile.TemporaryDirectory() as folder, contextlib.closing(Served(Path(folder), **SETTINGS)) as server:
@@ -218,5 +266,9 @@ def figures(seconds: int = SECONDS) -> list[tuple[str, str, str]]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=int, default=SECONDS)
-    for what, figure, ratio in figures(parser.parse_args().seconds):
+    parser.add_argument("--workers", default="", help="numbers of workers, such as 1,2")
+    options = parser.parse_args()
+    numbers = [int(number) for number in options.workers.split(",") if number]
+    measured = [row for number in numbers for row in throughput(number, options.seconds)]
+    for what, figure, ratio in measured or figures(options.seconds):
         print(f"{what:58} {figure:>12} {ratio:>10}")

@@ -28,7 +28,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         if options.only in (None, "start"):
-            table("Start", start.start())
+            table("Start", start.figures(folder))
         if options.only in (None, "writes"):
             table("Write", calls.writes())
         if options.only in (None, "embedding"):

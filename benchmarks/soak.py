@@ -22,12 +22,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.http_load import SETTINGS, Client, Load, Turn, loaded, lost, read_one
+from benchmarks.http_load import MIXED, SETTINGS, Client, Load, Turn, loaded, lost, read_one
 from benchmarks.plots import plot
 from benchmarks.process_memory import memory_mb
 from benchmarks.run import table
 from benchmarks.stores import store_of
-from benchmarks.team import MIXED
 from benchmarks.tool_clients import Served
 from commonplace import config
 

@@ -17,21 +17,7 @@ from pathlib import Path
 
 from tests.postgres_process import PostgresProcess, running
 
-from benchmarks.http_load import (
-    SETTINGS,
-    UNAVAILABLE,
-    Client,
-    Load,
-    Turn,
-    content_of,
-    list_some,
-    loaded,
-    lost,
-    query,
-    read_one,
-    rows,
-    store_conversation,
-)
+from benchmarks.http_load import MIXED, SETTINGS, UNAVAILABLE, Load, loaded, lost, rows
 from benchmarks.run import table
 from benchmarks.tool_clients import Served
 
@@ -39,32 +25,6 @@ SERVERS, CLIENTS, SECONDS, RATE = 2, 32, 60, 60.0
 DATABASE = "team"
 # So long the database server is away.
 AWAY_SECONDS = 5.0
-
-
-def add_memory(client: Client, turn: int) -> int:
-    content = content_of(client, turn)
-    status, output = client.mcp("add_memory", content=content, project_id=f"github.com/acme/part-{turn % 7}")
-    if status == 200:
-        client.keep(f"/api/v1/items/{output['uid']}", content)
-    return status
-
-
-def search(client: Client, turn: int) -> int:
-    return client.mcp("search", query=f"which deploy waits for review {turn % 50}")[0]
-
-
-def context(client: Client, turn: int) -> int:
-    return client.mcp("get_context", project=f"part-{turn % 7}", query="deploy")[0]
-
-
-def recall(client: Client, turn: int) -> int:
-    return client.mcp("memory_search", query=f"deploy of part {turn % 7}")[0]
-
-
-# Four of ten write.
-MIXED: tuple[Turn, ...] = (
-    store_conversation, add_memory, search, read_one, context, store_conversation, query, add_memory, recall, list_some,
-)  # fmt: skip
 
 
 @dataclass(slots=True)
