@@ -219,8 +219,6 @@ def _recall(
 ) -> RecallResult:
     most = max(CANDIDATES, 2 * limit)
     evidence, owner, total = _candidates(memory, parsed, scope, most)
-    if not evidence:
-        return RecallResult((), 0, parsed.vector is not None, parsed.waiting)
     best = max((e.bm25 for e in evidence.values()), default=0.0)
     expected = expected_cosines(evidence, best)
     own = {passage: fused_score(e, best, expected.get(passage, 0.0)) for passage, e in evidence.items()}
