@@ -27,6 +27,8 @@ LOG_FORMATS = ("text", "json")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 # Where the key of an encrypted store is.
 ENCRYPTION = ("off", "keyring", "file")
+# What becomes of memories that agents write: they count at once, or after a person's review.
+AGENT_MEMORIES = ("accepted", "proposed")
 _CHOICES = (
     ("profile", PROFILES),
     ("reranker", RERANKERS),
@@ -35,6 +37,7 @@ _CHOICES = (
     ("log_format", LOG_FORMATS),
     ("log_level", LOG_LEVELS),
     ("encryption", ENCRYPTION),
+    ("agent_memories", AGENT_MEMORIES),
 )
 # Whole numbers beyond this are nothing that a setting could mean, and some have no float.
 _LARGEST = 2**63
@@ -56,6 +59,8 @@ class Settings:
     database_replicas: str = field(default="", repr=False)
     database_connections: int = 10
     project: str = ""
+    author: str = ""
+    agent_memories: str = "accepted"
     durability: str = "full"
     embedder: str = "builtin"
     embedder_threads: int = 2

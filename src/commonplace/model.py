@@ -26,7 +26,11 @@ ROLES = {"read": "reader", "write": "writer", "admin": "admin"}
 # How what an item says came to be there, the most trusted first; None: not known.
 ORIGINS = ("person", "agreed", "agent", "captured", "imported")
 # What became of a proposal: it waits to be reviewed, was accepted, or was dismissed (and forgotten). None: no proposal.
-REVIEW_STATES = ("proposed", "accepted", "dismissed")
+REVIEW_STATES = PROPOSED, ACCEPTED, DISMISSED = ("proposed", "accepted", "dismissed")
+SETTLED = "settled"
+"""In a scope: what does not wait to be reviewed."""
+VIA = " via "
+"""Between a person and the agent that writes for them, in the name of an author: "anna via claude-code"."""
 # When an item holds, from a moment up to but without another, and when it expires; who said it, and its review.
 VALIDITY_FIELDS = ("valid_from_ms", "valid_until_ms", "expires_ms")
 SOURCE_FIELDS = ("author", "origin", "review")
@@ -231,7 +235,8 @@ class Scope:
 
     `project` is any spelling of a project; `with_global` adds the items that belong to none. `tag` narrows to items
     with a tag that contains it, or one of its comma separated parts. `sessions` narrows to some sessions' items, and
-    `since_ms` and `until_ms` to those of a time, from the one up to but without the other.
+    `since_ms` and `until_ms` to those of a time, from the one up to but without the other. `author` is a person, with
+    the agents that write for them, or an agent; `review` is PROPOSED or SETTLED.
     """
 
     project: str | None = None
@@ -243,6 +248,9 @@ class Scope:
     sessions: SessionScope | None = None
     since_ms: int | None = None
     until_ms: int | None = None
+    author: str = ""
+    origins: tuple[str, ...] = ()
+    review: str = ""
 
     @classmethod
     def inside(cls, project: str | None, kinds: tuple[Kind, ...] = (), types: tuple[str, ...] = ()) -> Scope:

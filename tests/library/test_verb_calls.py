@@ -18,6 +18,7 @@ def library(memory: LocalMemory) -> Memory:
     library = Memory.over(memory)
     library.remember("Use tabs", type="rule", paths=["*.go"])
     library.remember("Never use tabs", type="rule", project="web")
+    library.remember("Deploy on Mondays", type="rule", proposed=True)
     library.store_conversation("Chat", [("user", "How do we log in?"), ("assistant", "With JWT")], key="c1")
     return library
 
@@ -31,6 +32,10 @@ def call(library: Memory, verb: str, *arguments: Any, **options: Any) -> Any:
 
 CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "get": ((1,), {}),
+    "proposals": ((), {"limit": 5}),
+    "accept": ((3,), {"content": "Deploy on Tuesdays"}),
+    "dismiss": ((3,), {}),
+    "undo_review": ((3,), {}),
     "get_many": (([1, 2, 77],), {}),
     "history": ((1,), {}),
     "related": ((2,), {}),
@@ -91,6 +96,8 @@ def test_what_is_read_arrives_as_it_was(library: Memory, verb: str) -> None:
 def test_what_is_written_arrives_with_its_type(library: Memory, verb: str) -> None:
     if verb == "revert":
         library.edit(1, content="Use more tabs")
+    if verb == "undo_review":
+        library.accept(3)
     arguments, options = CALLS[verb]
     made = call(library, verb, *arguments, **options)
     assert made is not None and encode(made)

@@ -28,6 +28,7 @@ from commonplace.capture.importers.foreign_database import SQLITE_MAGIC
 from commonplace.capture.importers.formats import HEAD, ZIP, detect_format, find_format, read_database, why_unknown
 from commonplace.capture.importers.text_files import follow_file
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
+from commonplace.memory.authors import for_import
 from commonplace.memory.conversations import (
     NewConversation,
     NewMessage,
@@ -88,7 +89,8 @@ class ImportRun:
     ) -> None:
         """`advance` gets the number of bytes read since its last call; Cancelled is raised once `cancelled` is true."""
         self.report = ImportReport()
-        self._memory, self._format, self._advance_by = memory, format_, advance
+        self._memory = None if memory is None else for_import(memory)
+        self._format, self._advance_by = format_, advance
         self._limits, self._cancelled, self._entries = limits, cancelled, 0
         self._folder = None if folder is None else normalise_folder(folder)
         self._project = None if project is None else normalise_project(project)

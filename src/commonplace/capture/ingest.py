@@ -28,6 +28,7 @@ from commonplace.capture.transcripts import (
 )
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, TooLarge
 from commonplace.hosts.transcript import Position, Transcript, Turn, off_path, transcript_project
+from commonplace.memory.authors import for_import
 from commonplace.memory.captured_events import CapturedAnswers
 from commonplace.memory.conversations import (
     MAX_KEY,
@@ -80,7 +81,7 @@ class IngestRun:
 
     def __init__(self, memory: LocalMemory, *, project: str | None = None) -> None:
         self.report = IngestReport()
-        self._memory = memory
+        self._memory = for_import(memory)
         self._project = None if project is None else normalise_project(project)
 
     def add(self, paths: Iterable[Path], *, named: bool = False) -> None:

@@ -80,8 +80,8 @@ def history(call: Call, id_: str) -> None:
     if not changes:
         call.answer(record, f"{item.kind.capitalize()} {item.id} has not been changed.")
         return
-    columns = ("rev", "op", "when", "type", "title", "content")
-    rows = [{**change["before"], **change, "when": change["at_epoch"]} for change in changes]
+    columns = ("rev", "op", "when", "author", "type", "title", "content")
+    rows = [{**change["before"], "author": None, **change, "when": change["at_epoch"]} for change in changes]
     call.answer(record, lambda: tables.table(columns, rows))
 
 

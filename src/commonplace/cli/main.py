@@ -42,6 +42,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("supersede", "commonplace.cli.items:supersede", "Replace one item by another."),
     ("forget", "commonplace.cli.items:forget", "Hide items from every answer. `restore` undoes it."),
     ("restore", "commonplace.cli.items:restore", "Bring back forgotten or superseded items."),
+    ("review", "commonplace.cli.review:review", "Accept, edit or dismiss what agents and capture proposed."),
     ("streams", "commonplace.cli.items:streams", "List memories that agents are still sending in chunks."),
     ("connect", "commonplace.cli.connect:connect", "Connect editors and agents to this memory."),
     ("disconnect", "commonplace.cli.connect:disconnect", "Remove what `connect` added to editors."),

@@ -29,6 +29,9 @@ type_filter = click.option("--type", multiple=True, help="Only this type; may be
 tag_filter = click.option("--tag", default="", help="Only with a tag that contains this.")
 since_filter = click.option("--since", help='Only since then: 7d, yesterday, "last week", 2026-11-01, ...')
 until_filter = click.option("--until", help="Only until then, including that day.")
+author_filter = click.option(
+    "--author", default="", help="Only by this person, and agents that write for them; or by an agent."
+)
 folder_filter = click.option("--folder", help="Only this folder and its subfolders.")
 source_filter = click.option(
     "--source", default="", help="Only from this source: claude-code, codex, gemini, cursor, chatgpt, claude, text, ..."
@@ -67,11 +70,14 @@ def combine(*options: Option[Any]) -> Option[Any]:
 
 def item_filters(function: F) -> F:
     """Which items a list or a search takes."""
-    from commonplace.model import KINDS
+    from commonplace.model import KINDS, ORIGINS
 
     kinds = click.option("--kind", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
-    options = (project_filter, global_filter, kinds, type_filter, tag_filter, since_filter, until_filter)
-    filtered: F = combine(*options)(function)
+    origins = click.option(
+        "--origin", type=click.Choice(ORIGINS), multiple=True, help="Only what came about like this; may be repeated."
+    )
+    options = (project_filter, global_filter, kinds, type_filter, tag_filter, author_filter, origins)
+    filtered: F = combine(*options, since_filter, until_filter)(function)
     return filtered
 
 

@@ -37,8 +37,9 @@ MAX_SHOWN = 200
 )
 @click.argument("query", nargs=-1, required=True)
 @limit_option(10, MAX_RESULTS, "Most results.")
+@click.option("--why", is_flag=True, help="Show what speaks for each result.")
 @item_filters
-def search(call: Call, query: Sequence[str], **filters: Any) -> None:
+def search(call: Call, query: Sequence[str], why: bool, **filters: Any) -> None:
     """Search everything that is stored.
 
     A plain question is ranked by words and by meaning. With operators the query is a filter that every result
@@ -48,7 +49,7 @@ def search(call: Call, query: Sequence[str], **filters: Any) -> None:
     question = text_argument(query, "The query is empty.", "Give some words to look for.")
     with call.memory(drain_more=True) as memory:
         found = memory.search(question, **filters)
-        results = [hit_record(hit) for hit in found.hits]
+        results = [hit_record(hit, why=why) for hit in found.hits]
         state = memory.embedding_state
     if call.json:
         call.reply(
@@ -67,6 +68,8 @@ def search(call: Call, query: Sequence[str], **filters: Any) -> None:
         call.note("Nothing was found.")
         return
     tables.search_results(results)
+    if why:
+        tables.score_parts(results)
     if found.total > len(results):
         call.note(f"{len(results)} of {found.total} shown; --limit shows more.")
 

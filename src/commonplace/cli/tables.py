@@ -56,8 +56,16 @@ TECHNICAL = ("uid", "created_at_epoch", "updated_at_epoch", "rev", "metadata", "
 def search_results(rows: Sequence[Row]) -> None:
     table(
         ("id", "type", "title", "project", "when", "relevance"),
-        [{**row, "relevance": f"{row['relevance']:.0%}"} for row in rows],
+        [{**row, "type": _marked(row), "relevance": f"{row['relevance']:.0%}"} for row in rows],
     )
+
+
+def score_parts(rows: Sequence[Row]) -> None:
+    """What each part added to the score of each result, the largest first."""
+    click.echo()
+    for row in rows:
+        parts = sorted(row["why"].items(), key=lambda part: -abs(part[1]))
+        click.echo(f"{row['id']}: " + ", ".join(f"{name} {value:+.3f}" for name, value in parts))
 
 
 def conversations(rows: Sequence[Row]) -> None:
@@ -117,6 +125,11 @@ def facts(lines: Mapping[str, object], width: int) -> None:
     for name, value in lines.items():
         click.secho(f"{name + ':':<{width}}", nl=False, fg="cyan")
         click.echo(one_line(str(value)))
+
+
+def _marked(row: Row) -> str:
+    """Its type, and whether it waits for review."""
+    return f"{row['type']} (proposed)" if row.get("review") == "proposed" else str(row["type"])
 
 
 def _cell(column: str, row: Row, *, brief: bool) -> str:

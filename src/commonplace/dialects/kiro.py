@@ -18,9 +18,9 @@ from commonplace.dialects.kiro_records import (
     context_parts,
     cut_long_texts,
     entry_tokens,
+    found_observation,
     full_observation,
     json_tokens,
-    observation,
     summary,
     timeline_row,
 )
@@ -41,6 +41,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.memory.recall import recall_scopes
 from commonplace.memory.timeline import EVENT_KINDS, timeline
+from commonplace.memory.weight import record_use
 from commonplace.model import Item, Scope
 from commonplace.text.redact import redact_data
 from commonplace.text.tokens import estimate_tokens
@@ -67,9 +68,7 @@ def search(
         memory, query, [replace(where, kinds=EVENT_KINDS), replace(where, kinds=("summary",))], limit
     )
     data: SearchReply = {
-        "observations": [
-            {**cut_long_texts(observation(hit.item)), "score": round(hit.relevance, 4)} for hit in events.hits
-        ],
+        "observations": [found_observation(hit.item, hit.relevance) for hit in events.hits],
         "summaries": [
             {**cut_long_texts(summary(hit.item)), "score": round(hit.relevance, 4)} for hit in summaries.hits
         ],
@@ -95,6 +94,7 @@ def get_observations(
 ) -> Reply[ObservationsReply]:
     """Full records in the order asked, and the ids that nothing answers to."""
     fetched = get_items(memory, ids)
+    record_use(memory, fetched.items)
     return Reply({"observations": [full_observation(item) for item in fetched.items], "missing": list(fetched.missing)})
 
 

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NotRequired, TypedDict, TypeVar, cast
 
+from commonplace.dialects.records import source_fields
 from commonplace.dialects.reply_schema import component
 from commonplace.dialects.tool import compact_json
 from commonplace.memory.context import Context, ContextItem
 from commonplace.memory.items import is_stale
 from commonplace.memory.timeline import TimelineEntry
-from commonplace.model import Item
+from commonplace.model import PROPOSED, Item
 from commonplace.text.dates import iso_time
 from commonplace.text.project_names import base_name
 from commonplace.text.redact import redact_data
@@ -43,6 +44,9 @@ class FullObservation(Observation):
     kind: str
     session_id: str | None
     tags: list[str]
+    author: NotRequired[str]
+    origin: NotRequired[str]
+    review: NotRequired[str]
     # Only where something is damaged, so that whole items are as the reference says.
     damaged: NotRequired[list[str]]
 
@@ -116,9 +120,12 @@ class ContextRow(TypedDict):
 
 
 class FoundObservation(Observation):
-    """A hit: the fields of the reference, and how likely it answers, from 0 to 1."""
+    """A hit: the fields of the reference, and how likely it answers, from 0 to 1. A proposal also says whose it is."""
 
     score: float
+    author: NotRequired[str]
+    origin: NotRequired[str]
+    review: NotRequired[str]
 
 
 class FoundSummary(Summary):
@@ -206,18 +213,26 @@ def cut_long_texts(record: _Record) -> _Record:
     return cast(_Record, {**record, **{name: truncate(value, LONGEST_FOUND) for name, value in long.items()}})
 
 
+def found_observation(item: Item, relevance: float) -> FoundObservation:
+    """An item as a search result."""
+    proposal = source_fields(item) if item.review == PROPOSED else {}
+    found: Any = {**cut_long_texts(observation(item)), "score": round(relevance, 4), **proposal}
+    return cast(FoundObservation, found)
+
+
 def full_observation(item: Item) -> FullObservation:
     """An item with everything that is known of it."""
-    full: FullObservation = {
-        **observation(item),  # type: ignore[typeddict-item]
+    full: Any = {
+        **observation(item),
         "uid": item.uid,
         "kind": item.kind,
         "session_id": item.session,
         "tags": list(item.tags),
+        **source_fields(item),
     }
     if item.damaged:
         full["damaged"] = sorted(item.damaged)
-    return full
+    return cast(FullObservation, full)
 
 
 def summary(item: Item) -> Summary:

@@ -4,12 +4,13 @@ As text, every memory is one line, whatever it holds, so that no content can pas
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDict, cast, get_args
 
+from commonplace.dialects.records import source_fields
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.tool import compact_json
 from commonplace.memory.rules import ActiveRules, rule_paths
-from commonplace.model import Item
+from commonplace.model import PROPOSED, Item
 from commonplace.text.dates import iso_time
 from commonplace.text.project_names import base_name
 from commonplace.text.sentences import shorten, title_of, truncate
@@ -36,6 +37,9 @@ class MemoryRow(TypedDict):
     truncated: bool
     created_at: str
     updated_at: str
+    author: NotRequired[str]
+    origin: NotRequired[str]
+    review: NotRequired[str]
 
 
 class ContradictionRow(TypedDict):
@@ -206,6 +210,8 @@ def memory_line(item: Item, longest: int = LONGEST_LINE) -> str:
         parts.append(f"(paths: {shorten(', '.join(rule_paths(item)), longest)})")
     if item.details.get("category"):
         parts.append(f"{{{item.details['category']}}}")
+    if item.review == PROPOSED:
+        parts.append("(proposed, not agreed)")
     return " ".join(parts)
 
 
@@ -250,7 +256,7 @@ def memory_row(item: Item, longest: int = MAX_CONTENTS_LENGTH) -> MemoryRow:
     content = full_text(item)
     metadata: dict[str, Any] = dict(item.meta)
     roomy = not metadata or len(compact_json(metadata)) <= longest
-    return {
+    row: Any = {
         "id": item.short_id,
         "uid": item.uid,
         "number": item.id,
@@ -266,7 +272,9 @@ def memory_row(item: Item, longest: int = MAX_CONTENTS_LENGTH) -> MemoryRow:
         "truncated": len(content) > longest or not roomy,
         "created_at": iso_time(item.created_ms),
         "updated_at": iso_time(item.updated_ms),
+        **source_fields(item),
     }
+    return cast(MemoryRow, row)
 
 
 def memory_rows(items: Sequence[Item]) -> list[MemoryRow]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDic
 
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.memory.items import is_stale
-from commonplace.model import DETAIL_FIELDS, Change, Item, Key, Kind, Project, Session, Stream
+from commonplace.model import DETAIL_FIELDS, SOURCE_FIELDS, Change, Item, Key, Kind, Project, Session, Stream
 from commonplace.text.dates import iso_time, short_iso_time
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from commonplace.memory.spaces import SpaceEntry
 
 
+Origin = Literal["person", "agreed", "agent", "captured", "imported"]
 Time = Annotated[str, Json(description="2025-03-15T14:30:00.000Z")]
 
 
@@ -82,6 +83,9 @@ class ItemRecord(ItemDetails):
     is_stale: bool
     forgotten_at: str | None
     superseded_by: int | None
+    author: Annotated[str | None, Json(description="A person, or an agent for one: anna via claude-code.")]
+    origin: Origin | None
+    review: Literal["proposed", "accepted", "dismissed"] | None
     metadata: dict[str, Any]
     # Of a damaged item: the fields that could not be read as they should be, and what was found there.
     damaged: NotRequired[dict[str, Any]]
@@ -111,6 +115,10 @@ class HitRecord(ItemHead):
     semantic: float
     lexical: float
     is_stale: bool
+    author: NotRequired[str]
+    origin: NotRequired[Origin]
+    review: NotRequired[str]
+    why: NotRequired[Annotated[dict[str, float], Json(description="What each part added to the score.")]]
     damaged: NotRequired[dict[str, Any]]
 
 
@@ -122,6 +130,8 @@ class ChangeRecord(TypedDict):
     at: Time
     at_epoch: int
     before: dict[str, Any]
+    author: NotRequired[str]
+    origin: NotRequired[Origin]
 
 
 class ProjectRecord(TypedDict):
@@ -204,14 +214,23 @@ def item_record(item: Item) -> ItemRecord:
         "is_stale": is_stale(item),
         "forgotten_at": _iso_or_none(item.forgotten_ms),
         "superseded_by": item.superseded_by,
+        "author": item.author,
+        "origin": item.origin,
+        "review": item.review,
         "metadata": dict(item.meta),
         **_damage(item),
     }
     return cast(ItemRecord, record)
 
 
-def hit_record(hit: Hit) -> HitRecord:
-    """A search result."""
+def source_fields(of: Item | Change) -> dict[str, Any]:
+    """Who wrote or did something and how sure that is, as far as it is known; and whether it waits for review."""
+    known = {name: getattr(of, name, None) for name in SOURCE_FIELDS}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def hit_record(hit: Hit, *, why: bool = False) -> HitRecord:
+    """A search result; with `why`, what each part added to its score."""
     item = hit.item
     record: Any = {
         **_head(item),
@@ -223,6 +242,8 @@ def hit_record(hit: Hit) -> HitRecord:
         "semantic": round(hit.semantic, 4),
         "lexical": round(hit.lexical, 4),
         "is_stale": is_stale(item),
+        **source_fields(item),
+        **({"why": dict(hit.why)} if why else {}),
         **_damage(item),
     }
     return cast(HitRecord, record)
@@ -231,13 +252,15 @@ def hit_record(hit: Hit) -> HitRecord:
 def change_record(change: Change) -> ChangeRecord:
     """One line of an item's history; `before` is what it was, with `body` under its outer name."""
     before: dict[str, Any] = {"content" if name == "body" else name: value for name, value in change.before.items()}
-    return {
+    record: Any = {
         "rev": change.rev,
         "op": change.op,
         "at": iso_time(change.at_ms),
         "at_epoch": change.at_ms,
         "before": before,
+        **source_fields(change),
     }
+    return cast(ChangeRecord, record)
 
 
 def project_record(project: Project) -> ProjectRecord:

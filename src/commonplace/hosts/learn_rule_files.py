@@ -15,6 +15,7 @@ from commonplace.hosts.project_files import as_text, find_files, read_inside
 from commonplace.hosts.registry import rule_targets
 from commonplace.hosts.rule_files import GENERAL, file_name, skill_name
 from commonplace.hosts.rules_markdown import KnownStatements, statements
+from commonplace.memory.authors import for_import
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, make_draft, remember_all
 from commonplace.memory.rules import SKILL, rule_set
@@ -89,7 +90,7 @@ def learn(
 def _remember(memory: LocalMemory, reads: Sequence[LearnedFile]) -> None:
     notes = [note for read in reads for note in read.added]
     if notes:
-        remember_all(memory, notes)
+        remember_all(for_import(memory), notes)
 
 
 def _is_new(note: NewItem, known: KnownStatements, skills: set[tuple[str, str]]) -> bool:

@@ -33,8 +33,10 @@ class BoundMethods:
         since: When | None = None,
         until: When | None = None,
         only_global: bool = False,
+        author: str = "",
+        origin: Words = (),
     ) -> Scope:
-        from commonplace.model import Scope
+        from commonplace.model import ORIGINS, Scope
 
         self._require(project)
         return Scope(
@@ -45,6 +47,8 @@ class BoundMethods:
             tag=tag,
             since_ms=None if since is None else self._moment(since),
             until_ms=None if until is None else self._moment(until, end=True),
+            author=author,
+            origins=_chosen(origin, ORIGINS, "origin"),
         )
 
     def _require(self, project: str | None) -> None:
@@ -79,11 +83,16 @@ def as_words(value: Words) -> tuple[str, ...]:
 
 
 def _kinds(value: Words) -> tuple[Kind, ...]:
-    from commonplace.errors import InvalidInput
     from commonplace.model import KINDS
 
-    known = {kind: kind for kind in KINDS}
-    unknown = [word for word in as_words(value) if word not in known]
+    return tuple(kind for kind in KINDS if kind in _chosen(value, KINDS, "kind"))
+
+
+def _chosen(value: Words, known: Sequence[str], what: str) -> tuple[str, ...]:
+    from commonplace.errors import InvalidInput
+
+    chosen = as_words(value)
+    unknown = [word for word in chosen if word not in known]
     if unknown:
-        raise InvalidInput(f"There is no kind {unknown[0]!r}.", f"Choose from {', '.join(KINDS)}.")
-    return tuple(kind for kind in KINDS if kind in as_words(value))
+        raise InvalidInput(f"There is no {what} {unknown[0]!r}.", f"Choose from {', '.join(known)}.")
+    return chosen

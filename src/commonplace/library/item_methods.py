@@ -45,13 +45,15 @@ class ItemMethods(BoundMethods):
         importance: float | None = None,
         at: When | None = None,
         metadata: Mapping[str, object] | None = None,
+        proposed: bool = False,
         **fields: Words,
     ) -> Item:
         """Remember one thing, and return it as it was stored.
 
         The same statement again in the same project is stored once, and gets the tags and metadata that are new.
         Without a project it holds everywhere. `type` is a word such as decision, rule, fact or note; `fields` are those
-        of its kind, such as `paths`, `category`, `files_modified`, or `request` and `completed` of a summary.
+        of its kind, such as `paths`, `category`, `files_modified`, or `request` and `completed` of a summary. What is
+        `proposed` waits for a person's review.
         """
         from commonplace.memory.remember import NewItem, join_fields
 
@@ -67,6 +69,7 @@ class ItemMethods(BoundMethods):
             tags=tags,
             importance=importance,
             created_ms=None if at is None else self._moment(at),
+            review="proposed" if proposed else None,
         )
         return self.add(new).item
 
@@ -191,6 +194,8 @@ class ItemMethods(BoundMethods):
         since: When | None = None,
         until: When | None = None,
         only_global: bool = False,
+        author: str = "",
+        origin: Words = (),
         limit: int = 10,
     ) -> RecallResult:
         """Find items by their words and their meaning; iterating over the result gives the hits, best first.
@@ -200,7 +205,7 @@ class ItemMethods(BoundMethods):
         from commonplace.memory.items import require_types
         from commonplace.memory.recall import recall
 
-        scope = self._scope(project, kind, type, tag, since, until, only_global)
+        scope = self._scope(project, kind, type, tag, since, until, only_global, author, origin)
         if self._catches_up:
             from commonplace.memory.catch_up import embed_for_question
 
@@ -251,6 +256,41 @@ class ItemMethods(BoundMethods):
 
         return list_topics(self._local, project)
 
+    def proposals(
+        self, *, project: str | None = None, author: str = "", limit: int = 20, cursor: str | None = None
+    ) -> ItemPage:
+        """What agents and capture proposed and nobody has accepted or dismissed yet, the newest first."""
+        from commonplace.memory.review import list_proposals
+
+        return list_proposals(self._local, self._scope(project, author=author), limit, cursor)
+
+    def accept(
+        self,
+        id: Id,
+        *,
+        content: str | None = None,
+        title: str | None = None,
+        type: str | None = None,
+        expect_rev: int | None = None,
+    ) -> Item:
+        """Agree with a proposal, as it is or changed: it counts as agreed, and you are its author."""
+        from commonplace.memory.edit_and_forget import Changes
+        from commonplace.memory.review import accept_changed
+
+        return accept_changed(self._local, id, Changes(content=content, title=title, type=type), expect_rev)
+
+    def dismiss(self, *ids: Id) -> Sequence[Item]:
+        """Turn proposals down: they vanish from every answer and are not proposed again."""
+        from commonplace.memory.review import dismiss
+
+        return dismiss(self._local, ids)
+
+    def undo_review(self, id: Id) -> Item:
+        """Let something that was accepted or dismissed wait for review again."""
+        from commonplace.memory.review import undo_review
+
+        return undo_review(self._local, id)
+
     # The last one: the method hides the type `list` from the annotations that follow.
 
     def list(
@@ -263,13 +303,15 @@ class ItemMethods(BoundMethods):
         since: When | None = None,
         until: When | None = None,
         only_global: bool = False,
+        author: str = "",
+        origin: Words = (),
         limit: int = 20,
         cursor: str | None = None,
     ) -> ItemPage:
         """Items, the newest first; iterating over the page gives them, `next_cursor` leads to the next page."""
         from commonplace.memory.items import browse_items, require_types
 
-        scope = self._scope(project, kind, type, tag, since, until, only_global)
+        scope = self._scope(project, kind, type, tag, since, until, only_global, author, origin)
         page = browse_items(self._local, scope, limit, cursor)
         if not page.items:
             require_types(self._local, scope.types)

@@ -23,9 +23,10 @@ from commonplace.errors import CommonplaceError, Forbidden, RateLimited
 from commonplace.helper_processes import CallerLeft
 from commonplace.mcp import resources_and_prompts
 from commonplace.mcp.resources_and_prompts import RECALLED_IS_DATA, recalled_meta
+from commonplace.memory.authors import AGENT_HEADER, for_agent
 from commonplace.memory.local_memory import LocalMemory, reopen_memory
 from commonplace.memory.remember import MAX_TEXT
-from commonplace.model import Key
+from commonplace.model import Author, Key
 from commonplace.text.redact import redact
 from commonplace.text.sentences import shorten
 from commonplace.worker_threads import Workers
@@ -145,11 +146,11 @@ class _RequestHandlers:
         key, state, helpers = _key_of(context), getattr(context.request, "state", None), self._workers.helpers
         large = _is_large(context) and not _is_refused_for_length(arguments)
         if helpers is not None and key is not None and state is not None and large:
-            memory: LocalMemory = state.memory
+            memory: LocalMemory = for_agent(state.memory, _agent_of(context))
             try:
                 return await helpers.do(
-                    *(_call_in_helper, memory.settings, memory.open_spaces.home, key.project, self._profile, tool.name),
-                    arguments,
+                    *(_call_in_helper, memory.settings, memory.open_spaces.home, key.project, memory.writer),
+                    *(self._profile, tool.name, arguments),
                     caller=key.id,
                     left=state.left,
                 )
@@ -205,9 +206,13 @@ class _RequestHandlers:
         return self._caller if key is None else key.id
 
     def _reach_of(self, context: _Context) -> Callable[[], LocalMemory]:
-        """How to reach the memory of a call: over HTTP the site put the one that the key opens into the request."""
+        """How to reach the memory of a call: over HTTP the site put the one that the key opens into the request.
+
+        Whoever calls tools is an agent, whatever it says.
+        """
         memory: LocalMemory | None = getattr(getattr(context.request, "state", None), "memory", None)
-        return self._reach if memory is None else lambda: memory
+        agent = _agent_of(context)
+        return lambda: for_agent(self._reach() if memory is None else memory, agent)
 
 
 def instructions(tools: Collection[str]) -> str:
@@ -260,6 +265,15 @@ def _key_of(context: _Context) -> Key | None:
     return key
 
 
+def _agent_of(context: _Context) -> str:
+    """What the client calls itself. Over HTTP each request stands alone: it may say so in a header instead."""
+    client = context.session.client_params
+    if client is not None:
+        return client.client_info.title or client.client_info.name
+    headers = getattr(context.request, "headers", None) or {}
+    return str(headers.get(AGENT_HEADER) or headers.get("user-agent", "").partition("/")[0])
+
+
 def _is_large(context: _Context) -> bool:
     """Whether so much was sent that what is made of it may take long; also if nobody said how much it is."""
     headers = getattr(context.request, "headers", {})
@@ -277,11 +291,17 @@ def _is_refused_for_length(value: Any) -> bool:
 
 
 def _call_in_helper(
-    settings: Settings, home: str, project: str | None, profile: str, name: str, arguments: dict[str, Any]
+    settings: Settings,
+    home: str,
+    project: str | None,
+    writer: Author,
+    profile: str,
+    name: str,
+    arguments: dict[str, Any],
 ) -> types.CallToolResult:
     """Run a tool in a helper process."""
     tool = next(tool for tool in tools_of(profile) if tool.name == name)
-    return _call(lambda: reopen_memory(settings, home, project), tool, arguments)
+    return _call(lambda: reopen_memory(settings, home, project, writer), tool, arguments)
 
 
 def _may_write(context: _Context) -> bool:

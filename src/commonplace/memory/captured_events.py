@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from commonplace.errors import InvalidInput, TooLarge
+from commonplace.memory.authors import for_capture, sign
 from commonplace.memory.conversations import DEFAULT_IMPORTANCE, MAX_LABEL
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_SESSION, NewItem, checked_meta, clean_text, make_draft
@@ -86,9 +87,16 @@ def store_captured(
     now = memory.clock()
     # Seen in all of them at once that there is no secret, each need not be searched.
     have_no_secrets(text for one in happenings if one.note for text in (one.note.content, *one.note.details.values()))
-    events = [_captured(one, now) for one in happenings]
+    hosts = {clean_key(begun.key): begun.source for begun in sessions}
+    whose = {host: for_capture(memory, host) for host in {"", *hosts.values()}}
+
+    def signed(draft: Draft) -> Draft:
+        return sign(whose[hosts.get(draft.session or "", "")], draft)
+
+    events = [_captured(one, now, signed) for one in happenings]
     drafts = [
-        mark_as_written(make_draft(note, now, identity=_hash(f"{note.kind} of {note.session}"))) for note in summaries
+        signed(mark_as_written(make_draft(note, now, identity=_hash(f"{note.kind} of {note.session}"))))
+        for note in summaries
     ]
     new = memory.maintenance.capture_events([_session(begun) for begun in sessions], events, drafts, now)
     memory.embeddings.wake()
@@ -115,14 +123,14 @@ def _mark(written: Draft | Item) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
-def _captured(happening: EventOutcome, now_ms: int) -> CapturedEvent:
+def _captured(happening: EventOutcome, now_ms: int, signed: Callable[[Draft], Draft]) -> CapturedEvent:
     event = _hash(happening.event)
     if happening.note is None:
         return CapturedEvent(event, happening.outcome)
     # What somebody stated is the same whenever it is said; what happened is an event of its own.
     identity = None if happening.note.kind == "memory" else event
     try:
-        draft: Draft = make_draft(happening.note, now_ms, identity=identity)
+        draft = signed(make_draft(happening.note, now_ms, identity=identity))
     except (InvalidInput, TooLarge):
         return CapturedEvent(event, REJECTED)
     return CapturedEvent(event, happening.outcome, replace(draft, tokens=happening.tokens))
@@ -130,7 +138,7 @@ def _captured(happening: EventOutcome, now_ms: int) -> CapturedEvent:
 
 def _session(begun: StartedSession) -> SessionDraft:
     return SessionDraft(
-        key=clean_text(begun.key, "key").strip()[:MAX_SESSION],
+        key=clean_key(begun.key),
         label=shorten(clean_text(begun.label, "label"), MAX_LABEL),
         folder=f"/sessions/{begun.source}",
         status="active",
@@ -140,6 +148,11 @@ def _session(begun: StartedSession) -> SessionDraft:
         project=None if begun.project is None else normalise_project(begun.project),
         meta=checked_meta(begun.meta),
     )
+
+
+def clean_key(key: str) -> str:
+    """The key of a session as it is stored."""
+    return clean_text(key, "key").strip()[:MAX_SESSION]
 
 
 def _hash(name: str) -> bytes:
@@ -178,7 +191,7 @@ class CapturedAnswers:
             text = redact(message)
             held = [answer for answer in self._open if _holds(text, answer.body)]
             for answer in held:
-                self._memory.store.supersede(answer.id, message_id, self._memory.clock())
+                self._memory.store.supersede(answer.id, message_id, self._memory.clock(), self._memory.writer)
             self._open = [answer for answer in self._open if answer not in held]
 
 

@@ -15,7 +15,7 @@ from commonplace.memory.items import is_stale
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.rules import applies_to
 from commonplace.memory.timeline import EVENT_KINDS
-from commonplace.model import KINDS, KNOWLEDGE_TYPES, Item, Scope, Session
+from commonplace.model import KINDS, KNOWLEDGE_TYPES, PROPOSED, SETTLED, Item, Scope, Session
 from commonplace.ranking.fusion import (
     OTHER_PROJECT,
     SAME_PROJECT,
@@ -244,16 +244,16 @@ def _ranked(
     always = [
         item
         for types in ((RULE,), tuple(sorted(KNOWLEDGE_TYPES)))
-        for item in memory.store.newest(replace(around, types=types), max(LEADING, most))
+        for item in memory.store.newest(replace(around, types=types, review=SETTLED), max(LEADING, most))
     ]
-    recent = memory.store.newest(replace(here, kinds=EVENT_KINDS), most)
+    recent = memory.store.newest(replace(here, kinds=EVENT_KINDS, review=SETTLED), most)
     if question is not None:
         from commonplace.memory.recall import recall_scopes, score_items
 
         # A query orders what the project holds and adds what answers it; the budget decides where it ends.
         inside, anywhere = recall_scopes(memory, question, [around, Scope(kinds=EVENT_KINDS)], most)
-        hits: dict[int, Hit] = {hit.item.id: hit for hit in inside.hits}
-        hits |= {hit.item.id: hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE}
+        found = (*inside.hits, *(hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE))
+        hits: dict[int, Hit] = {hit.item.id: hit for hit in found if hit.item.review != PROPOSED}
         others = {item.id: item for item in (*always, *recent) if item.id not in hits}
         evidence = score_items(memory, question, list(others.values()))
         evidence |= {id_: (hit.semantic, hit.lexical) for id_, hit in hits.items()}

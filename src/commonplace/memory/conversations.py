@@ -11,6 +11,7 @@ from typing import Any
 
 from commonplace.errors import InvalidInput, NotFound, TooLarge
 from commonplace.item_ids import ref
+from commonplace.memory.authors import sign
 from commonplace.memory.items import MAX_PAGE, make_cursor, parse_cursor
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import (
@@ -165,7 +166,7 @@ def append_messages(
 ) -> StoredConversation:
     """Add messages to the end of a conversation."""
     session, now = find_session(memory, id_), memory.clock()
-    drafts = _messages(messages, session.key, now, after=str(session.rev))
+    drafts = _messages(memory, messages, session.key, now, after=str(session.rev))
     session, stored = memory.store.append_messages(session.id, drafts, now, expect_rev)
     memory.embeddings.wake()
     return StoredConversation.of(session, stored)
@@ -258,7 +259,7 @@ def _drafts(memory: LocalMemory, conversation: NewConversation, now_ms: int) -> 
         raise TooLarge(f"{len(conversation.messages)} messages are more than {MAX_MESSAGES}.")
     label, folder = checked_label(conversation.label), checked_folder(conversation.folder)
     importance, status = _initial_status(conversation)
-    messages = _messages(conversation.messages, conversation.key, now_ms)
+    messages = _messages(memory, conversation.messages, conversation.key, now_ms)
     project = None if conversation.project is None else normalise_project(conversation.project)
     key = clean_text(conversation.key, "key").strip() or _key(label, folder, messages)
     if len(key) > MAX_KEY:
@@ -287,7 +288,9 @@ def _drafts(memory: LocalMemory, conversation: NewConversation, now_ms: int) -> 
     return draft, messages
 
 
-def _messages(messages: Sequence[NewMessage], key: str, now_ms: int, after: str = "") -> list[Draft]:
+def _messages(
+    memory: LocalMemory, messages: Sequence[NewMessage], key: str, now_ms: int, after: str = ""
+) -> list[Draft]:
     """Messages as they will be stored, each known by its source's name for it or by its place among equal ones."""
     drafts = []
     # Seen in all of them at once that there is no secret, each need not be searched.
@@ -315,7 +318,8 @@ def _messages(messages: Sequence[NewMessage], key: str, now_ms: int, after: str 
         mark = (message.role, content, message.at_ms)
         identity = [message.identity] if message.identity else [*mark, seen[mark]]
         seen[mark] += 1
-        drafts.append(make_draft(note, now_ms, identity=_digest(["message", key, after, *identity])))
+        draft = make_draft(note, now_ms, identity=_digest(["message", key, after, *identity]))
+        drafts.append(sign(memory, draft))
     return drafts
 
 

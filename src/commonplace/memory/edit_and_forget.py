@@ -19,7 +19,7 @@ def mark_superseded(memory: LocalMemory, old: int | str, by: int | str) -> tuple
     """Mark `old` as replaced by `by`. Restoring the old one undoes it."""
     replacing = get_item(memory, by)
     replaced = check_replaceable(memory, old, replacing)
-    memory.store.supersede(replaced.id, replacing.id, memory.clock())
+    memory.store.supersede(replaced.id, replacing.id, memory.clock(), memory.writer)
     return replaced, replacing
 
 
@@ -111,14 +111,14 @@ def enrich_item(
 def forget_items(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
     """Take items out of every answer. All of them exist, or nothing happens."""
     items = [get_item(memory, id_, forgotten=True) for id_ in ids]
-    memory.store.forget([item.id for item in items], memory.clock())
+    memory.store.forget([item.id for item in items], memory.clock(), memory.writer)
     return items
 
 
 def restore_items(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
     """Bring forgotten or superseded items back."""
     items = [get_item(memory, id_, forgotten=True) for id_ in ids]
-    memory.store.restore([item.id for item in items], memory.clock())
+    memory.store.restore([item.id for item in items], memory.clock(), memory.writer)
     memory.embeddings.wake()
     return items
 
@@ -144,6 +144,7 @@ class Revision:
     op: str
     at_ms: int
     changed: tuple[FieldChange, ...]
+    author: str | None = None
 
 
 def item_revisions(memory: LocalMemory, id_: int | str) -> list[Revision]:
@@ -152,7 +153,7 @@ def item_revisions(memory: LocalMemory, id_: int | str) -> list[Revision]:
     changes = changes_of(memory, item.id)
     states = [*(change.before for change in changes), item_state(item)]
     found = [
-        Revision(change.rev, change.op, change.at_ms, diff_states(states[n], states[n + 1]))
+        Revision(change.rev, change.op, change.at_ms, diff_states(states[n], states[n + 1]), change.author)
         for n, change in enumerate(changes)
     ]
     return found[::-1]

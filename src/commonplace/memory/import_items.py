@@ -11,6 +11,7 @@ from typing import Any
 
 from commonplace.errors import Conflict, NotFound
 from commonplace.item_ids import ref
+from commonplace.memory.authors import for_import, sign
 from commonplace.memory.edit_and_forget import mark_superseded
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
@@ -39,8 +40,8 @@ class Replacement:
 
 def import_items(memory: LocalMemory, arrivals: Sequence[ImportedItem]) -> list[bool]:
     """Store what is new and follow what changed at its source; for each whether it was one of these."""
-    now = memory.clock()
-    drafts = [_marked(make_draft(arrival.note, now)) for arrival in arrivals]
+    memory, now = for_import(memory), memory.clock()
+    drafts = [sign(memory, _marked(make_draft(arrival.note, now))) for arrival in arrivals]
     known = _known(memory, drafts)
     fresh = [draft for draft in drafts if draft.uid not in known]
     stored = {draft.uid: one for draft, one in zip(fresh, memory.store.put(fresh, now), strict=True)}
@@ -58,7 +59,7 @@ def import_items(memory: LocalMemory, arrivals: Sequence[ImportedItem]) -> list[
             if arrival.forgotten and took[-1]:
                 gone.append(stored[draft.uid].id)
     if gone:
-        memory.store.forget(gone, now)
+        memory.store.forget(gone, now, memory.writer)
     return took
 
 
@@ -67,7 +68,7 @@ def import_replacement(memory: LocalMemory, replaced: Replacement) -> str:
     try:
         old = get_item(memory, replaced.old, forgotten=True)
         if _untouched(memory, old):
-            mark_superseded(memory, old.id, replaced.new)
+            mark_superseded(for_import(memory), old.id, replaced.new)
     except (NotFound, Conflict) as error:
         return error.message
     return ""

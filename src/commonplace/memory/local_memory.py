@@ -15,6 +15,7 @@ from commonplace.embed import Embedder
 from commonplace.errors import InvalidInput, StoreError
 from commonplace.memory.embedding_worker import Embeddings
 from commonplace.memory.encryption import store_key
+from commonplace.model import UNKNOWN_AUTHOR, Author
 
 if TYPE_CHECKING:
     from commonplace.embed.cross_encoder import CrossEncoder
@@ -67,7 +68,7 @@ class LocalMemory:
     """What the verbs need to work.
 
     `store` is what the caller may use: of a memory that is limited to a project, that project only. `maintenance`
-    concerns the whole store, and is refused then.
+    concerns the whole store, and is refused then. `writer` is whose words are written (authors.py).
     """
 
     settings: Settings
@@ -77,6 +78,7 @@ class LocalMemory:
     clock: Clock
     open_spaces: OpenSpaces
     cross_encoder: CrossEncoder | None = None
+    writer: Author = UNKNOWN_AUTHOR
 
     def close(self) -> None:
         self.embeddings.stop()
@@ -87,13 +89,16 @@ class LocalMemory:
 def open_memory(settings: Settings, clock: Clock = wall_clock, *, migrate: bool = True) -> LocalMemory:
     """Open the store of these settings, creating or migrating it where needed. Loads no model.
 
+    Whoever runs this process is the writer.
+
     Without `migrate` nothing is written: a store that is not there, or is of an older version, is an error.
     """
+    from commonplace.memory.authors import local_writer
+
     store = open_store(settings, clock(), migrate=migrate)
     embeddings = Embeddings(store, make_embedder(settings), clock)
-    return LocalMemory(
-        settings, store, store, embeddings, clock, OpenSpaces(settings.space), make_cross_encoder(settings)
-    )
+    spaces, cross_encoder = OpenSpaces(settings.space), make_cross_encoder(settings)
+    return LocalMemory(settings, store, store, embeddings, clock, spaces, cross_encoder, local_writer(settings))
 
 
 def for_project(memory: LocalMemory, project: str) -> LocalMemory:
@@ -127,13 +132,13 @@ def for_space(memory: LocalMemory, space: str) -> LocalMemory:
     return memory.open_spaces.memory(space, open_it)
 
 
-def reopen_memory(settings: Settings, home: str, project: str | None) -> LocalMemory:
-    """The memory that another process has open: its settings, the home space of its server, its only project.
+def reopen_memory(settings: Settings, home: str, project: str | None, writer: Author) -> LocalMemory:
+    """The memory that another process has open: its settings, the home space of its server, its only project, its user.
 
     It stays open for the next time.
     """
     memory = for_space(_open_once(replace(settings, space=home, project="")), settings.space)
-    theirs = replace(memory, settings=settings)
+    theirs = replace(memory, settings=settings, writer=writer)
     return theirs if project is None else for_project(theirs, project)
 
 

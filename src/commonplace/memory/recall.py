@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from commonplace.errors import EmbedderUnavailable
-from commonplace.memory.conversations import DEFAULT_IMPORTANCE, ROLES
+from commonplace.memory.conversations import ROLES
 from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS
 from commonplace.memory.items import is_stale
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.question import ParsedQuestion, parse_question
+from commonplace.memory.weight import ScoreParts, hit_weights, weightiest_first, words_of
 from commonplace.model import Item, Scope, Session, VectorHit
 from commonplace.ranking.fusion import (
     STALE_FACTOR,
@@ -37,11 +38,9 @@ from commonplace.ranking.rerank import (
     boost_by_speaker,
     drop_near_duplicates,
     first_per_key,
-    group_near_duplicates,
     prefer_answers,
     rerank_score,
 )
-from commonplace.store.indexed_text import embedding_text
 from commonplace.store.types import Job
 from commonplace.text.dates import NamedTime
 from commonplace.text.query import (
@@ -75,8 +74,6 @@ RERANKED = 100
 READ_CHARACTERS = 2_000
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
-# Of the best so many, those that are no longer than this are compared with each other, to tell the important first.
-COMPARED, SHORT_TEXT = 30, 500
 # From this relevance on something answers.
 ANSWERS = 0.5
 # What it is worth to hold the words of a question that says nothing: "how", "the".
@@ -88,7 +85,8 @@ _NOBODY = frozenset(ROLES) | {""}
 class Hit:
     """An item that answers, with its best passage and what speaks for it.
 
-    `relevance` is calibrated and means the same everywhere; `semantic` and `lexical` are 0 where unknown.
+    `relevance` is calibrated and means the same everywhere; `semantic` and `lexical` are 0 where unknown. `why` is what
+    each part added to the score that the order is made by.
     """
 
     item: Item
@@ -96,6 +94,7 @@ class Hit:
     relevance: float
     semantic: float
     lexical: float
+    why: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,7 @@ def recall(memory: LocalMemory, question: str, scope: Scope, limit: int = 10) ->
 def recall_by_words(memory: LocalMemory, question: str, scope: Scope, limit: int) -> RecallResult:
     """The best hits by their words alone."""
     parsed = parse_question(memory, question, by_meaning=False)
-    return memory.store.snapshot(lambda: _recall(memory, parsed, scope, limit, WordSets(_words_of)))
+    return memory.store.snapshot(lambda: _recall(memory, parsed, scope, limit, WordSets(words_of)))
 
 
 def recall_in_sessions(
@@ -148,7 +147,7 @@ def recall_scopes(
     """The same question in several scopes, parsed once; what waits for a vector there is embedded first."""
 
     def answers(parsed: ParsedQuestion) -> list[RecallResult]:
-        words = WordSets(_words_of)
+        words = WordSets(words_of)
         return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit, words) for scope in scopes])
 
     if isinstance(question, ParsedQuestion):
@@ -222,10 +221,11 @@ def _recall(
     best = max((e.bm25 for e in evidence.values()), default=0.0)
     expected = expected_cosines(evidence, best)
     own = {passage: fused_score(e, best, expected.get(passage, 0.0)) for passage, e in evidence.items()}
-    chosen: dict[int, int] = {}
+    parts, chosen = ScoreParts(best), dict[int, int]()
     for passage in best_first(own, newest=owner):
         chosen.setdefault(owner[passage], passage)
-    boosted = _boost_by_context(memory, parsed, {item_id: own[passage] for item_id, passage in chosen.items()})
+    scores = parts.add("meaning", {item_id: own[passage] for item_id, passage in chosen.items()})
+    boosted = parts.add("context", _boost_by_context(memory, parsed, scores))
     scores = dict(boosted)
     # Twice as many as asked for, so that dropping near-duplicates and the stale does not leave gaps.
     enough = 2 * limit
@@ -243,13 +243,13 @@ def _recall(
             items[item.id] = item
             first.append(item.id)
             read.append(item)
-    scores |= _rerank_read(parsed, scores, read)
+    scores = parts.add("time", scores | _rerank_read(parsed, scores, read))
     answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read})
-    scores |= add_answer_scores(scores, answers)
-    scores |= prefer_answers(
-        scores, [item.id for item in repeats], {question.id: reply.id for reply, question in replies}
-    )
+    scores = parts.add("reading", scores | add_answer_scores(scores, answers))
+    answered = {question.id: reply.id for reply, question in replies}
+    scores = parts.add("reply", scores | prefer_answers(scores, [item.id for item in repeats], answered))
     relevances = {id_: relevance(score) for id_, score in scores.items()}
+    weights = hit_weights(memory, [*items.values()])
     by_reading = {id_: answer_relevance(answer, evidence[chosen[id_]].semantic) for id_, answer in answers.items()}
     for item in repeats:
         # It resembles the question more than anything: that says nothing about it.
@@ -258,13 +258,13 @@ def _recall(
     noise -= {reply.id for reply, _question in replies}
     found = sorted(
         (items[item_id] for item_id in first if item_id in items and item_id not in noise),
-        key=lambda item: -relevances[item.id] * (STALE_FACTOR if is_stale(item) else 1.0),
+        key=lambda item: -relevance(scores[item.id] + weights[item.id].total) * (STALE_FACTOR if is_stale(item) else 1),
     )[:enough]
-    found = _important_first(memory, found, relevances, words)
+    found = weightiest_first(memory, found, relevances, weights, words)
     shown = first_per_key(drop_near_duplicates(found, words), _session_requests)
     relevant = relevances_in_order([relevances[i.id] for i in shown], [by_reading.get(i.id) for i in shown])
     hits = [
-        Hit(item, passage, value, e.semantic, lexical_signal(e, best))
+        Hit(item, passage, value, e.semantic, lexical_signal(e, best), parts.of(item.id, e, weights[item.id]))
         for item, value in zip(shown, relevant, strict=True)
         for passage, e in [(chosen[item.id], evidence[chosen[item.id]])]
     ]
@@ -378,30 +378,6 @@ def _conversations_named(memory: LocalMemory, parsed: ParsedQuestion, scope: Sco
     return shares
 
 
-def _important_first(
-    memory: LocalMemory, found: Sequence[Item], scores: dict[int, float], words: WordSets[Item]
-) -> list[Item]:
-    """Items in their order, but of those that say nearly the same the more important first, with the better score."""
-    alike = group_near_duplicates([item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT], words)
-    if not alike:
-        return list(found)
-    sessions = memory.store.sessions_of([item.id for group in alike for item in group if item.importance is None])
-    place = {item.id: item for item in found}
-    for group in alike:
-        ranked = sorted(group, key=lambda item: -_importance(item, sessions.get(item.id)))
-        better = [scores[item.id] for item in group]
-        for old, new, score in zip(group, ranked, better, strict=True):
-            place[old.id] = new
-            scores[new.id] = score
-    return list(place.values())
-
-
-def _importance(item: Item, session: Session | None) -> float:
-    if item.importance is not None:
-        return item.importance
-    return DEFAULT_IMPORTANCE if session is None else session.importance
-
-
 def _session_requests(item: Item) -> set[tuple[str, str]]:
     """What the summary, the checkpoint and the short prompts of a session have in common: one of them is enough."""
     notes = item.kind in ("summary", "checkpoint")
@@ -494,7 +470,3 @@ def _of_the_time(memory: LocalMemory, time: NamedTime, vector: NDArray[float32],
     owner = {passage: item_id for item_id, group in passages.items() for passage in group}
     cosines = memory.store.cosines(vector, list(owner))
     return [VectorHit(passage, owner[passage], cosine) for passage, cosine in cosines.items()]
-
-
-def _words_of(item: Item) -> str:
-    return embedding_text(item.kind, item.type, item.title, item.body, item.details, ()) + f" {item.project}"

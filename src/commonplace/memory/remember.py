@@ -13,11 +13,14 @@ from dataclasses import dataclass, field, replace
 
 from commonplace.errors import InvalidInput, NothingToRemember, TooLarge
 from commonplace.item_ids import ref
+from commonplace.memory.authors import sign
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import (
+    ACCEPTED,
     DETAIL_FIELDS,
     KINDS,
     ORIGINS,
+    PROPOSED,
     REVIEW_STATES,
     Draft,
     Item,
@@ -123,9 +126,16 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
     from commonplace.memory.items import get_item
 
     stored = remember(memory, new)
-    item = get_item(memory, stored.id)
+    item = get_item(memory, stored.id, forgotten=True)
+    if item.forgotten_ms is not None:
+        # It was proposed again after it was dismissed.
+        return Remembered(item, duplicate=True)
     if stored.duplicate:
         item = enrich_item(memory, item, new.tags, new.meta)
+    if item.review == PROPOSED and stored.duplicate and new.review is None and memory.writer.origin == "person":
+        # What a person says themselves they agree with, in other capitals too.
+        memory.store.review([item.id], ACCEPTED, memory.clock(), memory.writer)
+        item = get_item(memory, item.id)
     return Remembered(item, stored.duplicate, tuple(find_contradictions(memory, item)))
 
 
@@ -176,7 +186,7 @@ def remember(memory: LocalMemory, note: NewItem) -> Stored:
 def remember_all(memory: LocalMemory, notes: Sequence[NewItem]) -> list[Stored]:
     """Store several things in one transaction: all of them, or, if one is wrong, none."""
     now = memory.clock()
-    stored = memory.store.put([make_draft(note, now) for note in notes], now)
+    stored = memory.store.put([sign(memory, make_draft(note, now)) for note in notes], now)
     memory.embeddings.wake()
     return stored
 
@@ -292,7 +302,8 @@ def rewrite_item(
 ) -> Item:
     """Rewrite an item. An event keeps what distinguishes it from others."""
     now = memory.clock()
-    rewritten = memory.store.rewrite(item.id, redraft(item, note, now), now, expect_rev, supersedes)
+    draft = sign(memory, redraft(item, note, now), item)
+    rewritten = memory.store.rewrite(item.id, draft, now, expect_rev, supersedes, memory.writer)
     memory.embeddings.wake()
     return rewritten
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.items import MAX_PAGE, browse_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import MEMORY_TYPES, Item, Scope
+from commonplace.model import MEMORY_TYPES, SETTLED, Item, Scope
 from commonplace.text.paths import any_glob_matches, split_globs
 from commonplace.text.redact import redact
 from commonplace.text.sentences import normalise_statement
@@ -37,9 +37,8 @@ def active_rules(
     memory: LocalMemory, project: str | None, files: Sequence[str] = (), most: int = MOST_RULES
 ) -> ActiveRules:
     """The newest rules of a project and of everywhere. With `files`, path rules only if they mean one of them."""
-    newest = memory.store.newest(Scope.around(project, kinds=("memory",), types=("rule",)), most)
-    # What is only proposed is no rule yet.
-    found = [item for item in newest if item.review != "proposed"]
+    scope = replace(Scope.around(project, kinds=("memory",), types=("rule",)), review=SETTLED)
+    found = memory.store.newest(scope, most)
     holding = [item for item in reversed(found) if applies_to(item, files)]
     return ActiveRules(
         project=tuple(item for item in holding if item.project is not None),
@@ -135,7 +134,7 @@ def rule_set(memory: LocalMemory, project: str | None, types: Sequence[str] = RU
 
 
 def _all(memory: LocalMemory, project: str | None, types: tuple[str, ...]) -> Iterator[Item]:
-    scope = Scope.around(project, kinds=("memory",), types=types)
+    scope = replace(Scope.around(project, kinds=("memory",), types=types), review=SETTLED)
     cursor: str | None = None
     while True:
         page = browse_items(memory, scope, MAX_PAGE, cursor)

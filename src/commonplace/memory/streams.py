@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
+from commonplace.memory.authors import sign
 from commonplace.memory.edit_and_forget import enrich_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, NewItem, Remembered, find_contradictions, make_draft
@@ -66,7 +67,8 @@ def finalize_stream(memory: LocalMemory, stream_id: str) -> tuple[Stream, Rememb
         if not text.strip():
             raise InvalidInput(f"{stream_id} holds no text.", "Append chunks to it, or cancel it.")
         whole = redact_joined(text) if stream.chunks > 1 else text
-        return make_draft(NewItem(whole, type=stream.type, tags=stream.tags, project=stream.project), now)
+        note = NewItem(whole, type=stream.type, tags=stream.tags, project=stream.project)
+        return sign(memory, make_draft(note, now))
 
     stream, stored = memory.store.finalize_stream(stream_id, draft, lambda s: _open(s, stream_id, now), now)
     memory.embeddings.wake()

@@ -6,9 +6,11 @@ and the rest of its session count for it too. The best hits are then read: does 
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil
 from typing import Generic, NamedTuple, TypeVar
 
@@ -34,6 +36,34 @@ REPLY_BOOST, REPLY_MARGIN = 0.15, 0.01
 # The best so many are read together with the question. What a cross-encoder says of one, between minus the limit and
 # the limit, counts this much; what was not read counts as if it had said UNREAD.
 READ_TOGETHER, ANSWER_WEIGHT, ANSWER_LIMIT, UNREAD = 8, 0.04, 5.0, -2.5
+
+# What counts for a hit besides what it says, and the most that each counts for: importance, from 0 to 10 around the
+# middle; trust in who stated it; uses, as many as are enough. Together less than a word of the question more or less.
+IMPORTANCE_WEIGHT, TRUST_WEIGHT, USE_WEIGHT = 0.03, 0.02, 0.015
+MIDDLE_IMPORTANCE, MIDDLE_TRUST, ENOUGH_USES = 5.0, 0.6, 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What is added to the score of a hit for its importance, for who stated it, and for how useful it has been."""
+
+    importance: float = 0.0
+    trust: float = 0.0
+    use: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return self.importance + self.trust + self.use
+
+
+def hit_weight(importance: float | None, trust: float, uses: float) -> Weight:
+    """The weight of a hit. Never used is nothing against it, so that age alone takes nothing away."""
+    level = 0.0 if importance is None else (importance - MIDDLE_IMPORTANCE) / MIDDLE_IMPORTANCE
+    return Weight(
+        IMPORTANCE_WEIGHT * min(max(level, -1.0), 1.0),
+        TRUST_WEIGHT * (min(max(trust, 0.0), 1.0) - MIDDLE_TRUST),
+        USE_WEIGHT * min(1.0, math.log1p(max(uses, 0.0)) / math.log1p(ENOUGH_USES)),
+    )
 
 
 def boost_by_context(scores: Scores, session_of: Mapping[int, int], next_turn: Mapping[int, int]) -> dict[int, float]:

@@ -10,11 +10,15 @@ from pathlib import Path
 from commonplace.capture.hooks.drain_inline import BackgroundDrain
 from commonplace.config import Settings, load
 from commonplace.errors import InvalidInput, StoreBusy
+from commonplace.memory.authors import local_writer
 from commonplace.memory.lazy_memory import LazyMemory
 from commonplace.memory.local_memory import LocalMemory
 
 # Callers whose settings differ in nothing else share a memory.
-_OF_THE_CALLER = ("profile", "project", "mcp_max_response", "opening_tokens", "max_body_mb", "log_format", "log_level")
+_OF_THE_CALLER = (
+    *("profile", "project", "author", "agent_memories", "mcp_max_response", "opening_tokens", "max_body_mb"),
+    *("log_format", "log_level"),
+)
 # Different stores, spaces or models that are open at a time; whoever asks for more works alone.
 MAX_OPEN = 16
 
@@ -52,7 +56,7 @@ class Memories:
     def reach(self, settings: Settings, env: Mapping[str, str]) -> Callable[[], LocalMemory]:
         """How to reach the memory of these settings."""
         lazy = self._lazy(settings, env)
-        return lambda: replace(lazy.memory(), settings=settings)
+        return lambda: replace(lazy.memory(), settings=settings, writer=local_writer(settings, env))
 
     def open_soon(self, settings: Settings, env: Mapping[str, str], seconds: float) -> None:
         self._lazy(settings, env).open_soon(seconds)

@@ -31,7 +31,7 @@ from commonplace.http.errors import JSON, error_response, error_style, json_byte
 from commonplace.http.method_handler import MethodHandler, key_of, memory_of
 from commonplace.memory.idempotency import SavedReply, run_once
 from commonplace.memory.local_memory import LocalMemory, reopen_memory
-from commonplace.model import Key
+from commonplace.model import Author, Key
 from commonplace.rest.endpoint import WRITING_METHODS, Answer, ApiRequest, Endpoint, ServerContext, caller_id
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.metrics import RequestMetrics
@@ -75,7 +75,7 @@ class ApiHandler(MethodHandler[Endpoint]):
         if workers.helpers is not None and key is not None and is_large(body):
             where = (memory.settings, memory.open_spaces.home)
             return await workers.helpers.do(
-                *(_answered_in_helper, *where, endpoint.method, endpoint.path, key, sent),
+                *(_answered_in_helper, *where, memory.writer, endpoint.method, endpoint.path, key, sent),
                 caller=key.id,
                 left=state["left"],
             )
@@ -137,11 +137,12 @@ def _answered(
 
 
 def _answered_in_helper(
-    settings: Settings, home: str, method: str, path: str, key: Key, sent: _ReceivedRequest
+    settings: Settings, home: str, writer: Author, method: str, path: str, key: Key, sent: _ReceivedRequest
 ) -> Answer[Any]:
     """The same in a helper process."""
     endpoint = next(one for one in ENDPOINTS if (one.method, one.path) == (method, path))
-    return _answered(reopen_memory(settings, home, key.project), endpoint, key, sent, _helper_context(), _unchecked)
+    memory = reopen_memory(settings, home, key.project, writer)
+    return _answered(memory, endpoint, key, sent, _helper_context(), _unchecked)
 
 
 @functools.cache

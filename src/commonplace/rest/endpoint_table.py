@@ -19,6 +19,7 @@ from commonplace.rest import (
     metrics,
     openapi,
     remote,
+    review,
     search,
     sekha_tools,
     status,
@@ -82,6 +83,16 @@ ITEMS = _tagged(
     _post("/items/{id}/revert", items.revert_item, "items_revert", "Revert an item", body_optional=True, if_match=True),
     _post("/items/{id}/supersede", items.supersede_item, "items_supersede", "Supersede an item", if_match=True),
     _get("/items/{id}/timeline", items.item_timeline, "items_timeline", "What happened around an item"),
+)
+
+REVIEW = _tagged(
+    "Review",
+    _get("/review", review.list_proposals, "review_listing", "What waits for review"),
+    _post(
+        "/review/{id}/accept", review.accept_proposal, "review_accept", "Accept it", body_optional=True, if_match=True
+    ),
+    _post("/review/{id}/dismiss", review.dismiss_proposal, "review_dismiss", "Dismiss it", if_match=True),
+    _post("/review/{id}/undo", review.undo_review, "review_undo", "Let it wait again", if_match=True),
 )
 
 FINDING = _tagged(
@@ -354,6 +365,7 @@ DOCS = _tagged(
 
 ENDPOINTS: tuple[Endpoint, ...] = (
     *ITEMS,
+    *REVIEW,
     *FINDING,
     *STREAMS,
     *CONVERSATIONS,

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
+from commonplace.memory.authors import MAX_AUTHOR
 from commonplace.memory.conversations import MAX_LABEL
 from commonplace.memory.question import MAX_QUERY
 from commonplace.memory.remember import MAX_SESSION, MAX_TAG, MAX_TAGS, MAX_TEXT, MAX_TITLE
@@ -104,6 +105,11 @@ Since = Annotated[
     str, Field(max_length=100, description="Only from then on: `7d`, `yesterday`, `2026-11-01`, `2026-11-01T09:00`.")
 ]
 Until = Annotated[str, Field(max_length=100, description="Only up to then, a day with all of it.")]
+Author = Annotated[
+    str,
+    Field(max_length=2 * MAX_AUTHOR, description="Only by this person, and agents that write for them; or an agent."),
+]
+Origin = Literal["person", "agreed", "agent", "captured", "imported"]
 Cursor = Annotated[str, Field(max_length=200, description="`next_cursor` of the page before.")]
 
 

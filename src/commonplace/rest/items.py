@@ -33,7 +33,8 @@ from commonplace.memory.items import item_history as changes_of_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_PATHS, NewItem, Remembered, remember_all, remember_item
 from commonplace.memory.timeline import timeline as moments_around
-from commonplace.model import DETAIL_FIELDS, KINDS, Item, Kind, Scope
+from commonplace.memory.weight import record_use
+from commonplace.model import DETAIL_FIELDS, KINDS, PROPOSED, Item, Kind, Scope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
@@ -61,6 +62,7 @@ class NewItemFields(Strict):
     importance: fields.Importance | None = None
     created_at_epoch: fields.EpochMs | None = None
     metadata: dict[str, Any] | None = None
+    proposed: bool = Field(False, description="It waits for a person's review.")
 
     @model_validator(mode="after")
     def says_something(self) -> Self:
@@ -148,6 +150,7 @@ def new_item_of(new: ItemBody) -> NewItem:
         tags=given.tags or (),
         importance=given.importance,
         created_ms=given.created_at_epoch,
+        review=PROPOSED if given.proposed else None,
     )
 
 
@@ -189,6 +192,10 @@ class Narrowed(Strict):
     tag: Annotated[str, Field(max_length=1000)] = Field("", description="Only with a tag that contains this.")
     since: fields.Since | None = None
     until: fields.Until | None = None
+    author: fields.Author = ""
+    origin: Annotated[list[fields.Origin], Field(max_length=10)] = Field(
+        [], description="Only what came about like this; may be repeated."
+    )
 
     def scope(self, now_ms: int) -> Scope:
         time = parse_period(self.since, self.until, now_ms)
@@ -200,6 +207,8 @@ class Narrowed(Strict):
             tag=self.tag,
             since_ms=time.from_ms,
             until_ms=time.to_ms,
+            author=self.author,
+            origins=tuple(self.origin),
         )
 
 
@@ -334,13 +343,15 @@ def create_items(memory: LocalMemory, request: ApiRequest[None, ItemsBody]) -> A
 
 def read_item(memory: LocalMemory, request: ApiRequest[Seen, None]) -> Answer[ItemRecord]:
     """Everything about an item."""
-    return _item_answer(_find_item(memory, request.path["id"], forgotten=request.query.forgotten))
+    item = find_item(memory, request.path["id"], forgotten=request.query.forgotten)
+    record_use(memory, [item])
+    return _item_answer(item)
 
 
 def change_item(memory: LocalMemory, request: ApiRequest[None, ItemChanges]) -> Answer[ItemRecord]:
     """Change what is named; the rest stays. What it was goes to its history."""
     wanted = request.body
-    item = _find_item(memory, request.path["id"])
+    item = find_item(memory, request.path["id"])
     rev = request.expected_rev(item, wanted.rev)
     changes = changes_of(wanted)
     unknown = sorted(set(changes.details or ()) - set(DETAIL_FIELDS[item.kind]))
@@ -349,7 +360,7 @@ def change_item(memory: LocalMemory, request: ApiRequest[None, ItemChanges]) -> 
             f"Item {item.id} is a {item.kind}, and those have no {', '.join(unknown)}.",
             f"Their fields are {', '.join(DETAIL_FIELDS[item.kind])}.",
         )
-    old = None if wanted.supersedes is None else _find_item(memory, wanted.supersedes).id
+    old = None if wanted.supersedes is None else find_item(memory, wanted.supersedes).id
     if changes == Changes() and old is None:
         return _item_answer(item)
     return _item_answer(edit_item(memory, item.id, changes, rev, old))
@@ -357,7 +368,7 @@ def change_item(memory: LocalMemory, request: ApiRequest[None, ItemChanges]) -> 
 
 def forget_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ForgottenItem]:
     """Take an item out of every answer; it can be restored."""
-    item = _find_item(memory, request.path["id"], forgotten=True)
+    item = find_item(memory, request.path["id"], forgotten=True)
     request.expected_rev(item)
     take_out(memory, [item.id])
     return Answer({"forgotten": item_brief(item)})
@@ -365,7 +376,7 @@ def forget_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[
 
 def restore_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ItemRecord]:
     """Bring a forgotten or superseded item back."""
-    item = _find_item(memory, request.path["id"], forgotten=True)
+    item = find_item(memory, request.path["id"], forgotten=True)
     request.expected_rev(item)
     bring_back(memory, [item.id])
     return _item_answer(get_item(memory, item.id))
@@ -373,14 +384,14 @@ def restore_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer
 
 def item_history(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ItemHistory]:
     """What an item was before each change, oldest first."""
-    item = _find_item(memory, request.path["id"], forgotten=True)
+    item = find_item(memory, request.path["id"], forgotten=True)
     changes = [change_record(one) for one in changes_of_item(memory, item.id)]
     return Answer({"id": item.id, "uid": item.uid, "rev": item.rev, "changes": changes})
 
 
 def revert_item(memory: LocalMemory, request: ApiRequest[None, Reverted]) -> Answer[ItemRecord]:
     """Bring back what an item said before; that is a change too."""
-    item = _find_item(memory, request.path["id"])
+    item = find_item(memory, request.path["id"])
     request.expected_rev(item)
     try:
         return _item_answer(go_back(memory, item.id, request.body.rev))
@@ -391,15 +402,15 @@ def revert_item(memory: LocalMemory, request: ApiRequest[None, Reverted]) -> Ans
 
 def supersede_item(memory: LocalMemory, request: ApiRequest[None, Superseding]) -> Answer[SupersededItem]:
     """Let another item take the place of this one."""
-    item = _find_item(memory, request.path["id"])
+    item = find_item(memory, request.path["id"])
     request.expected_rev(item)
-    replaced, replacing = replace_by(memory, item.id, by=_find_item(memory, request.body.by).id)
+    replaced, replacing = replace_by(memory, item.id, by=find_item(memory, request.body.by).id)
     return Answer({"superseded": item_brief(replaced), "by": item_brief(replacing)})
 
 
 def item_timeline(memory: LocalMemory, request: ApiRequest[Around, None]) -> Answer[ItemTimeline]:
     """What happened before and after an item, in any project, oldest first."""
-    item = _find_item(memory, request.path["id"])
+    item = find_item(memory, request.path["id"])
     moments = moments_around(memory, item.id, request.query.before, request.query.after)
     return Answer({"timeline": [{**item_record(one.item), "position": one.position} for one in moments]})
 
@@ -414,7 +425,7 @@ def _item_answer(item: Item) -> Answer[ItemRecord]:
     return Answer(item_record(item), etag=etag_of(item))
 
 
-def _find_item(memory: LocalMemory, text: str, *, forgotten: bool = False) -> Item:
+def find_item(memory: LocalMemory, text: str, *, forgotten: bool = False) -> Item:
     """The item that an id of any spelling means. What cannot be an id is one that nothing answers to."""
     try:
         ref(text)

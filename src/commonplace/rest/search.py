@@ -83,6 +83,7 @@ class Search(Narrowed):
 
     q: fields.Question
     limit: Annotated[int, Field(ge=1, le=MOST), fields.WHOLE] = 10
+    why: bool = Field(False, description="Say what each part added to the score of a hit.")
 
 
 def _one_question(schema: dict[str, Any]) -> None:
@@ -101,6 +102,7 @@ class SearchBody(Narrowed):
     query: fields.Question | None = None
     filter_labels: Labels | None = Field(default=None, description="With `query`: one of these labels.")
     limit: Annotated[int, Field(ge=1, le=MOST), fields.WHOLE] = 10
+    why: bool = Field(False, description="Say what each part added to the score of a hit.")
 
     @model_validator(mode="after")
     def asks_one_question(self) -> SearchBody:
@@ -318,7 +320,7 @@ def _source(cited: CitedMessage) -> str:
 def search_items(memory: LocalMemory, request: ApiRequest[Search, None]) -> Answer[SearchReply]:
     """The best hits, by words and by meaning."""
     wanted = request.query
-    return Answer(_search_data(memory, wanted.q, wanted.scope(memory.clock()), wanted.limit))
+    return Answer(_search_data(memory, wanted.q, wanted.scope(memory.clock()), wanted.limit, wanted.why))
 
 
 def search_by_body(memory: LocalMemory, request: ApiRequest[None, SearchBody]) -> Answer[SearchReply | QueryReply]:
@@ -327,7 +329,7 @@ def search_by_body(memory: LocalMemory, request: ApiRequest[None, SearchBody]) -
     if wanted.query is not None:
         question = Query(query=wanted.query, limit=wanted.limit)
         return Answer(answers(memory, question, wanted.filter_labels))
-    return Answer(_search_data(memory, wanted.q or "", wanted.scope(memory.clock()), wanted.limit))
+    return Answer(_search_data(memory, wanted.q or "", wanted.scope(memory.clock()), wanted.limit, wanted.why))
 
 
 def read_context(memory: LocalMemory, request: ApiRequest[Prepared, None]) -> Answer[ContextReply]:
@@ -350,10 +352,10 @@ def read_rules(memory: LocalMemory, request: ApiRequest[Ruled, None]) -> Answer[
     )
 
 
-def _search_data(memory: LocalMemory, question: str, scope: Scope, limit: int) -> SearchReply:
+def _search_data(memory: LocalMemory, question: str, scope: Scope, limit: int, why: bool) -> SearchReply:
     found = recall(memory, question, scope, limit)
     return {
-        "results": [hit_record(hit) for hit in found.hits],
+        "results": [hit_record(hit, why=why) for hit in found.hits],
         "total": found.total,
         "by_meaning": found.by_meaning,
         "waiting_for_vectors": found.waiting,

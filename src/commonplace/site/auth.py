@@ -23,6 +23,7 @@ from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, KeyMissing, StoreError, Unauthorized
 from commonplace.http.errors import error_response
 from commonplace.memory import keys, spaces
+from commonplace.memory.authors import http_writer, with_writer
 from commonplace.memory.local_memory import LocalMemory, for_project
 from commonplace.model import Key
 from commonplace.site.health_probes import SERVICE_UNAVAILABLE, without_details
@@ -197,7 +198,9 @@ class Authentication:
                     caller = await self._key_cache.caller(login_token(HTTPConnection(scope)), state["address"], "login")
                 else:
                     caller = await self._key_cache.caller(secret, state["address"])
-                state["key"], state["memory"], state["recheck"] = caller.key, caller.memory, caller.recheck
+                writer = http_writer(caller.key.name, headers, by_login=state["by_login"])
+                memory = with_writer(caller.memory, writer)
+                state["key"], state["memory"], state["recheck"] = caller.key, memory, caller.recheck
                 if (connection := state.get("connection")) is not None:
                     connection.authenticated = True
             except CommonplaceError as error:

@@ -39,6 +39,7 @@ from commonplace.store.types import (
     TextAnswer,
     Topic,
     Turn,
+    Use,
 )
 from commonplace.text.query import Query, Word
 
@@ -163,9 +164,14 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
         now_ms: int,
         expect_rev: int | None = None,
         supersedes: int | None = None,
+        by: Author | None = None,
     ) -> Item:
         self._checked(item_id, *(() if supersedes is None else (supersedes,)))
-        return self._inner.rewrite(item_id, self._placed(draft), now_ms, expect_rev, supersedes)
+        return self._inner.rewrite(item_id, self._placed(draft), now_ms, expect_rev, supersedes, by)
+
+    def review(self, item_ids: Sequence[int], state: str, now_ms: int, by: Author) -> None:
+        self._checked(*item_ids)
+        self._inner.review(item_ids, state, now_ms, by)
 
     def forget(self, item_ids: Sequence[int], now_ms: int, by: Author = UNKNOWN_AUTHOR) -> list[int]:
         self._checked(*item_ids)
@@ -230,6 +236,12 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
         if not self.get([item_id]):
             return []
         return [change for change in self._inner.history(item_id) if self._was_here(change)]
+
+    def uses(self, item_ids: Sequence[int]) -> dict[int, Use]:
+        return self._inner.uses(list(self.get(item_ids)))
+
+    def record_use(self, item_ids: Sequence[int], now_ms: int) -> None:
+        self._inner.record_use(list(self.get(item_ids)), now_ms)
 
     def superseded(self, item_id: int) -> list[int]:
         if not self.get([item_id]):

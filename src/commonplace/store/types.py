@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from commonplace.errors import InvalidInput
 from commonplace.model import Kind, PassageText, Stream, TextHit
 from commonplace.store.damaged_values import texts_of
+from commonplace.text.dates import DAY_MS, HOUR_MS
 
 if TYPE_CHECKING:
     from numpy import float32, int8, int64
@@ -51,6 +52,22 @@ class ItemHeader:
     project: str | None
     session_id: int | None
     at_ms: int
+
+
+class Use(NamedTuple):
+    """How often an item was useful, each time worth half after USE_HALF_LIFE_MS, counted at its last use."""
+
+    number: float
+    last_ms: int
+
+    def now(self, now_ms: int) -> float:
+        """What is left of its uses by now."""
+        return float(self.number * 0.5 ** (max(0, now_ms - self.last_ms) / USE_HALF_LIFE_MS))
+
+
+USE_HALF_LIFE_MS = 30 * DAY_MS
+# Opening the same again within this time is the same use.
+SAME_USE_MS = HOUR_MS
 
 
 class TextAnswer(NamedTuple):

@@ -23,6 +23,7 @@ from commonplace.memory.graph import related_items
 from commonplace.memory.items import changed_file, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, as_new_item, remember_all, remember_item, rewrite_item
+from commonplace.memory.weight import record_use
 from commonplace.model import DETAIL_FIELDS, MEMORY_TYPES, Item
 from commonplace.text.diff import DiffHunk, diff_texts
 from commonplace.text.redact import redact
@@ -55,7 +56,10 @@ class Version:
 
 def show_item(memory: LocalMemory, request: PageRequest) -> Rendered:
     """One item by any spelling of its id; a friendly page if there is none."""
-    return item_page(memory, request, request.path["id"])
+    page = item_page(memory, request, request.path["id"])
+    if "item" in page.values:
+        record_use(memory, [page.values["item"]])
+    return page
 
 
 def item_page(

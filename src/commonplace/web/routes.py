@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Route, compile_path
 
 from commonplace.errors import NotFound
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.web import conversations, home, items, rules, search, settings, static, timeline, topics
+from commonplace.web import conversations, home, items, review, rules, search, settings, static, timeline, topics
 from commonplace.web.login import KeyCheck, LoginPages, LoginTickets
 from commonplace.web.page import Page, PageRequest
 from commonplace.web.page_handler import PageHandler
@@ -45,6 +45,10 @@ PAGES: tuple[Page, ...] = (
     Page("POST", "/rules/{id}/forget", "write", rules.forget_rule, "rules"),
     Page("POST", "/rules/{id}/restore", "write", rules.restore_rule, "rules"),
     Page("POST", "/rules/{id}/settle", "write", rules.resolve_contradiction, "rules"),
+    Page("GET", "/review", "read", review.review_page, "review"),
+    Page("POST", "/review/{id}/accept", "write", review.accept_proposal, "review"),
+    Page("POST", "/review/{id}/dismiss", "write", review.dismiss_proposal, "review"),
+    Page("POST", "/review/{id}/undo", "write", review.undo_review, "review"),
     Page("GET", "/topics", "read", topics.list_topics, "topics"),
     Page("GET", "/topics/map", "read", topics.topic_map, "topics"),
     Page("GET", "/topics/{id}", "read", topics.show_topic, "topics"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from markupsafe import Markup
@@ -14,7 +14,7 @@ from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.question import MAX_QUERY, query_tokens
 from commonplace.memory.recall import Hit, recall, sessions_of_hits
-from commonplace.model import KINDS, MEMORY_TYPES, Item, Scope, Session, SessionScope
+from commonplace.model import KINDS, MEMORY_TYPES, ORIGINS, Item, Scope, Session, SessionScope
 from commonplace.text.dates import period_end, period_start
 from commonplace.text.paths import ROOT_FOLDER, normalise_folder
 from commonplace.text.project_names import normalise_project
@@ -23,7 +23,7 @@ from commonplace.text.sentences import excerpt
 from commonplace.web.page import PART_HEADER, PageRequest, Rendered, project_names, with_query
 from commonplace.web.rendering import highlight
 
-FILTER_NAMES = ("project", "kind", "type", "tag", "folder", "when", "since", "until")
+FILTER_NAMES = ("project", "kind", "type", "tag", "folder", "author", "origin", "when", "since", "until")
 T = TypeVar("T")
 
 # Periods that one click chooses.
@@ -70,6 +70,8 @@ def read_filters(request: PageRequest, now_ms: int) -> Filters:
         kinds=tuple(kind for kind in KINDS if kind == chosen["kind"]),
         types=(chosen["type"],) if chosen["type"] else (),
         tag=chosen["tag"],
+        author=chosen["author"],
+        origins=tuple(origin for origin in ORIGINS if origin == chosen["origin"]),
         sessions=SessionScope(folder=folder) if folder and folder != ROOT_FOLDER else None,
         since_ms=read(chosen["since"] or span, lambda text: period_start(text, now_ms)),
         until_ms=read(chosen["until"], lambda text: period_end(text, now_ms)),
@@ -86,13 +88,14 @@ _LEADER = re.compile(r"^\s*(?:(?:`{3,}|~{3,}).*|#{1,6}\s|>\s?|[-*+]\s|\|)")
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A found item: title and excerpt with highlighted words, its session, and its scores from 0 to 1."""
+    """A found item: title and excerpt with highlighted words, its session, its scores from 0 to 1, and their parts."""
 
     item: Item
     title: Markup
     excerpt: Markup
     session: Session | None
     why: Mapping[str, float]
+    parts: Mapping[str, float] = field(default_factory=dict)
 
 
 def search_page(memory: LocalMemory, request: PageRequest) -> Rendered:
@@ -146,7 +149,7 @@ def _newest(memory: LocalMemory, chosen: Filters, cursor: str) -> dict[str, Any]
 def _result(hit: Hit, tokens: frozenset[str], session: Session | None) -> Result:
     why = {"relevance": hit.relevance, "meaning": hit.semantic, "words": hit.lexical}
     known = {name: share for name, share in why.items() if share > 0.0}
-    return Result(hit.item, *_highlighted(hit.item, tokens), session, known)
+    return Result(hit.item, *_highlighted(hit.item, tokens), session, known, hit.why)
 
 
 def _highlighted(item: Item, tokens: frozenset[str]) -> tuple[Markup, Markup]:
@@ -172,7 +175,14 @@ def _running(text: str) -> str:
 
 def _choices(memory: LocalMemory) -> dict[str, Any]:
     names = project_names(memory)
-    return {"kinds": KINDS, "types": MEMORY_TYPES, "spans": SPANS, "projects": names, "nowhere": NO_PROJECT}
+    return {
+        "kinds": KINDS,
+        "types": MEMORY_TYPES,
+        "origins": ORIGINS,
+        "spans": SPANS,
+        "projects": names,
+        "nowhere": NO_PROJECT,
+    }
 
 
 def _number(text: str) -> int:

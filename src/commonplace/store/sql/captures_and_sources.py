@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from commonplace.model import Draft, Item, SessionDraft
+from commonplace.model import Author, Draft, Item, SessionDraft
 from commonplace.store.damaged_values import object_of
 from commonplace.store.maintenance import HOOK_DIGEST, CapturedEvent, SessionProgress
 from commonplace.store.sql import item_changes, item_writes, items, projects, sessions
@@ -166,7 +166,7 @@ def _update_summary(connection: Connection, space_id: int, place: ItemLocation, 
     if not item_changes.is_live(old) or _content(old) == _content(draft):
         return
     draft = replace(draft, content_hash=old.content_hash, project=old.project)
-    item_changes.rewrite(connection, space_id, item_id, draft, now_ms, None)
+    item_changes.rewrite(connection, space_id, item_id, draft, now_ms, None, Author(draft.author, draft.origin))
     change = "UPDATE items SET created_ms = ? WHERE space_id = ? AND id = ?"
     connection.run(change, (draft.created_ms, space_id, item_id))
 

@@ -12,12 +12,10 @@ from commonplace.store.rows import change_of, session_before
 from commonplace.store.sql import item_changes, item_writes, items, projects, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection
 from commonplace.store.sql.item_changes import ItemLocation
-from commonplace.store.sql.space import Space, allow_replica
+from commonplace.store.sql.space import VISIT_WAIT_SECONDS, Space, allow_replica
 from commonplace.store.types import SessionCounts
 from commonplace.text.near_duplicates import Sketch
 
-# Seconds that a reader waits to have its visit recorded.
-VISIT_WAIT_SECONDS = 0.25
 _CHANGEABLE = {"label", "folder", "status", "importance", "meta", "project"}
 
 

@@ -50,6 +50,9 @@ _EVENT_NAMES = {
     "supersede": "superseded",
     "move": "moved",
     "merge": "merged",
+    "accept": "accepted",
+    "dismiss": "dismissed",
+    "propose": "proposed",
 }
 
 

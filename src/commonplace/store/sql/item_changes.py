@@ -8,13 +8,24 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from commonplace.errors import Conflict, NotFound
-from commonplace.model import SOURCE_FIELDS, UNKNOWN_AUTHOR, VALIDITY_FIELDS, Author, Draft, Item
+from commonplace.model import (
+    ACCEPTED,
+    DISMISSED,
+    PROPOSED,
+    SOURCE_FIELDS,
+    UNKNOWN_AUTHOR,
+    VALIDITY_FIELDS,
+    Author,
+    Draft,
+    Item,
+)
 from commonplace.store.damaged_values import content_checksum, object_of
 from commonplace.store.records import separate_hash
 from commonplace.store.rows import item_before
 from commonplace.store.sql import indexing, items, projects, sessions
 from commonplace.store.sql.connection import IN_BLOBS, IN_LIST, Connection
 
+_OF_ITEM = "space_id = ? AND item_id = ?"
 SAME = "space_id = ? AND coalesce(project_id, 0) = ? AND content_hash = ?"
 
 
@@ -29,7 +40,13 @@ Located = Sequence[tuple[ItemLocation, Draft | Item]]
 
 
 def rewrite(
-    connection: Connection, space_id: int, item_id: int, draft: Draft, now_ms: int, expect_rev: int | None
+    connection: Connection,
+    space_id: int,
+    item_id: int,
+    draft: Draft,
+    now_ms: int,
+    expect_rev: int | None,
+    by: Author,
 ) -> Item:
     """Replace an item's content, keeping what it was in its history."""
     old = changeable(connection, space_id, item_id)
@@ -39,7 +56,7 @@ def rewrite(
         raise Conflict(f"Item {item_id} is a {old.kind} and stays one.", "Remember it anew and forget the old one.")
     project_id = None if draft.project is None else projects.find_or_create(connection, space_id, draft.project, now_ms)
     _check_twin(connection, space_id, project_id, draft, item_id)
-    record_before(connection, space_id, [old], "edit", now_ms, Author(draft.author, draft.origin))
+    record_before(connection, space_id, [old], "edit", now_ms, by)
     before = location_of(connection, space_id, item_id)
     changed = {
         "project_id": project_id,
@@ -63,14 +80,24 @@ def rewrite(
 
 
 def forget(
-    connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int, by: Author = UNKNOWN_AUTHOR
+    connection: Connection,
+    space_id: int,
+    item_ids: Sequence[int],
+    now_ms: int,
+    by: Author = UNKNOWN_AUTHOR,
+    *,
+    dismissed: bool = False,
 ) -> list[int]:
-    """Take items out of every answer but their own history. Returns those that were not forgotten already."""
+    """Take items out of every answer but their own history. Returns those that were not forgotten already.
+
+    A proposal that is `dismissed` is not brought back by being proposed again.
+    """
     chosen = [item for item in _changeable_all(connection, space_id, item_ids) if item.forgotten_ms is None]
-    record_before(connection, space_id, chosen, "forget", now_ms, by)
+    record_before(connection, space_id, chosen, "dismiss" if dismissed else "forget", now_ms, by)
     forgotten = [item.id for item in chosen]
+    turned_down = f", review = '{DISMISSED}'" if dismissed else ""
     connection.run(
-        f"UPDATE items SET forgotten_ms = ?, rev = rev + 1 WHERE +space_id = ? AND id {IN_LIST}",
+        f"UPDATE items SET forgotten_ms = ?, rev = rev + 1{turned_down} WHERE +space_id = ? AND id {IN_LIST}",
         (now_ms, space_id, connection.array(forgotten)),
     )
     live = {item.id: item for item in chosen if item.superseded_by is None}
@@ -83,13 +110,14 @@ def forget(
 def restore(
     connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int, by: Author = UNKNOWN_AUTHOR
 ) -> list[int]:
-    """Undo forgetting and superseding. Returns those that were not live already."""
+    """Undo forgetting and superseding. Returns those that were not live already; what was dismissed waits again."""
     chosen = [item for item in _changeable_all(connection, space_id, item_ids) if not is_live(item)]
     ends = _ends_before_superseding(connection, space_id, chosen)
     record_before(connection, space_id, chosen, "restore", now_ms, by)
     restored = [item.id for item in chosen]
     connection.run_all(
-        "UPDATE items SET forgotten_ms = NULL, superseded_by = NULL, valid_until_ms = ?, rev = rev + 1"
+        "UPDATE items SET forgotten_ms = NULL, superseded_by = NULL, valid_until_ms = ?,"
+        f" review = CASE WHEN review = '{DISMISSED}' THEN '{PROPOSED}' ELSE review END, rev = rev + 1"
         " WHERE space_id = ? AND id = ?",
         [(ends[item_id], space_id, item_id) for item_id in restored],
     )
@@ -97,6 +125,28 @@ def restore(
     indexing.show(connection, space_id, [(locations[item.id].project_id, item) for item in chosen])
     count_items(connection, space_id, [(locations[item.id], item) for item in chosen], +1)
     return restored
+
+
+def accept(connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int, by: Author) -> None:
+    """Let proposals count as agreed, by whoever accepts them; their history keeps who proposed them."""
+    chosen = [item for item in _changeable_all(connection, space_id, item_ids) if item.review == PROPOSED]
+    record_before(connection, space_id, chosen, "accept", now_ms, by)
+    for item in chosen:
+        update(connection, space_id, item.id, {"author": by.name, "origin": "agreed", "review": ACCEPTED})
+
+
+def propose_again(connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int, by: Author) -> None:
+    """Let what was accepted or dismissed wait for review, as whoever proposed it wrote it."""
+    chosen = _changeable_all(connection, space_id, item_ids)
+    restore(connection, space_id, [item.id for item in chosen if item.review == DISMISSED], now_ms, by)
+    accepted = [item for item in chosen if item.review == ACCEPTED]
+    last = f"SELECT before FROM history WHERE {_OF_ITEM} AND op = 'accept' ORDER BY rev DESC, id DESC LIMIT 1"
+    for item in accepted:
+        row = connection.first(last, (space_id, item.id))
+        before = {} if row is None else object_of(row[0])
+        record_before(connection, space_id, [item], "propose", now_ms, by)
+        proposer = {name: before.get(name) for name in ("author", "origin")}
+        update(connection, space_id, item.id, {**proposer, "review": PROPOSED})
 
 
 def move(connection: Connection, space_id: int, item_ids: Sequence[int], project_id: int | None, now_ms: int) -> None:

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from commonplace.errors import Conflict
+from commonplace.errors import Conflict, StoreError
 from commonplace.item_ids import new_uid
-from commonplace.model import SOURCE_FIELDS, UNKNOWN_AUTHOR, VALIDITY_FIELDS, Author, Draft, Item, Stored
+from commonplace.model import (
+    ACCEPTED,
+    DISMISSED,
+    PROPOSED,
+    SOURCE_FIELDS,
+    UNKNOWN_AUTHOR,
+    VALIDITY_FIELDS,
+    Author,
+    Draft,
+    Item,
+    Stored,
+)
 from commonplace.store.sql import indexing, item_changes, projects, sessions
 from commonplace.store.sql.connection import IN_BLOBS, IN_LIST, Connection
 from commonplace.store.sql.item_changes import (
@@ -18,7 +29,8 @@ from commonplace.store.sql.item_changes import (
     source_columns,
     write_tags,
 )
-from commonplace.store.sql.space import Space
+from commonplace.store.sql.space import VISIT_WAIT_SECONDS, Space
+from commonplace.store.types import SAME_USE_MS, Use
 
 _SAME = "ON CONFLICT (space_id, coalesce(project_id, 0), content_hash) DO NOTHING"
 # The columns of a new item by PostgreSQL's types; SQLite has a checksum besides.
@@ -61,11 +73,12 @@ class ItemWrites(Space):
         now_ms: int,
         expect_rev: int | None = None,
         supersedes: int | None = None,
+        by: Author | None = None,
     ) -> Item:
+        by = Author(draft.author, draft.origin) if by is None else by
         with self._database.write() as connection:
-            item = item_changes.rewrite(connection, self._space_id, item_id, draft, now_ms, expect_rev)
+            item = item_changes.rewrite(connection, self._space_id, item_id, draft, now_ms, expect_rev, by)
             if supersedes is not None:
-                by = Author(draft.author, draft.origin)
                 item_changes.supersede(connection, self._space_id, supersedes, item_id, now_ms, by)
             return item
 
@@ -80,6 +93,34 @@ class ItemWrites(Space):
     def supersede(self, old_id: int, new_id: int, now_ms: int, by: Author = UNKNOWN_AUTHOR) -> None:
         with self._database.write() as connection:
             item_changes.supersede(connection, self._space_id, old_id, new_id, now_ms, by)
+
+    def review(self, item_ids: Sequence[int], state: str, now_ms: int, by: Author) -> None:
+        with self._database.write() as connection:
+            if state == DISMISSED:
+                item_changes.forget(connection, self._space_id, item_ids, now_ms, by, dismissed=True)
+            else:
+                change = item_changes.accept if state == ACCEPTED else item_changes.propose_again
+                change(connection, self._space_id, item_ids, now_ms, by)
+
+    def record_use(self, item_ids: Sequence[int], now_ms: int) -> None:
+        try:
+            with self._database.write_relaxed(VISIT_WAIT_SECONDS) as connection:
+                _record_use(connection, self._space_id, item_ids, now_ms)
+        except StoreError:
+            # Busy, or read only: a use that is not counted harms nobody.
+            return
+
+
+def _record_use(connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int) -> None:
+    select = f"SELECT item_id, uses, used_ms FROM item_uses WHERE +space_id = ? AND item_id {IN_LIST}"
+    rows = connection.rows(select, (space_id, connection.array(item_ids)))
+    known = {item_id: Use(number, last_ms) for item_id, number, last_ms in rows}
+    used = [id_ for id_ in dict.fromkeys(item_ids) if id_ not in known or now_ms - known[id_].last_ms >= SAME_USE_MS]
+    connection.run_all(
+        "INSERT INTO item_uses (space_id, item_id, uses, used_ms) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (space_id, item_id) DO UPDATE SET uses = excluded.uses, used_ms = excluded.used_ms",
+        [(space_id, id_, 1.0 + (known[id_].now(now_ms) if id_ in known else 0.0), now_ms) for id_ in used],
+    )
 
 
 def put_all(connection: Connection, space_id: int, drafts: Sequence[Draft], now_ms: int) -> list[Stored]:
@@ -208,10 +249,15 @@ def _follow(
 
 
 def _found_again(connection: Connection, space_id: int, project_id: int | None, draft: Draft, now_ms: int) -> Stored:
-    select = f"SELECT id, uid FROM items WHERE {SAME}"
-    item_id, uid = connection.first(select, (space_id, project_id or 0, draft.content_hash))
-    # Saying again what was forgotten or superseded is wanting it back.
-    item_changes.restore(connection, space_id, [int(item_id)], now_ms, Author(draft.author, draft.origin))
+    select = f"SELECT id, uid, review FROM items WHERE {SAME}"
+    item_id, uid, review = connection.first(select, (space_id, project_id or 0, draft.content_hash))
+    by = Author(draft.author, draft.origin)
+    # Saying again what was forgotten or superseded is wanting it back; proposing what was dismissed is not.
+    if review != DISMISSED or draft.review != PROPOSED:
+        item_changes.restore(connection, space_id, [int(item_id)], now_ms, by)
+    # What a person says themselves they agree with.
+    if review in (PROPOSED, DISMISSED) and draft.origin == "person" and draft.review is None:
+        item_changes.accept(connection, space_id, [int(item_id)], now_ms, by)
     return Stored(int(item_id), str(uid), duplicate=True)
 
 

@@ -17,13 +17,13 @@ from typing import Any, TypeVar, cast
 
 from commonplace.errors import NotFound
 from commonplace.item_ids import Ref
-from commonplace.model import KINDS, Change, Item, Kind, Scope
+from commonplace.model import KINDS, PROPOSED, SETTLED, VIA, Change, Item, Kind, Scope
 from commonplace.store.damaged_values import UID, text_of
 from commonplace.store.rows import STATUSES, change_of, damaged_item, has_types
 from commonplace.store.sql import projects, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection
 from commonplace.store.sql.space import Space, allow_replica
-from commonplace.store.types import TextAnswer, Turn, turn_of
+from commonplace.store.types import TextAnswer, Turn, Use, turn_of
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 from commonplace.text.query import Query, Word
 
@@ -60,6 +60,8 @@ _TYPES = (
 _SET_FIELDS = tuple(getattr(Item, field.name).__set__ for field in fields(Item))
 _JSON = json.JSONDecoder()
 _TEXT = frozenset([str])
+# By SQL that an index of what was proposed matches.
+_REVIEW = {PROPOSED: "i.review = 'proposed'", SETTLED: "(i.review IS NULL OR i.review <> 'proposed')"}
 # First what is of the same moment: an import may date thousands alike.
 _TURNS = """
 SELECT i.id, i.session_id, i.details, coalesce(
@@ -82,6 +84,9 @@ class Filter:
     sessions: tuple[int, ...] | None = None
     since_ms: int | None = None
     until_ms: int | None = None
+    author: str = ""
+    origins: tuple[str, ...] = ()
+    review: str = ""
 
     @property
     def unindexed(self) -> Filter | None:
@@ -100,7 +105,7 @@ class Filter:
                 either.append("i.project_id IS NULL")
             clauses.append("(" + " OR ".join(either) + ")")
             bindings += ids
-        for column, values in (("kind", self.kinds), ("type", self.types)):
+        for column, values in (("kind", self.kinds), ("type", self.types), ("origin", self.origins)):
             if values:
                 clauses.append(f"i.{column} IN ({_marks(values)})")
                 bindings += values
@@ -115,6 +120,12 @@ class Filter:
             if ms is not None:
                 clauses.append(f"i.created_ms {border} ?")
                 bindings.append(ms)
+        if self.author:
+            # The person, or the agent that wrote for them.
+            clauses.append(f"instr('{VIA}' || lower(i.author) || '{VIA}', ?) > 0")
+            bindings.append(VIA + _lower(self.author) + VIA)
+        if self.review:
+            clauses.append(_REVIEW[self.review])
         tags = [part.strip() for part in self.tag.split(",") if part.strip()]
         if tags:
             tagged = " OR ".join(["instr(lower(t.tag), ?) > 0"] * len(tags))
@@ -169,6 +180,12 @@ class Items(Space):
         )
         with self._database.read() as connection:
             return [change_of(*row) for row in connection.rows(select, (self._space_id, item_id))]
+
+    def uses(self, item_ids: Sequence[int]) -> dict[int, Use]:
+        select = f"SELECT item_id, uses, used_ms FROM item_uses WHERE +space_id = ? AND item_id {IN_LIST}"
+        with self._database.read(self._query_timeout) as connection:
+            rows = connection.rows(select, (self._space_id, connection.array(item_ids)), prepared=True)
+        return {item_id: Use(number, last_ms) for item_id, number, last_ms in rows}
 
     def superseded(self, item_id: int) -> list[int]:
         select = "SELECT id FROM items WHERE space_id = ? AND superseded_by = ? ORDER BY id DESC"
@@ -245,7 +262,8 @@ def filter_of(connection: Connection, space_id: int, scope: Scope) -> Filter | N
         if not found:
             return None
     chosen = None if scope.sessions is None else tuple(sessions.ids_in(connection, space_id, scope.sessions))
-    return Filter(found, kinds, scope.types, scope.tag, chosen, scope.since_ms, scope.until_ms)
+    filter_ = Filter(found, kinds, scope.types, scope.tag, chosen, scope.since_ms, scope.until_ms)
+    return replace(filter_, author=scope.author, origins=scope.origins, review=scope.review)
 
 
 def get(connection: Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:

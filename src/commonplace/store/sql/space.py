@@ -13,6 +13,8 @@ from typing import Any, Protocol, TypeVar
 from commonplace.errors import NotFound, StoreCorrupt
 from commonplace.store.sql.connection import Connection
 
+# Seconds that a reader waits to have its visit recorded.
+VISIT_WAIT_SECONDS = 0.25
 _T = TypeVar("_T")
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 

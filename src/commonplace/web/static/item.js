@@ -1,5 +1,7 @@
 // Where people write: e edits an item, Ctrl + Enter saves, and nobody leaves what was written by mistake.
 
+import { move } from "/static/frame.js";
+
 for (const form of document.querySelectorAll("form[data-writing]")) {
   let written = false;
   form.addEventListener("input", () => (written = true));
@@ -15,5 +17,13 @@ for (const form of document.querySelectorAll("form[data-writing]")) {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
-  document.querySelector(`[data-key="${CSS.escape(event.key)}"]`)?.click();
+  const wanted = `[data-key="${CSS.escape(event.key)}"]`;
+  const found = document.querySelector(`[data-line].at ${wanted}`) ?? document.querySelector(wanted);
+  if (!found) return;
+  event.preventDefault();
+  found.click();
+  if (found.localName === "summary") found.parentElement.querySelector("textarea, input:not([type=hidden])")?.focus();
 });
+
+// In a list that is gone through by keys the first line is chosen.
+if (document.querySelector("[data-first]")) move(1);

@@ -1,0 +1,167 @@
+"""`review`: what agents and capture proposed, accepted, edited or dismissed one by one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.cli import tables
+from commonplace.cli.command import Call, command, listing
+from commonplace.cli.options import id_argument, ids_argument, page_options
+from commonplace.dialects.records import item_brief, item_record, parse_id
+from commonplace.text.dates import local_day
+
+if TYPE_CHECKING:
+    from commonplace.library.memory import Memory
+    from commonplace.model import Item
+
+_KEYS = "a accept  e edit  d dismiss  s skip  u undo the last  q quit"
+
+
+@command("accept", "commonplace review accept 12", "commonplace review accept 12 --content 'Deploys run on Mondays'")
+@ids_argument
+@click.option("--content", help="Accept it with this text instead.")
+def accept(call: Call, ids: Sequence[str], content: str | None) -> None:
+    """Accept proposals: they count as agreed from now on, under your name."""
+    if content is not None and len(ids) > 1:
+        raise click.UsageError("--content is for one proposal.", click.get_current_context())
+    with call.memory() as memory:
+        items = [memory.accept(parse_id(id_), content=content) for id_ in ids]
+    call.answer(
+        {"accepted": [item_brief(item) for item in items]},
+        [f"Accepted {item.type} {item.id}: {item.title}" for item in items],
+    )
+
+
+@command("dismiss", "commonplace review dismiss 12")
+@ids_argument
+def dismiss(call: Call, ids: Sequence[str]) -> None:
+    """Dismiss proposals: they vanish from every answer, and are not proposed again."""
+    with call.memory() as memory:
+        items = memory.dismiss(*map(parse_id, ids))
+    call.answer(
+        {"dismissed": [item_brief(item) for item in items]},
+        [f"Dismissed {item.type} {item.id}: {item.title}" for item in items],
+    )
+
+
+@command("undo", "commonplace review undo 12")
+@id_argument
+def undo(call: Call, id_: str) -> None:
+    """Let something that was accepted or dismissed wait for review again."""
+    with call.memory() as memory:
+        item = memory.undo_review(parse_id(id_))
+    call.answer(item_record(item), f"{item.type.capitalize()} {item.id} waits for review again: {item.title}")
+
+
+@listing(
+    "review",
+    "commonplace review",
+    "commonplace review --list --project my-api",
+    commands=(accept, dismiss, undo),
+)
+@click.option("--project", help="Only of this project.")
+@click.option("--list", "only_list", is_flag=True, help="List them instead of going through them.")
+@page_options("Proposals")
+def review(call: Call, project: str | None, only_list: bool, limit: int, cursor: str | None) -> None:
+    """Go through what agents and capture proposed, newest first, one key for each: accept, edit, dismiss or skip.
+
+    What you accept counts as agreed, under your name. What you dismiss vanishes, and is not proposed again. `review
+    undo ID` takes either back. With --list or --json, or if the input is not a terminal, they are listed.
+    """
+    with call.memory(drain_more=True) as memory:
+        if not (only_list or call.json) and sys.stdin.isatty():
+            with _single_keys() as read_key:
+                _one_by_one(call, memory, project, read_key)
+            return
+        page = memory.proposals(project=project, limit=limit, cursor=cursor)
+        records = [item_record(item) for item in page.items]
+    columns = ("id", "type", "title", "project", "author", "when")
+    empty = "Nothing waits for review."
+    call.answer_list(
+        "proposals", records, lambda rows: tables.table(columns, rows), empty, next_cursor=page.next_cursor
+    )
+
+
+@contextlib.contextmanager
+def _single_keys() -> Iterator[Callable[[], str]]:
+    """A terminal that gives each key at once; what was typed ahead is not lost."""
+    try:
+        import termios
+        import tty
+    except ImportError:
+        yield click.getchar
+        return
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal, termios.TCSADRAIN)
+        yield lambda: os.read(terminal, 1).decode(errors="replace")
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _one_by_one(call: Call, memory: Memory, project: str | None, read_key: Callable[[], str]) -> None:
+    """Show each and do what the key says."""
+    waiting = _all(memory, project)
+    done: list[Item] = []
+    counts = {"accepted": 0, "dismissed": 0, "skipped": 0}
+    while waiting:
+        item = waiting[0]
+        call.say(f"\n{item.type} {item.id}, {item.project or 'everywhere'}, {_by(item)}", bold=True)
+        call.say(item.text or item.title)
+        call.say(f"[{_KEYS}]", dim=True)
+        key = read_key().lower()
+        if key in ("", "q", "\x03", "\x04", "\x1b"):
+            break
+        if key == "u" and done:
+            last = done.pop()
+            counts["dismissed" if last.forgotten_ms is not None else "accepted"] -= 1
+            waiting.insert(0, memory.undo_review(last.id))
+            continue
+        decided = _decide(memory, item, key)
+        if decided is not None:
+            done.append(decided)
+            counts["dismissed" if key == "d" else "accepted"] += 1
+        elif key == "s":
+            counts["skipped"] += 1
+        else:
+            continue
+        waiting.pop(0)
+    if not any(counts.values()) and not waiting:
+        call.note("Nothing waits for review.")
+    else:
+        call.say(", ".join(f"{number} {what}" for what, number in counts.items() if number) or "Nothing changed.")
+
+
+def _decide(memory: Memory, item: Item, key: str) -> Item | None:
+    """The item as it is after the key; None if nothing was decided."""
+    if key == "a":
+        return memory.accept(item.id)
+    if key == "d":
+        return memory.dismiss(item.id)[0]
+    if key == "e":
+        written: Any = click.edit(item.body)
+        if written is not None and written.strip():
+            return memory.accept(item.id, content=written.strip())
+    return None
+
+
+def _all(memory: Memory, project: str | None) -> list[Item]:
+    found: list[Item] = []
+    cursor: str | None = None
+    while True:
+        page = memory.proposals(project=project, limit=1000, cursor=cursor)
+        found += page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return found
+
+
+def _by(item: Item) -> str:
+    return f"{item.author or item.origin or 'unknown'}, {local_day(item.created_ms)}"

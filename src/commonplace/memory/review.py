@@ -1,0 +1,86 @@
+"""Review: what agents and capture proposed, for a person to accept, change or dismiss.
+
+A proposal is found by search, marked as one, and ranks below what is agreed; rules, contexts and rule files leave it
+out. Who accepts it becomes its author. A dismissed one is forgotten. Both can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from commonplace.errors import Conflict, Forbidden
+from commonplace.memory.edit_and_forget import Changes, edit_item
+from commonplace.memory.items import ItemPage, browse_items, get_item
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.weight import record_use
+from commonplace.model import ACCEPTED, DISMISSED, PROPOSED, Item, Scope
+
+NOTHING_PROPOSED = "Nothing waits for review."
+
+
+def list_proposals(
+    memory: LocalMemory, scope: Scope | None = None, limit: int = 20, cursor: str | None = None
+) -> ItemPage:
+    """What waits for a decision, the newest first."""
+    return browse_items(memory, replace(scope or Scope(), review=PROPOSED), limit, cursor)
+
+
+def count_proposals(memory: LocalMemory, most: int = 100) -> int:
+    """How many wait, up to so many."""
+    return len(memory.store.newest(Scope(review=PROPOSED), most))
+
+
+def accept(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
+    """Agree with proposals: they count as agreed from now on, and whoever accepts them is their author."""
+    _require_person(memory)
+    items = [_waiting(memory, id_) for id_ in ids]
+    memory.store.review([item.id for item in items], ACCEPTED, memory.clock(), memory.writer)
+    record_use(memory, items)
+    return [get_item(memory, item.id) for item in items]
+
+
+def accept_changed(memory: LocalMemory, id_: int | str, changes: Changes, expect_rev: int | None = None) -> Item:
+    """Change a proposal and agree with what it says then."""
+    _require_person(memory)
+    item = _waiting(memory, id_)
+    if changes != Changes():
+        edit_item(memory, item.id, changes, expect_rev)
+    if get_item(memory, item.id).review == PROPOSED:
+        accept(memory, [item.id])
+    return get_item(memory, item.id)
+
+
+def dismiss(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
+    """Turn proposals down: they vanish from every answer, and are not proposed again. `undo_review` undoes it."""
+    _require_person(memory)
+    items = [_waiting(memory, id_) for id_ in ids]
+    memory.store.review([item.id for item in items], DISMISSED, memory.clock(), memory.writer)
+    return [get_item(memory, item.id, forgotten=True) for item in items]
+
+
+def undo_review(memory: LocalMemory, id_: int | str) -> Item:
+    """Let something that was accepted or dismissed wait for review again, as whoever proposed it wrote it."""
+    _require_person(memory)
+    item = get_item(memory, id_, forgotten=True)
+    if item.review not in (ACCEPTED, DISMISSED):
+        raise Conflict(f"Item {item.id} was neither accepted nor dismissed.", "There is nothing to undo.")
+    memory.store.review([item.id], PROPOSED, memory.clock(), memory.writer)
+    memory.embeddings.wake()
+    return get_item(memory, item.id)
+
+
+def _waiting(memory: LocalMemory, id_: int | str) -> Item:
+    item = get_item(memory, id_)
+    if item.review != PROPOSED:
+        raise Conflict(f"Item {item.id} is not waiting for review.", "`commonplace review --list` shows what is.")
+    return item
+
+
+def _require_person(memory: LocalMemory) -> None:
+    """What an agent proposed no agent may accept, or the review would be worth nothing."""
+    if memory.writer.origin != "person":
+        raise Forbidden(
+            f"Only a person reviews, and {memory.writer.name or 'this caller'} is an agent.",
+            "Review it yourself: `commonplace review`, or the page Review of the dashboard.",
+        )

@@ -1,0 +1,59 @@
+"""`commonplace review`: a list for programs, and one key for each proposal at a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+
+from commonplace import Memory
+from commonplace.config import Settings
+
+
+@pytest.fixture
+def store(folder: Path, settings: Settings) -> Settings:
+    """A store with three proposals."""
+    with Memory(settings.data_dir, embedder="off") as memory:
+        for text in ("Deploy on Mondays", "Use tabs everywhere", "Never log bodies"):
+            memory.remember(text, type="rule", proposed=True)
+    return settings
+
+
+def test_a_key_for_each_and_one_to_take_it_back(spawn_in_terminal: Run, store: Settings) -> None:
+    done = spawn_in_terminal("review", typed="audas")
+    assert done.code == 0 and "1 accepted, 1 dismissed, 1 skipped" in done.out, done.out
+    with Memory(store.data_dir, embedder="off") as memory:
+        states = {item.body: item.review for item in memory.get_many([1, 2, 3], forgotten=True)}
+    assert states == {
+        "Never log bodies": "dismissed",
+        "Use tabs everywhere": "accepted",
+        "Deploy on Mondays": "proposed",
+    }
+
+
+def test_it_is_listed_accepted_and_dismissed_by_id(run: Run, store: Settings) -> None:
+    listed = run("review", "--json").data["proposals"]
+    assert [one["title"] for one in listed] == ["Never log bodies", "Use tabs everywhere", "Deploy on Mondays"]
+    assert "Use tabs everywhere" in run("review", "--list").out
+    first, second, third = (str(one["id"]) for one in listed)
+    run("review", "accept", first, "--content", "Log no bodies")
+    run("review", "dismiss", second)
+    assert [one["id"] for one in run("review", "--json").data["proposals"]] == [int(third)]
+    run("review", "undo", second)
+    assert len(run("review", "--json").data["proposals"]) == 2
+    again = run("review", "accept", first)
+    assert again.code == 4 and "not waiting" in again.err
+
+
+def test_an_agent_in_a_shell_is_an_agent(run: Run, store: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLAUDECODE", "1")
+    refused = run("review", "accept", "1")
+    assert refused.code == 8 and "Only a person reviews" in refused.err
+    (added,) = run("show", str(run("add", "Zebras are striped", "--json").data["id"]), "--json").data["items"]
+    assert added["origin"] == "agent" and added["author"].endswith("via claude-code")
+
+
+def test_search_marks_a_proposal_and_says_why(run: Run, store: Settings) -> None:
+    found = run("search", "deploy", "--why").out
+    assert "rule (proposed)" in found and "words +" in found and "trust -" in found
