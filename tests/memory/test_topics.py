@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from benchmarks.planted_topics import ASIDE, notes
+from tests.capture.hooks.hook_sessions import FOLDER, THEN, Telling
 from tests.conftest import Clock
 
+from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.config import Settings
 from commonplace.errors import Conflict, NotFound
 from commonplace.memory.edit_and_forget import forget_items
@@ -245,3 +247,52 @@ def test_several_processes_at_once_build_one_set_of_topics(memory_with_model: Lo
     assert Counter(one.id for one in topics_of_passages(memory_with_model, passages).values()) == {
         one.id: one.size for one in listed
     }
+
+
+SESSIONS = {
+    "checkout": [
+        "The checkout is slow, find out why",
+        "Customers pay twice at checkout when the network is slow",
+        "Checkout shows the wrong tax for companies in Norway",
+        "Why does the checkout forget the delivery address?",
+        "Add gift cards to the checkout",
+        "The checkout button stays grey after a failed payment",
+    ],
+    "importer": [
+        "The nightly importer drops rows with umlauts",
+        "Make the importer resume after a crash",
+        "The importer should skip empty supplier files",
+        "Why does the importer take four hours on Mondays?",
+        "Let the importer report duplicate articles",
+        "The importer must check the supplier's signature",
+    ],
+    "login": [
+        "Login by passkey fails on Firefox",
+        "After login people land on the wrong page",
+        "Lock the login after ten wrong passwords",
+        "The login mail arrives too late",
+        "Why does login need two redirects?",
+        "Show the last login on the profile page",
+    ],
+}
+COMMANDS = ("npm run lint", "npm test", "git status --short", "npm run build", "git push origin main")
+
+
+def test_captured_sessions_are_named_by_what_people_say(memory_with_model: LocalMemory) -> None:
+    events = []
+    for subject, prompts in SESSIONS.items():
+        for number, prompt in enumerate(prompts):
+            session = Telling(session=f"{subject}-{number}", at_ms=THEN + number * 86_400_000)
+            session.asks(prompt)
+            for command in COMMANDS:
+                session.uses("Bash", {"stdout": f"{number} lines of output modified in {number} s"}, command=command)
+            session.uses("Edit", file_path=f"{FOLDER}/src/{subject}.ts", old_string="a", new_string=f"{number}")
+            session.stops(f"I changed how the {subject} works. {prompt.rstrip('?')}: that is done.")
+            events += session.events
+    remember_events(memory_with_model, events)
+    memory_with_model.embeddings.catch_up()
+    tend(memory_with_model)
+    names = [topic.name for topic in list_topics(memory_with_model)]
+    words = {word.lower() for name in names for word in name.replace("&", " ").split()}
+    assert names and not words & {"ran", "npm", "lint", "output", "line", "lines", "modified", "git", "push"}, names
+    assert words & {"checkout", "importer", "login"}, names

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 POINTS_PAGE = 5000
+# Of what hooks captured, these types are what somebody said; the others are uses of tools. All have a digest.
+SPOKEN_TYPES, CAPTURE_DIGEST = ("prompt", "answer", "compaction", "delegation"), "digest"
 # Passages that names are made of: of all topics together, at least and at most of each, and of what is in none.
 READ, FEWEST_EACH, MOST_EACH, READ_OF_REST = 6000, 20, 80, 500
 
@@ -106,8 +108,20 @@ def _name_topics(
 
 
 def _texts(memory: LocalMemory, passages: Sequence[int]) -> list[str]:
+    """What people and agents say in some passages. What hooks saw of tools names no topic, such as "npm run lint"."""
     found = memory.store.passage_texts(passages)
-    return [found[passage].text for passage in passages if passage in found]
+    items = memory.store.get({passage.item_id for passage in found.values()})
+    texts = ((found[passage].text, items.get(found[passage].item_id)) for passage in passages if passage in found)
+    return [spoken for text, item in texts if (spoken := _spoken(text, item))]
+
+
+def _spoken(text: str, item: Item | None) -> str:
+    if item is None or item.kind not in ("observation", "summary", "checkpoint"):
+        return text
+    if item.kind == "observation":
+        return "" if CAPTURE_DIGEST in item.meta and item.type not in SPOKEN_TYPES else text
+    said = (item.details.get(name, "") for name in ("request", "learned", "task", "next_steps", "open_questions"))
+    return "\n".join(filter(None, said)) or item.title
 
 
 def _spread(passages: NDArray[int64], most: int) -> list[int]:

@@ -166,6 +166,12 @@ def find_statements(prompt: str) -> list[Statement]:
     return list(found.values())[:MAX_STATEMENTS]
 
 
+def only_states(prompt: str) -> bool:
+    """Whether a prompt states something and asks for nothing: each of its sentences is a statement."""
+    told = [one for one in sentences(prompt[:_READ]) if not _CONFIRMS.fullmatch(one)]
+    return bool(told) and len(find_statements(prompt)) == len(told)
+
+
 def _own_words(prompt: str) -> str:
     lines: list[str] = []
     for line in _FENCE.sub("\n", prompt[:_READ]).splitlines():

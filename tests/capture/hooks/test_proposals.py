@@ -86,3 +86,14 @@ def test_sub_agents_and_small_talk_propose_nothing(memory: LocalMemory) -> None:
     telling.asks("<private>We decided to sell the company.</private> Fix the tests please")
     remember_events(memory, telling.events)
     assert proposals(memory) == []
+
+
+def test_a_prompt_that_only_states_is_not_where_work_stopped(memory: LocalMemory) -> None:
+    telling = Telling()
+    telling.asks("Find out why carts lock at night")
+    telling.stops("The sweeper held the lock because its transaction was open.")
+    telling.asks("We decided that tokens live 15 minutes because the auditors asked for it.")
+    telling.stops("Understood, tokens live for 15 minutes from now on.")
+    remember_events(memory, telling.events)
+    (checkpoint,) = items(memory, "checkpoint")
+    assert checkpoint.title == "Find out why carts lock at night"

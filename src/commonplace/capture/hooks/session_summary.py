@@ -32,6 +32,7 @@ from commonplace.model import Item
 from commonplace.text.next_steps import completed_steps, is_same_step
 from commonplace.text.sentences import shorten
 from commonplace.text.shell_commands import command_covers, is_full_test_run, normalise_command
+from commonplace.text.statements import only_states
 
 _WHY = re.compile(
     r"\b(?:why|cause|reason|bugs?|fix|debug|fail(?:s|ed|ing|ure)?|errors?|crash\w*|broken|wrong|investigate|find out"
@@ -277,8 +278,9 @@ def _checkpoint(
 
 
 def _requests(state: SessionState) -> list[str]:
-    """What was asked. A reply such as "no, keep it" is no request by itself."""
-    return [action.title for action in state.actions if action.type == PROMPT and not is_reply(action.title)]
+    """What was asked. A reply such as "no, keep it" is no request by itself, nor is a decision that is only stated."""
+    prompts = (action for action in state.actions if action.type == PROMPT)
+    return [one.title for one in prompts if not (is_reply(one.title) or only_states(one.text))]
 
 
 def _investigated(actions: Sequence[Action]) -> str:
