@@ -106,6 +106,7 @@ NOT_STATING: list[str] = [
     "no, that's not what I meant",
     "No, try again.",
     "no, use the second one",
+    "no, keep 15 minutes",
     "no",
     "No, go back to the other file.",
     "Actually, wait.",
