@@ -44,15 +44,16 @@ ON_BOTH = (
 # What takes longest is begun first, so that nobody waits for the last worker at the end.
 LONGEST = (
     "rest/test_fuzzing.py",
-    "web/test_every_page.py",
-    "store/postgres/test_same_answers.py",
-    "contract/test_conversations.py",
-    "contract/test_any_sequence.py",
-    "packaging/test_wheel.py",
+    "torture/test_torture.py",
+    "leaks/test_rest.py",
     "benchmarks/test_recall_quality.py",
-    "site/test_import_memory.py",
-    "site/test_auth.py",
+    "web/test_every_page.py",
+    "site/test_spaces_apart.py",
     "mcp/test_client_libraries.py",
+    "packaging/test_wheel.py",
+    "store/postgres/test_failover.py",
+    "memory/test_embedding_before_search.py",
+    "web/test_item.py",
 )
 
 # Tests and the processes they start are compiled once, also where PYTHONDONTWRITEBYTECODE says otherwise: compiling the

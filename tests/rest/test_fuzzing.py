@@ -13,7 +13,6 @@ from typing import Any
 from commonplace.memory.remember import NewItem, remember
 
 from .conftest import DOCUMENT, Site, running, settings_in
-from .fuzzing_hooks import KNOWN_ITEMS
 
 ROOT = Path(__file__).parents[2]
 # Boundaries beyond this make megabytes of examples; they have tests of their own.
@@ -73,6 +72,9 @@ def fuzz(site: Site, folder: Path, *arguments: str) -> None:
 
 def filled(site: Site) -> None:
     """Some items to change and forget."""
+    # The generator of requests takes a second to import, which only this test needs.
+    from .fuzzing_hooks import KNOWN_ITEMS
+
     for number in range(KNOWN_ITEMS):
         remember(site.memory, NewItem(f"Thing number {number}"))
 
