@@ -41,8 +41,6 @@ class Workers(Served):
 
     # Whether requests are counted together is decided when the library that counts them is imported.
     FORKED = False
-    # What counts metrics has to be imported by the first process.
-    FORKED = False
     env: Mapping[str, str] = {}
 
     def pids(self) -> list[int]:
