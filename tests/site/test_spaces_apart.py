@@ -146,6 +146,16 @@ def named(owner: Side) -> list[dict[str, Any]]:
 
 QUESTION = saying({"query": "walrus"}, {"query": "walrus", "limit": 50})
 SESSIONS = saying({}, {"label": LABEL}, {"folder": FOLDER}, {"project": PROJECT})
+HOOK_EVENT: dict[str, Any] = {
+    "host": "claude-code",
+    "kind": "prompt",
+    "id": "an-event",
+    "session": "a-session",
+    "at_ms": 1_742_049_000_000,
+    "text": "What do we know about the walrus?",
+    "cwd": "/srv/cold",
+    "folder": {"path": "/srv/cold", "project": PROJECT},
+}
 ASKED_BY_ROUTE: dict[str, Attempts] = {
     "GET /api/v1/items": saying({}, {"project": PROJECT}, {"tag": "cold"}),
     "POST /api/v1/items": saying(TAKEN),
@@ -170,6 +180,8 @@ ASKED_BY_ROUTE: dict[str, Attempts] = {
     "GET /api/v1/prune/suggestions": saying({"threshold_days": 1, "importance_threshold": 10}),
     "POST /api/v1/prune/dry-run": saying({"threshold_days": 1, "importance_threshold": 10}),
     "POST /api/v1/prune/execute": lambda owner: [{"conversation_ids": [str(id_)]} for id_ in owner.loot.talks],
+    "POST /api/v1/hooks/events": saying({"events": [HOOK_EVENT]}),
+    "GET /api/v1/hooks/context": saying({"project": PROJECT}, {"project": PROJECT, "session": HOOK_EVENT["session"]}),
     "GET /api/v1/stats": saying({}, {"folder": FOLDER}, {"label": LABEL}),
     "GET /api/v1/export": saying({}, {"label": LABEL}, {"folder": FOLDER, "format": "markdown"}),
     "GET /api/v1/archive": saying({}),
