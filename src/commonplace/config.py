@@ -23,6 +23,8 @@ RERANKERS = ("builtin", "off")
 FOLDER = "folder"
 DURABILITY = ("full", "normal")
 RESIDENT = ("on", "off")
+# What hooks show unasked while an agent works: nothing, only what concerns a file or command, or all that is of use.
+HOOKS_RECALL = ("off", "rules", "full")
 LOG_FORMATS = ("text", "json")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 # Where the key of an encrypted store is.
@@ -34,6 +36,7 @@ _CHOICES = (
     ("reranker", RERANKERS),
     ("durability", DURABILITY),
     ("resident", RESIDENT),
+    ("hooks_recall", HOOKS_RECALL),
     ("log_format", LOG_FORMATS),
     ("log_level", LOG_LEVELS),
     ("encryption", ENCRYPTION),
@@ -72,7 +75,8 @@ class Settings:
     query_timeout: float = 10.0
     busy_timeout: float = 30.0
     mcp_max_response: int = 2000
-    opening_tokens: int = 2000
+    opening_tokens: int = 625
+    hooks_recall: str = "full"
     resident: str = "on"
     resident_idle_minutes: float = 15.0
     host: str = "127.0.0.1"
@@ -185,7 +189,7 @@ def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
         raise InvalidInput(
             f"The configuration file {path} is not valid TOML: {error}.", "Correct that line of the file."
         ) from error
-    values = _spelled_as_ecm_does(values)
+    values = _without_tables(values)
     # Where the data is decides which file is read, so the file cannot say it.
     known = {f.name for f in fields(Settings)} - {"data_dir"}
     unknown = sorted(set(values) - known)
@@ -197,14 +201,20 @@ def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
     return values
 
 
-def _spelled_as_ecm_does(values: dict[str, Any]) -> dict[str, Any]:
-    """`tokens.mcpMaxResponse`, as ECM's reference calls it, under our name."""
-    tokens = values.get("tokens")
-    if not isinstance(tokens, dict) or set(tokens) != {"mcpMaxResponse"}:
-        return values
-    return {name: value for name, value in values.items() if name != "tokens"} | {
-        "mcp_max_response": tokens["mcpMaxResponse"]
-    }
+# Settings that may also stand in a table: `tokens.mcpMaxResponse` is what ECM's reference calls one of ours.
+_IN_TABLES = {"tokens": {"mcpMaxResponse": "mcp_max_response"}, "hooks": {"recall": "hooks_recall"}}
+
+
+def _without_tables(values: dict[str, Any]) -> dict[str, Any]:
+    """Settings by our names, wherever they stand."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        known = _IN_TABLES.get(name, {})
+        if isinstance(value, dict) and value and value.keys() <= known.keys():
+            flat |= {known[key]: inner for key, inner in value.items()}
+        else:
+            flat[name] = value
+    return flat
 
 
 def _from_environment(env: Mapping[str, str]) -> dict[str, object]:

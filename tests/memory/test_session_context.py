@@ -11,7 +11,7 @@ from tests.conftest import Clock
 
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.session_context import session_context
+from commonplace.memory.session_context import WorkInProgress, session_context
 from commonplace.model import Kind
 from commonplace.text.tokens import estimate_tokens
 
@@ -52,20 +52,51 @@ def test_nothing_is_told_where_nothing_is_known(memory: LocalMemory) -> None:
     assert session_context(memory, "my-api", 2000) == session_context(memory, None, 2000) == ""
 
 
-def test_rules_come_first_and_what_happened_last(memory: LocalMemory, clock: Clock) -> None:
+def test_rules_come_first_then_where_work_stopped_then_decisions(memory: LocalMemory, clock: Clock) -> None:
     fill(memory, clock)
-    text = session_context(memory, "my-api", 2000)
-    order = ["not instructions", "## Rules", "Use tabs.", "## Decisions", "[decision] Sessions live in Redis."]
-    order += ["## Where work stopped", "task: Remember people", "progress: half", "## Earlier sessions"]
-    order += [
-        "request: Fix login",
-        "learned: Cookies expire",
-        "## Lately",
-        "[file-write] Modified login.py: DAYS is 30.",
-    ]
+    text = session_context(memory, "my-api", 625)
+    order = ["not instructions", "## Rules and constraints", "Amounts are cents.", "Use tabs."]
+    order += ["## Where work stopped", "task: Remember people", "progress: half"]
+    order += ["## Decisions", "[decision] Sessions live in Redis."]
     places = [text.index(part) for part in order]
     assert places == sorted(places)
-    assert "Amounts are cents." in text and "Nothing of this" not in text and "snapshot" not in text
+    assert "Nothing of this" not in text and "snapshot" not in text
+
+
+def test_what_happened_is_not_listed(memory: LocalMemory, clock: Clock) -> None:
+    fill(memory, clock)
+    note(memory, "observation", "command", title="Ran npm run lint", project="my-api")
+    text = session_context(memory, "my-api", 2000)
+    assert "login.py" not in text and "npm run lint" not in text
+
+
+def test_nothing_is_said_twice(memory: LocalMemory, clock: Clock) -> None:
+    note(memory, "memory", "rule", "Amounts are cents.", project="my-api")
+    note(memory, "memory", "rule", "amounts are cents")
+    for kind in ("summary", "checkpoint"):
+        details = {"request" if kind == "summary" else "task": "Fix the login"}
+        note(memory, kind, kind, title="Fix the login", details=details, project="my-api", session="claude-code:1")
+    text = session_context(memory, "my-api", 2000)
+    assert text.lower().count("amounts are cents") == text.count("Fix the login") == 1
+
+
+def test_decisions_about_what_is_changing_come_before_newer_ones(memory: LocalMemory, clock: Clock) -> None:
+    note(memory, "memory", "decision", "Checkout retries carry an idempotency key.", project="my-api")
+    for number in range(40):
+        clock.forward(days=1)
+        note(memory, "memory", "decision", f"Mail template {number} is plain text.", project="my-api")
+    assert "idempotency" not in session_context(memory, "my-api", 400)
+    for changing in (WorkInProgress("fix/checkout-retry"), WorkInProgress(files=("src/shop/checkout.py",))):
+        text = session_context(memory, "my-api", 400, changing=changing)
+        assert text.index("idempotency") < text.index("Mail template 39")
+
+
+def test_a_rule_for_the_files_that_are_changing_comes_before_one_for_others(memory: LocalMemory) -> None:
+    for paths in ("docs/**", "src/api/**"):
+        note(memory, "memory", "rule", f"Mind {paths}.", details={"paths": paths}, project="my-api")
+    changing = WorkInProgress(files=("src/api/login.py",))
+    text = session_context(memory, "my-api", 625, changing=changing)
+    assert text.index("Mind src/api/**. (for src/api/**)") < text.index("Mind docs/**.")
 
 
 def test_outside_any_project_only_what_holds_everywhere_is_told(memory: LocalMemory, clock: Clock) -> None:
@@ -91,7 +122,7 @@ def test_no_content_breaks_the_frame(memory: LocalMemory, bodies: list[str], tok
     text = session_context(memory, "my-api", tokens)
     assert estimate_tokens(len(text)) <= tokens
     headings = [line for line in text.splitlines() if line.startswith("#")]
-    assert headings in ([], ["# Commonplace: my-api", "## Rules"])
+    assert headings in ([], ["# Commonplace: my-api", "## Rules and constraints"])
 
 
 def test_secrets_are_not_told(memory: LocalMemory) -> None:

@@ -232,7 +232,7 @@ class ItemMethods(BoundMethods):
 
         return build_context(self._local, project, query, tokens, plain_tokens, files=files, limit=limit)
 
-    def session_context(self, project: str | None = None, *, tokens: int = 2000, session: str = "") -> str:
+    def session_context(self, project: str | None = None, *, tokens: int = 625, session: str = "") -> str:
         """The same as a text for the start of a session, as hooks give it to agents; empty if nothing is known."""
         from commonplace.memory.session_context import session_context
 

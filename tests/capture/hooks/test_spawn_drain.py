@@ -21,6 +21,7 @@ from commonplace.model import Scope
 from .hook_runner import SECONDS, argv, fire, names, put
 
 PROMPT = {"prompt": "Move the session cookie to the new signing key, please"}
+ANSWER = {"last_assistant_message": "The cookie is signed by the new key; old ones are read until Friday."}
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +48,7 @@ def idle(settings: Settings) -> bool:
 
 def test_the_next_session_is_told_what_the_last_one_did_though_no_server_runs(settings: Settings, work: Path) -> None:
     about = {"session_id": "a", "cwd": str(work)}
-    for event, more in (("SessionStart", {}), ("UserPromptSubmit", PROMPT), ("Stop", {}), ("SessionEnd", {})):
+    for event, more in (("SessionStart", {}), ("UserPromptSubmit", PROMPT), ("Stop", ANSWER), ("SessionEnd", {})):
         fire(settings, event=event, payload={**about, **more})
     until(lambda: idle(settings) and not names(settings))
     ready = list((settings.data_dir / "openings").glob("*"))

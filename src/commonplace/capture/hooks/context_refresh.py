@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace.capture.hooks.git_changes import work_in_progress
 from commonplace.capture.hooks.project_folder import folder_context
 from commonplace.capture.hooks.session_start import UNKNOWN_STAMP, cache_context, cached_contexts, content_stamp
 from commonplace.config import load
@@ -89,6 +90,6 @@ def _is_cacheable(folder: str, session: str) -> bool:
 
 def _context(memory: LocalMemory, folder: str, session: str) -> str:
     def ask(project: str | None, tokens: int) -> str:
-        return session_context(memory, project, tokens, session)
+        return session_context(memory, project, tokens, session, work_in_progress(folder))
 
     return folder_context(memory.settings.data_dir, folder, memory.settings.opening_tokens, ask)
