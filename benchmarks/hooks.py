@@ -23,9 +23,11 @@ from pathlib import Path
 from benchmarks.stores import store_of
 from commonplace import config
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.spool import encode_record, spool_folder, write_event
+from commonplace.capture.hooks.spool import SECONDS_VARIABLE, encode_record, spool_folder, write_event
 from commonplace.capture.hooks.spool_reader import remove_events, waiting_events
 from commonplace.memory.local_memory import open_memory
+from commonplace.resident.address import start
+from commonplace.resident.client import ask
 
 ROUNDS, ITEMS, EVENTS = 31, 100_000, 10_000
 MOST_MS, MOST_TIMES, MOST_SECONDS = 60, 3, 20
@@ -49,6 +51,7 @@ def figures(folder: Path) -> list[tuple[str, str, str]]:
         (work / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="ascii")
         with held(data):
             rows = list(hooks(data, work))
+        rows += asking(data, work)
         spool = Path(spool_folder(str(data)))
         remove_events(spool, waiting_events(spool))
         return [*rows, *draining(Path(temporary) / "data", work)]
@@ -79,6 +82,42 @@ def hooks(data: Path, work: Path) -> Iterator[tuple[str, str, str]]:
         median = statistics.median(times)
         yield f"{name} (median)", f"{median:.0f} ms", f"{median / base:.1f} x"
     yield "session start that has to read the store", f"{reading_start(data, work, candidates):.0f} ms", ""
+
+
+def asking(data: Path, work: Path) -> Iterator[tuple[str, str, str]]:
+    """A prompt that the resident process looks up by words and meaning, with its models loaded, and a tool."""
+    fire = [SCRIPT, "--data-dir", str(data), "hook", "claude-code"]
+    env = {**os.environ, SECONDS_VARIABLE: "60"}
+    assert start(str(data))
+    deadline = time.monotonic() + 60
+    while not is_ready(data) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    events: dict[str, tuple[str, dict[str, object]]] = {
+        "hook: prompt, looked up by the resident process": ("UserPromptSubmit", {}),
+        "hook: before an edit, looked up by the resident process": ("PreToolUse", tool_use(2000)),
+    }
+    for name, (event_name, payload) in events.items():
+        taken = []
+        for number in range(ROUNDS + 1):
+            prompt = f"why does the retry of the import job fail on day {number}"
+            given = {"session_id": f"ask-{number}", "cwd": str(work), "prompt": prompt, **payload}
+            began = time.perf_counter()
+            subprocess.run(
+                [*fire, event_name], input=json.dumps(given).encode(), env=env, check=True, capture_output=True
+            )
+            taken += [1000 * (time.perf_counter() - began)] if number else []
+        late = sorted(taken)[int(0.95 * len(taken))]
+        yield f"{name} (median)", f"{statistics.median(taken):.0f} ms", f"p95 {late:.0f} ms"
+    ask("stop", data=str(data))
+
+
+def is_ready(data: Path) -> bool:
+    """Whether the resident process has loaded its models: the first prompt has it do so."""
+    request = {"host": "claude-code", "event": "UserPromptSubmit", "moment": "prompt", "cwd": "/", "session": "x"}
+    question = {**request, "prompt": "", "shown": [], "payload": {"prompt": "which models are loaded by now"}}
+    ask("hints", question, 60.0, data=str(data))
+    status = ask("search", {"query": "is everything there", "limit": 1}, 60.0, data=str(data))
+    return status is not None and bool(status["by_meaning"])
 
 
 def reading_start(data: Path, work: Path, candidates: dict[str, tuple[list[str], dict[str, object]]]) -> float:
