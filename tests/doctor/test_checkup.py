@@ -13,10 +13,12 @@ from commonplace.errors import StoreFull
 
 
 def test_every_area_is_examined_in_order(context: DoctorContext) -> None:
-    assert NAMES == ("store", "index", "model", "connections", "hooks", "spool", "permissions", "versions")
+    assert NAMES == ("store", "index", "model", "connections", "hooks", "recall", "spool", "permissions", "versions")
     found = [*run_checks(context)]
     assert not [one for one in found if one.state == "failure"]
-    assert [*dict.fromkeys(one.area for one in found)] == ["store", "model", "connections", "spool", "versions"]
+    assert [*dict.fromkeys(one.area for one in found)] == [
+        *("store", "model", "connections", "recall", "spool", "versions")
+    ]
     assert {one.area for one in run_checks(context, ["spool"])} == {"spool"}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.capture.hooks.hints import SessionHints
 from commonplace.capture.hooks.spool import spool_folder
 from commonplace.doctor import editor_checks
 from commonplace.doctor.doctor_context import DoctorContext
@@ -70,7 +71,7 @@ def test_what_is_connected_is_started_once_and_its_hooks_are_fired(context: Doct
     assert len(context.answers) == 1
     fired = [*editor_checks.check_hooks(context)]
     assert states(fired) == {"claude-code": "ok", "kiro": "ok"}
-    assert "ran 8 hooks" in fired[0].sentence
+    assert "ran 9 hooks" in fired[0].sentence
     # Nothing is left of it.
     assert not [*Path(spool_folder(str(context.settings.data_dir))).iterdir()]
 
@@ -153,7 +154,7 @@ def test_hooks_that_capture_here_though_the_server_is_elsewhere(context: DoctorC
     # A key of this memory shows that the server answers from it.
     connect("claude-code", server=Server(url="https://memory.example/mcp", key=secret))
     (found,) = editor_checks.check_hooks(context)
-    assert "ran 8 hooks" in found.sentence
+    assert "ran 9 hooks" in found.sentence
 
 
 def test_a_hook_that_keeps_its_events_elsewhere(context: DoctorContext, connect: Connect, tmp_path: Path) -> None:
@@ -181,3 +182,32 @@ def test_an_address_where_nobody_answers(context: DoctorContext, connect: Connec
     connect("claude-code", server=Server(url="http://127.0.0.1:9/mcp", key="sk-sekha-" + "0" * 48))
     found = failing([*editor_checks.check_connections(context)])
     assert "nothing answers" in found.sentence and "commonplace serve" in found.advice
+
+
+def test_an_editor_that_an_older_version_connected_gets_the_hooks_that_are_new(
+    context: DoctorContext, connect: Connect, home: Path
+) -> None:
+    connect("claude-code")
+    settings = home / ".claude" / "settings.json"
+    before = json.loads(settings.read_text(encoding="utf-8"))
+    older = {event: entry for event, entry in before["hooks"].items() if event != "PreToolUse"}
+    settings.write_text(json.dumps({**before, "hooks": older}), encoding="utf-8")
+    (found,) = editor_checks.check_hooks(context)
+    assert found.state == "remark" and "PreToolUse" in found.sentence and found.fix is not None
+    found.fix()
+    assert json.loads(settings.read_text(encoding="utf-8")) == before
+    assert states([*editor_checks.check_hooks(context)]) == {"claude-code": "ok"}
+
+
+def test_what_hooks_showed_and_what_was_used_is_told(context: DoctorContext) -> None:
+    (nothing,) = editor_checks.check_recall(context)
+    assert "have not shown" in nothing.sentence and "hooks_recall is full" in nothing.sentence
+    for session in ("claude-code:1", "codex:2"):
+        shown = SessionHints(str(context.settings.data_dir), session)
+        shown.add("shown", "1", "session-start", "a" * 12, "")
+        shown.add("shown", "2", "prompt", "b" * 12, "some words")
+    shown.add("used", "3", "b" * 12)
+    (found,) = editor_checks.check_recall(context)
+    assert "showed 2 memories in 2 sessions; agents used 1 of them" in found.sentence
+    (off,) = editor_checks.check_recall(replace(context, settings=replace(context.settings, hooks_recall="off")))
+    assert "start of a session only" in off.sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.capture.hooks.hook_command import _ENDS, _STARTS, HOSTS
+from commonplace.capture.hooks.hook_command import _ENDS, _HINTS, _STARTS, HOSTS
 from commonplace.capture.hooks.session_start import OUTPUT_SHAPES
 from commonplace.hosts.hook_event import normalised_name
 from commonplace.hosts.host import NO_MCP, Host
@@ -54,3 +54,14 @@ def test_a_hook_knows_where_sessions_start_and_turns_end(name: str) -> None:
     # Whatever is written into its settings and ends something is known to end it.
     assert {event for event in hooks.events if normalised_name(event) in _ENDS} <= set(hooks.ends)
     assert bool(hooks.starts) == (name in OUTPUT_SHAPES)
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_hook_knows_where_memories_can_be_shown(name: str) -> None:
+    hooks = host_named(name).hooks
+    assert hooks is not None
+    known = {event: moment for event, (moment, hosts) in _HINTS.items() if name in hosts}
+    assert {normalised_name(event): moment for event, moment in hooks.hints.items()} == known
+    assert not hooks.hints or name in OUTPUT_SHAPES
+    # Whatever is shown somewhere is written into its settings, in one of its spellings.
+    assert set(hooks.hints.values()) == {hooks.hints[event] for event in hooks.events if event in hooks.hints}

@@ -28,7 +28,8 @@ COLOURS = {"ok": "green", "remark": "yellow", "failure": "red"}
 @click.argument("areas", metavar="[AREA]...", nargs=-1, type=click.Choice(NAMES))
 @click.option("--fix", is_flag=True, help="Fix what can be fixed safely, then check again.")
 def doctor(call: Call, areas: Sequence[str], fix: bool) -> None:
-    """Check that everything works: store, index, model, connections, hooks, spool, permissions and versions.
+    """Check that everything works: store, index, model, connections, hooks, what hooks showed,
+    spool, permissions and versions.
 
     The servers that editors would start are started and asked for their tools, and hooks are run with a sample event
     that leaves no trace. There is one line for each check, and advice for each failure. The exit code is 1 if a failure

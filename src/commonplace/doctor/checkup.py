@@ -11,7 +11,7 @@ import commonplace
 from commonplace import plugins
 from commonplace.capture.importers.formats import check_format
 from commonplace.doctor.doctor_context import DoctorContext, Finding, failure, ok, remark
-from commonplace.doctor.editor_checks import check_connections, check_hooks, check_spool
+from commonplace.doctor.editor_checks import check_connections, check_hooks, check_recall, check_spool
 from commonplace.doctor.memory_checks import check_index, check_model, check_permissions, check_store
 from commonplace.errors import CommonplaceError
 from commonplace.hosts.registry import check_host
@@ -52,6 +52,7 @@ AREAS: tuple[tuple[str, Check], ...] = (
     ("model", check_model),
     ("connections", check_connections),
     ("hooks", check_hooks),
+    ("recall", check_recall),
     ("spool", check_spool),
     ("permissions", check_permissions),
     ("versions", check_versions),

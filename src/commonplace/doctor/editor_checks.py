@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commonplace.capture.hooks.drain import drain
+from commonplace.capture.hooks.hints import count_hints
 from commonplace.capture.hooks.hook_command import SAMPLE_VARIABLE
 from commonplace.capture.hooks.project_folder import NAME_CLASH_ADVICE, projects_sharing_a_name
-from commonplace.capture.hooks.spool import CONTEXT_FAILURE, PART, SAMPLE, SPOOL, spool_folder
+from commonplace.capture.hooks.spool import CONTEXT_FAILURE, HINT_FAILURE, PART, SAMPLE, SPOOL, spool_folder
 from commonplace.capture.hooks.spool_reader import SpoolState, clear_failures, remove_leftovers, spool_path, spool_state
 from commonplace.capture.hooks.team_server import TeamServer, save_server, team_server
 from commonplace.config import Settings
@@ -242,6 +243,11 @@ def _check_hooks_of(context: DoctorContext, editor: Host, locations: Locations, 
             fix = reconnect(editor, locations, found, server) if found.ours else None
             return failure(what, sentence, advice, fix)
         tried.append(one)
+    assert editor.hooks is not None
+    if missing := sorted(set(editor.hooks.events) - {hook.event for hook in found.hooks}):
+        sentence = f"{editor.title} does not run our hooks at {', '.join(missing)}, which this version uses."
+        advice = f"Run {connect_command(editor, locations)}, or use --fix."
+        return remark(what, sentence, advice, reconnect(editor, locations, found, server) if found.ours else None)
     if server:
         fix = reconnect(editor, locations, found, server)
         proved = check_team_hooks(context, what, editor.title, found, server, fix)
@@ -249,6 +255,19 @@ def _check_hooks_of(context: DoctorContext, editor: Host, locations: Locations, 
             return proved
         return _hook_times(editor, what, tried, f" {proved.sentence}")
     return _hook_times(editor, what, tried)
+
+
+def check_recall(context: DoctorContext) -> Iterator[Finding]:
+    """What hooks show while agents work, and how much of it was used."""
+    mode = f"hooks_recall is {context.settings.hooks_recall}"
+    sessions, shown, used = count_hints(str(context.settings.data_dir))
+    if context.settings.hooks_recall == "off":
+        yield ok("hooks", f"Hooks show memories at the start of a session only ({mode}).")
+    elif not shown:
+        yield ok("hooks", f"Hooks have not shown a memory while an agent worked yet ({mode}).")
+    else:
+        told = f"Hooks showed {shown:,} memories in {sessions:,} sessions"
+        yield ok("hooks", f"{told}; agents used {used:,} of them ({mode}).")
 
 
 def _team_server(context: DoctorContext, found: Connection) -> TeamServer | None:
@@ -306,8 +325,11 @@ def check_spool(context: DoctorContext) -> Iterator[Finding]:
     without_context = {
         reason: number for reason, number in state.hook_failures.items() if reason.startswith(CONTEXT_FAILURE)
     }
-    lost = {reason: number for reason, number in state.hook_failures.items() if reason not in without_context}
-    for what, counts in (("hooks", lost), ("openings", without_context), ("refused", state.refused)):
+    without_hints = {reason: n for reason, n in state.hook_failures.items() if reason.startswith(HINT_FAILURE)}
+    known = without_context | without_hints
+    lost = {reason: number for reason, number in state.hook_failures.items() if reason not in known}
+    groups = (("hooks", lost), ("openings", without_context), ("hints", without_hints), ("refused", state.refused))
+    for what, counts in groups:
         if counts:
             yield _failures(context, what, counts, state)
 
@@ -358,6 +380,9 @@ def _failures(context: DoctorContext, what: str, counts: Mapping[str, int], stat
     advice = next((SPOOL_ADVICE[reason] for reason in counts if reason in SPOOL_ADVICE), "")
     if what == "openings":
         sentence = f"{sum(counts.values()):,} sessions started without their context ({reasons})."
+        return remark(what, sentence, "Their events were captured. --fix resets the counters.", fix)
+    if what == "hints":
+        sentence = f"Hooks could not look up what to show {sum(counts.values()):,} times ({reasons})."
         return remark(what, sentence, "Their events were captured. --fix resets the counters.", fix)
     if what == "hooks":
         sentence = f"Hooks could not write {sum(counts.values()):,} events ({reasons})."

@@ -42,6 +42,11 @@ class CrossEncoder:
         self._loading = threading.Lock()
         self._model: tuple[Tokenizer, InferenceSession] | None = None
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it scores without reading its model from the disk first."""
+        return self._model is not None
+
     def score(self, question: str, passages: Sequence[tuple[str, str]], tokens: int = TOTAL_TOKENS) -> list[float]:
         """The score of each passage, best candidates first, for as many as fit so many tokens.
 

@@ -57,10 +57,15 @@ def _hook_file(at: Locations) -> Path:
     return at.project / ".claude" / "settings.local.json" if at.project else _settings(at) / "settings.json"
 
 
-def _hook_entry(_event: str, command: str) -> Entry:
+# The tools before which memories may be shown. Before the others no hook runs at all.
+_CHANGING_TOOLS = "Edit|MultiEdit|Write|NotebookEdit|Bash|PowerShell"
+
+
+def _hook_entry(event: str, command: str) -> Entry:
     run: Entry = {"type": "command", "command": command, "timeout": _TIMEOUT_S}
     # It may run hooks in Git's bash or in PowerShell; a quoted path needs to know which.
-    return {"hooks": [run | ({"shell": "powershell"} if command.startswith("& ") else {})]}
+    matcher: Entry = {"matcher": _CHANGING_TOOLS} if event == "PreToolUse" else {}
+    return matcher | {"hooks": [run | ({"shell": "powershell"} if command.startswith("& ") else {})]}
 
 
 def _http(server: Server) -> Entry:
@@ -374,7 +379,7 @@ HOST = Host(
     hooks=Hooks(
         file=_hook_file,
         events=(
-            *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
+            *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
             *("PreCompact", "Stop", "SubagentStop", "SessionEnd"),
         ),
         entry=_hook_entry,
@@ -382,6 +387,12 @@ HOST = Host(
         windows="bash or powershell",
         starts=("SessionStart",),
         ends=("PreCompact", "Stop", "SessionEnd"),
+        hints={
+            "UserPromptSubmit": "prompt",
+            "PreToolUse": "before-tool",
+            "PostToolUse": "after-tool",
+            "PostToolUseFailure": "after-tool",
+        },
     ),
     rule_files=RuleFiles(
         name="claude",

@@ -335,6 +335,8 @@ HOST = Host(
         advice="Codex runs a new hook only after you trusted it: type /hooks in it.",
         starts=("SessionStart",),
         ends=("PreCompact", "Stop", "SessionEnd"),
+        # It refuses context before a tool is used.
+        hints={"UserPromptSubmit": "prompt", "PostToolUse": "after-tool"},
     ),
     transcripts=Transcripts(
         folders=_session_folders,

@@ -315,6 +315,8 @@ HOST = Host(
         always={"version": 1},
         starts=("sessionStart",),
         ends=("afterAgentResponse", "preCompact", "stop", "sessionEnd"),
+        # A prompt can only be let through or stopped there.
+        hints={"postToolUse": "after-tool"},
     ),
     rule_files=RuleFiles(
         name="cursor",

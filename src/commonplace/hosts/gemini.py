@@ -281,6 +281,7 @@ HOST = Host(
         windows="powershell",
         starts=("SessionStart",),
         ends=("PreCompress", "AfterAgent", "SessionEnd"),
+        hints={"BeforeAgent": "prompt", "AfterTool": "after-tool"},
     ),
     rule_files=RuleFiles(
         name="gemini",

@@ -27,6 +27,8 @@ NAME = "commonplace"
 System = Literal["linux", "darwin", "win32"]
 Shell = Literal["cmd", "powershell", "bash or powershell"]
 Entry = dict[str, Any]
+HintMoment = Literal["prompt", "before-tool", "after-tool"]
+"""When a hook may show memories unasked: a prompt, a tool that is about to be used, one that was used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,8 @@ class Hooks:
     starts: tuple[str, ...] = ()
     # Events after which what was captured is stored: a turn or a session ended.
     ends: tuple[str, ...] = ()
+    # Events at which it takes in what is remembered, and what is about to happen or has happened then.
+    hints: Mapping[str, HintMoment] = field(default_factory=dict)
     # The shape in which a plugin prints that (event, text). For our own hosts it is in capture/hooks/session_start.py.
     output: Callable[[str, str], str] = lambda _event, text: text
 

@@ -99,6 +99,7 @@ HOST = Host(
         always={"version": "v1"},
         starts=("SessionStart", "agentSpawn"),
         ends=("Stop", "agentStop"),
+        hints={"UserPromptSubmit": "prompt", "promptSubmit": "prompt"},
     ),
     rule_files=RuleFiles(
         name="kiro",

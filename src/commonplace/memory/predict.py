@@ -46,6 +46,8 @@ MOST_FILES, COMMAND = 4, 80
 _LATER_MS = 366 * DAY_MS
 _VERDICT = re.compile(r"\W*(?:exit(?:ed with)? (?:code|status)\b.*|\d+ (?:failed|passed|errors?)\b.*)", re.IGNORECASE)
 _FEWEST_LETTERS = 12
+# How pytest marks the lines of an error.
+_MARKED = re.compile(r"\s*E\s{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,17 @@ def errors_in_item(item: Item) -> tuple[str, ...]:
     """The errors in an item; of a failed command at least what it printed."""
     found = references(item.text).errors
     error = item.details.get("errors", "") if item.kind == "message" else item.meta.get("error")
-    if found or not isinstance(error, str):
-        return found
+    return found if found or not isinstance(error, str) else _keys_of_lines(error)
+
+
+def errors_of_output(output: str) -> tuple[str, ...]:
+    """The errors in what a failed command printed; at least its first telling line."""
+    return errors_in(output) or _keys_of_lines(output)
+
+
+def _keys_of_lines(error: str) -> tuple[str, ...]:
     lines = (line for line in error.splitlines() if not _VERDICT.fullmatch(line.strip()))
-    keys = (error_key(line) for line in lines)
+    keys = (error_key(_MARKED.sub("", line)) for line in lines)
     return tuple(key for key in keys if sum(map(str.isalpha, key)) >= _FEWEST_LETTERS)[:1]
 
 

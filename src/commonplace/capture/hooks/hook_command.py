@@ -13,6 +13,8 @@ import time
 from commonplace.capture.hooks.spool import (
     CONTEXT_FAILURE,
     EVENT,
+    HINT_FAILURE,
+    HINT_FOLDER,
     SAMPLE,
     count_failure,
     encode_record,
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import NoReturn
 
-    from commonplace.hosts.host import Hooks
+    from commonplace.hosts.host import HintMoment, Hooks
 
 # What the host files say of their hooks, once more: importing one of them would take longer than the whole hook.
 # tests/hosts/test_registry.py compares the two. Hosts of plugins are asked themselves.
@@ -38,6 +40,18 @@ SAMPLE_VARIABLE = "COMMONPLACE_HOOK_SAMPLE"
 # What a host expects on standard output after an event, whatever happened.
 _FIXED_REPLIES = {("cursor", "beforesubmitprompt"): b'{"continue": true}\n'}
 _STARTS = {"sessionstart": HOSTS[:5], "agentspawn": ("kiro",)}
+# Events at which a host takes in memories: the moment, and the hosts.
+_HINTS: dict[str, tuple[HintMoment, tuple[str, ...]]] = {
+    "userpromptsubmit": ("prompt", ("claude-code", "codex", "kiro")),
+    "promptsubmit": ("prompt", ("kiro",)),
+    "beforeagent": ("prompt", ("gemini",)),
+    "pretooluse": ("before-tool", ("claude-code",)),
+    "posttooluse": ("after-tool", ("claude-code", "codex", "cursor")),
+    "posttoolusefailure": ("after-tool", ("claude-code",)),
+    "aftertool": ("after-tool", ("gemini",)),
+}
+# What the output of a tool that failed has in it, mostly.
+_ERROR_SIGNS = (b"rror", b"ail", b"xception", b"anic", b"not found", b"denied")
 # What hosts call the end of a turn or a session, or a conversation that is about to be compacted.
 _ENDS = (
     *("stop", "agentstop", "sessionend", "precompact", "precompress", "afteragent", "afteragentresponse"),
@@ -82,18 +96,28 @@ def handle_event(arguments: Sequence[str], env: Mapping[str, str], stdin: int = 
     if not event or (host not in HOSTS and plugin is None):
         _report_failure(data, "unknown-host" if event else "unknown-event")
         return b""
-    cwd = _working_folder()
-    try:
-        fields = (host, event, str(time.time_ns() // 1_000_000), cwd, prompt, str(payload.size), payload.ended)
-        sample = env.get(SAMPLE_VARIABLE, "")
-        write_event(spool_folder(data), encode_record(fields, payload.content), SAMPLE if sample else EVENT, sample)
-    except Exception as error:  # noqa: BLE001 - counted, and the session goes on
-        _report_failure(data, failure_reason(error))
-    name = _normalise(event)
+    cwd, name, sample = _working_folder(), _normalise(event), env.get(SAMPLE_VARIABLE, "")
+    moment = _moment(host, name, plugin)
+    # What is about to be done is nothing to remember yet.
+    if moment != "before-tool" or sample:
+        try:
+            fields = (host, event, str(time.time_ns() // 1_000_000), cwd, prompt, str(payload.size), payload.ended)
+            write_event(spool_folder(data), encode_record(fields, payload.content), SAMPLE if sample else EVENT, sample)
+        except Exception as error:  # noqa: BLE001 - counted, and the session goes on
+            _report_failure(data, failure_reason(error))
+    call = (data, host, event, cwd, payload.content, env, plugin.output if plugin else None)
     if host in _STARTS.get(name, ()) or (plugin and name in map(_normalise, plugin.starts)):
-        shape = plugin.output if plugin else None
-        return _session_start_output(data, host, event, cwd, payload.content, env, shape)
-    return _FIXED_REPLIES.get((host, name), b"{}\n" if host == "gemini" else b"")
+        return _session_start_output(*call)
+    said = b"" if sample else _hint_output(moment, prompt, *call)
+    return said or _FIXED_REPLIES.get((host, name), b"{}\n" if host == "gemini" else b"")
+
+
+def _moment(host: str, name: str, plugin: Hooks | None) -> HintMoment | None:
+    """What a host takes in memories about at an event; None if it takes in none."""
+    if plugin:
+        return next((moment for event, moment in plugin.hints.items() if _normalise(event) == name), None)
+    moment, hosts = _HINTS.get(name, (None, ()))
+    return moment if host in hosts else None
 
 
 def _spawn_drain_at_end(arguments: Sequence[str], env: Mapping[str, str]) -> None:
@@ -134,6 +158,34 @@ def _session_start_output(
     except Exception as error:  # noqa: BLE001 - a session can start without a memory
         _report_failure(data, f"{CONTEXT_FAILURE}{failure_reason(error)}")
         return b"{}\n" if host == "gemini" else b""
+
+
+def _hint_output(
+    moment: HintMoment | None,
+    prompt: str,
+    data: str,
+    host: str,
+    event: str,
+    cwd: str,
+    payload: bytes,
+    env: Mapping[str, str],
+    shape: Callable[[str, str], str] | None,
+) -> bytes:
+    """What is remembered of a prompt or a tool. An event that says what an agent did shows whether hints were used."""
+    try:
+        if moment == "after-tool" and host == HOSTS[0] and not any(sign in payload for sign in _ERROR_SIGNS):
+            # It was told about the file or the command before.
+            moment = None
+        if moment is None and not os.path.isdir(os.path.join(data, HINT_FOLDER)):
+            return b""
+        from commonplace.capture.hooks.hints import hint_output, note_use
+
+        if moment != "prompt":
+            note_use(data, host, payload)
+        return hint_output(data, host, event, moment, cwd, payload, env, prompt, shape) if moment else b""
+    except Exception as error:  # noqa: BLE001 - a session can do without a hint
+        _report_failure(data, f"{HINT_FAILURE}{failure_reason(error)}")
+        return b""
 
 
 def _parse(arguments: Sequence[str]) -> tuple[str, str, str] | None:

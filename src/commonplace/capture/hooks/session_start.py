@@ -151,12 +151,17 @@ def session_start_output(
     shape: Callable[[str, str], str] | None = None,
 ) -> bytes:
     """What to print: the context for the folder, in the shape that the host reads, which a plugin gives itself."""
-    fields = _object(payload)
-    folder = _text(fields, "cwd") or _first(fields, "workspace_roots", "workspaceRoots") or cwd
-    name = _text(fields, "session_id", "sessionId", "conversation_id", "conversationId")
-    continues = name and _text(fields, "source", "trigger") in _CONTINUES
+    fields = object_in(payload)
+    folder = field_text(fields, "cwd") or _first(fields, "workspace_roots", "workspaceRoots") or cwd
+    name = field_text(fields, "session_id", "sessionId", "conversation_id", "conversationId")
+    continues = name and field_text(fields, "source", "trigger") in _CONTINUES
     session = f"{host}:{name}" if continues else ""
-    return (shape or OUTPUT_SHAPES[host])(event, _context(data, folder, session, env)).encode()
+    text = _context(data, folder, session, env)
+    if text and name:
+        from commonplace.capture.hooks.hints import note_start
+
+        note_start(data, f"{host}:{name}", text)
+    return (shape or OUTPUT_SHAPES[host])(event, text).encode()
 
 
 def _context(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:
@@ -212,7 +217,8 @@ OUTPUT_SHAPES: dict[str, Callable[[str, str], str]] = {
 }
 
 
-def _object(payload: bytes) -> dict[str, Any]:
+def object_in(payload: bytes) -> dict[str, Any]:
+    """The object that a host sent; an empty one if it is no object."""
     try:
         found = parse_json(payload.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -220,7 +226,8 @@ def _object(payload: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _text(fields: dict[str, Any], *names: str) -> str:
+def field_text(fields: dict[str, Any], *names: str) -> str:
+    """The first of these fields that holds some text."""
     return next((fields[name] for name in names if isinstance(fields.get(name), str) and fields[name]), "")
 
 
@@ -242,7 +249,8 @@ def parse_json(text: str) -> object:
         return json.loads(text)
     try:
         return make_scanner(_ScannerOptions())(text.lstrip(), 0)[0]  # type: ignore[arg-type] # needs these names only
-    except StopIteration:
+    except (StopIteration, SystemError):
+        # The second where the error for half a value would be one of `json`, which is not loaded.
         raise ValueError("no JSON") from None
 
 

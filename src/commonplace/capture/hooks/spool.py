@@ -30,6 +30,8 @@ SECONDS_VARIABLE = "COMMONPLACE_HOOKS_SECONDS"
 _MAX_SECONDS = 600.0
 # The beginning of the reason if only the context of a session failed, not its capture.
 CONTEXT_FAILURE = "opening-"
+# The same if only hints could not be looked up; and where it is remembered what was shown.
+HINT_FAILURE, HINT_FOLDER = "hint-", "hints"
 _REASONS = {
     **dict.fromkeys((errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)), DISK_FULL),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "not-writable"),

@@ -1,0 +1,103 @@
+"""Answers to hooks that ask for hints, in the resident process or, by words alone, in the hook's own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from commonplace.capture.hooks.project_folder import WorkingFolders, is_known_repository
+from commonplace.capture.hooks.remember_events import redact_event
+from commonplace.capture.hooks.tool_calls import command_line, is_our_command, named_files, output_and_error, tool_type
+from commonplace.config import load
+from commonplace.hosts.hook_event import Event, HookRecord
+from commonplace.hosts.registry import hooks_of
+from commonplace.memory.hints import (
+    Hint,
+    failure_hints,
+    hint_text,
+    is_warm,
+    prompt_hints,
+    tool_hints,
+    warm_up,
+)
+from commonplace.memory.local_memory import LocalMemory, open_memory
+
+# A hook does not wait for other writers.
+_BUSY_TIMEOUT = 0.05
+_NOTHING: dict[str, Any] = {"text": "", "hints": []}
+
+
+def read_hints(data: str, env: Mapping[str, str], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer from the store as it is: nothing is migrated, written or waited for, and no model is loaded."""
+    settings = load({"data_dir": data}, env)
+    if settings.hooks_recall == "off":
+        return _NOTHING
+    quick = replace(settings, busy_timeout=_BUSY_TIMEOUT, embedder="off", reranker="off")
+    memory = open_memory(quick, migrate=False)
+    try:
+        return answer_hints(memory, request)
+    finally:
+        memory.close()
+
+
+def answer_hints(memory: LocalMemory, request: Mapping[str, Any]) -> dict[str, Any]:
+    """The text to show at a moment, and the ids and telling words of each hint in it."""
+    moment, mode = str(request["moment"]), memory.settings.hooks_recall
+    if mode == "off" or (mode == "rules" and moment == "prompt"):
+        return _NOTHING
+    event = _event(request)
+    if event is None:
+        return _NOTHING
+    folder = WorkingFolders().of(event.cwd)
+    if folder.project and not is_known_repository(memory.settings.data_dir, folder.project, Path(event.cwd)):
+        return _NOTHING
+    shown = set(map(str, request["shown"]))
+    if event.kind == "prompt":
+        if not is_warm(memory) and memory.settings.embedder == "builtin":
+            # This prompt is answered by its words, the next ones by their meaning too.
+            Thread(target=warm_up, args=(memory,), name="commonplace-warm-up", daemon=True).start()
+        hints = prompt_hints(memory, folder.project, event.text, shown, str(request["session"]))
+    else:
+        files = folder.relative(named_files(event))
+        hints = _of_tool(memory, folder.project, event, files, shown, str(request["session"]), mode)
+    text, chosen = hint_text(moment, hints)
+    return {"text": text, "hints": [[list(hint.shown), list(hint.words)] for hint in chosen]}
+
+
+def _of_tool(
+    memory: LocalMemory,
+    project: str | None,
+    event: Event,
+    files: Collection[str],
+    shown: Collection[str],
+    session: str,
+    mode: str,
+) -> list[Hint]:
+    """What concerns the files or the command of a tool; after a failed command, what helped the last time."""
+    type_ = tool_type(event.tool)
+    command = command_line(event) if type_ == "command" else ""
+    if type_ not in ("command", "file-write") or is_our_command(command):
+        return []
+    hints: list[Hint] = []
+    if mode == "full" and type_ == "command" and event.output is not None:
+        text, error = output_and_error(event, shell=True)
+        hints = failure_hints(memory, project, f"{text}\n{error}", shown, session) if error else []
+    return [*hints, *tool_hints(memory, project, tuple(files), command, shown)]
+
+
+def _event(request: Mapping[str, Any]) -> Event | None:
+    """The event that a hook tells of, without secrets."""
+    host, payload = str(request["host"]), request["payload"]
+    hooks = hooks_of(host)
+    if hooks is None or not isinstance(payload, dict):
+        return None
+    before = request["moment"] == "before-tool"
+    # What a tool is used on is told in the same way before and after.
+    after = (event for event, moment in hooks.hints.items() if moment == "after-tool")
+    name = next(after, "") if before else str(request["event"])
+    record = HookRecord("", host, name, 0, str(request["cwd"]), str(request["prompt"]), 0, "whole", b"")
+    event = hooks.read(name, payload, record)
+    return redact_event(replace(event, output=None) if before else event) if event else None
