@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from tests.conftest import Clock
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.session_context import WorkInProgress, session_context
-from commonplace.model import Kind
+from commonplace.model import UNKNOWN_AUTHOR, Author, Kind
 from commonplace.text.tokens import estimate_tokens
 
 WORDS = st.text(alphabet="abc é漢\n#-*`<>", min_size=1, max_size=400).filter(lambda text: bool(text.strip()))
@@ -131,3 +132,19 @@ def test_secrets_are_not_told(memory: LocalMemory) -> None:
     assert "Deploy with" in session_context(memory, "my-api", 2000) and secret not in session_context(
         memory, "my-api", 2000
     )
+
+
+def test_what_others_did_since_is_told_with_their_names(memory: LocalMemory, clock: Clock) -> None:
+    anna, bert = (replace(memory, writer=Author(name, "person")) for name in ("anna", "bert"))
+    note(bert, "memory", "fact", "The cart is in Redis.", project="my-api")
+    clock.forward(days=1)
+    note(anna, "memory", "fact", "Mails are plain text.", project="my-api")
+    clock.forward(days=1)
+    note(bert, "memory", "fact", "The queue is RabbitMQ.", project="my-api")
+    text = session_context(anna, "my-api", 625)
+    assert "bert: [fact] The queue is RabbitMQ." in text and "Redis" not in text and "Mails" not in text
+    assert "anna" not in session_context(bert, "my-api", 625)
+    note(bert, "memory", "decision", "Orders are kept for ten years.", project="my-api")
+    assert session_context(anna, "my-api", 625).count("ten years") == 1
+    unknown = replace(memory, writer=UNKNOWN_AUTHOR)
+    assert "By others" not in session_context(unknown, "my-api", 625), "nobody knows who asks"
