@@ -20,7 +20,7 @@ from benchmarks.process_memory import shared_memory_mb
 from benchmarks.stores import store_of
 from commonplace.resident.client import ask
 
-ROUNDS, WINDOWS, ITEMS = 9, 6, 1_000
+ROUNDS, WINDOWS, ITEMS = 5, 6, 1_000
 # A resident process that was told to end has so long.
 END_SECONDS = 10.0
 QUESTION = "which database keeps the sessions"
@@ -55,26 +55,26 @@ class Way:
     env: Mapping[str, str]
     before: Callable[[], object] = lambda: None
 
-    @property
-    def is_ours(self) -> bool:
-        return "commonplace" in self.command
-
 
 def figures(folder: Path) -> Rows:
     """Rows of (what, figure, ratio)."""
-    data = store_of(ITEMS, folder).data_dir
-    ways = _ways(data)
+    warm, cold = (store_of(ITEMS, folder / name).data_dir for name in ("warm", "cold"))
+    ways = _ways(warm, cold)
     try:
-        return _start(ways) + _windows(ways) + _shell(data)
+        with _window(ways[THERE]):
+            rows = _start(ways) + _shell(ways)
+        return rows + _windows(ways)
     finally:
-        _stop(data)
+        _stop(warm)
+        _stop(cold)
 
 
-def _ways(data: Path) -> dict[str, Way]:
-    command, env = commonplace_server(data)
+def _ways(warm: Path, cold: Path) -> dict[str, Way]:
+    """The resident process of one store is left running, that of the other is ended before each start."""
+    command, env = commonplace_server(warm)
     return {
         THERE: Way(command, env),
-        NOBODY: Way(command, env, lambda: _stop(data)),
+        NOBODY: Way(*commonplace_server(cold), lambda: _stop(cold)),
         ALONE: Way(command, env | {"COMMONPLACE_RESIDENT": "off"}),
         SDK: Way([sys.executable, "-c", BARE_SDK], environment()),
         PYTHON: Way([sys.executable, "-c", BARE_PYTHON], environment()),
@@ -88,10 +88,7 @@ def _start(ways: Mapping[str, Way]) -> Rows:
     for round_ in range(ROUNDS + 1):
         for name, way in ways.items():
             way.before()
-            with contextlib.ExitStack() as stack:
-                if name == THERE:
-                    stack.enter_context(_first_window(ways))
-                client = stack.enter_context(StdioClient(way.command, dict(way.env)))
+            with StdioClient(way.command, dict(way.env)) as client:
                 client.request("tools/list")
                 if round_:
                     seconds[name].append(time.perf_counter() - client.started)
@@ -109,9 +106,8 @@ def _start(ways: Mapping[str, Way]) -> Rows:
 
 
 @contextlib.contextmanager
-def _first_window(ways: Mapping[str, Way]) -> Iterator[None]:
+def _window(way: Way) -> Iterator[None]:
     """A window that is there already, and with it the resident process with its model."""
-    way = ways[THERE]
     with StdioClient(way.command, dict(way.env)) as client:
         client.call("search", query=QUESTION)
         yield
@@ -130,9 +126,9 @@ def _windows(ways: Mapping[str, Way]) -> Rows:
             list(pool.map(stack.enter_context, clients))
             list(pool.map(lambda client: client.request("tools/list"), clients))
             taken[name] = time.perf_counter() - began
-            if way.is_ours:
+            if name != SDK:
                 list(pool.map(lambda client: client.call("search", query=QUESTION), clients))
-            used[name] = shared_memory_mb([*(client.pid for client in clients), *_residents(way)])
+                used[name] = shared_memory_mb([*(client.pid for client in clients), *_residents(way)])
     rows = [
         (f"six windows at once to tools/list: {name}", f"{figure * 1000:.0f} ms", f"{figure / taken[SDK]:.2f} x")
         for name, figure in taken.items()
@@ -140,22 +136,19 @@ def _windows(ways: Mapping[str, Way]) -> Rows:
     return rows + [
         (f"six windows after a search, together: {name}", f"{figure:.0f} MB", f"{figure / used[ALONE]:.2f} x")
         for name, figure in used.items()
-        if name != SDK
     ]
 
 
-def _shell(data: Path) -> Rows:
+def _shell(ways: Mapping[str, Way]) -> Rows:
     """A search by meaning from the shell."""
-    ways = _ways(data)
     command = [sys.executable, "-m", "commonplace", "search", QUESTION]
     seconds: dict[str, list[float]] = {THERE: [], ALONE: []}
-    with _first_window(ways):
-        for round_ in range(ROUNDS + 1):
-            for name, taken in seconds.items():
-                began = time.perf_counter()
-                subprocess.run(command, env=dict(ways[name].env), check=True, stdout=subprocess.DEVNULL)
-                if round_:
-                    taken.append(time.perf_counter() - began)
+    for round_ in range(ROUNDS + 1):
+        for name, taken in seconds.items():
+            began = time.perf_counter()
+            subprocess.run(command, env=dict(ways[name].env), check=True, capture_output=True)
+            if round_:
+                taken.append(time.perf_counter() - began)
     base = median_ms(seconds[ALONE])
     return [
         (f"`commonplace search` in a shell: {name}", f"{median_ms(taken):.0f} ms", f"{median_ms(taken) / base:.2f} x")
