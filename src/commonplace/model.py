@@ -126,6 +126,11 @@ class Item:
         """What it says in running text: its body, or the narrative that stands for one."""
         return self.body.strip() or self.details.get("narrative", "").strip()
 
+    @property
+    def is_dated(self) -> bool:
+        """Whether it says since when or until when it holds."""
+        return self.valid_from_ms is not None or self.valid_until_ms is not None
+
     def holds_at(self, moment_ms: int) -> bool:
         """Whether it is valid at a moment, and not expired."""
         return (
@@ -236,7 +241,8 @@ class Scope:
     `project` is any spelling of a project; `with_global` adds the items that belong to none. `tag` narrows to items
     with a tag that contains it, or one of its comma separated parts. `sessions` narrows to some sessions' items, and
     `since_ms` and `until_ms` to those of a time, from the one up to but without the other. `author` is a person, with
-    the agents that write for them, or an agent; `review` is PROPOSED or SETTLED.
+    the agents that write for them, or an agent; `review` is PROPOSED or SETTLED. What does not hold at `at_ms`, by
+    default now, is left out, unless `lapsed`.
     """
 
     project: str | None = None
@@ -251,6 +257,8 @@ class Scope:
     author: str = ""
     origins: tuple[str, ...] = ()
     review: str = ""
+    at_ms: int | None = None
+    lapsed: bool = False
 
     @classmethod
     def inside(cls, project: str | None, kinds: tuple[Kind, ...] = (), types: tuple[str, ...] = ()) -> Scope:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.contract.conftest import THEN, Opener, make_draft
+import numpy as np
+from tests.contract.conftest import LEASE, THEN, Opener, Words, make_draft
 from tests.contract.test_records import LATER, results, told
 
 from commonplace.model import Author, Draft, Item, Scope
@@ -80,7 +81,7 @@ def test_records_carry_them_to_another_store(store: Store, open_store: Opener) -
     store.rewrite(stored.id, stated("seal", author="ben", review="accepted"), THEN + 1)
     other = open_store(space="other")
     results(other, told(store).values())
-    (copy,) = other.newest(Scope(), 5)
+    (copy,) = other.newest(Scope(lapsed=True), 5)
     mine = get(store, stored.id)
     assert [getattr(copy, name) for name in NEWER] == [getattr(mine, name) for name in NEWER]
     (line,) = other.history(copy.id)
@@ -109,6 +110,59 @@ def test_without_them_a_digest_is_that_of_an_earlier_version(store: Store) -> No
     store.put([make_draft("walrus")], THEN)
     ((_name, record),) = told(store).items()
     assert _earlier(record).digest == record.digest
+
+
+def test_what_does_not_hold_is_found_only_if_asked_for(store: Store, by_words: Words) -> None:
+    ended, begins, expired, always = (
+        one.id
+        for one in store.put(
+            [
+                replace(make_draft("walrus one"), valid_until_ms=THEN + DAY),
+                replace(make_draft("walrus two"), valid_from_ms=THEN + 3 * DAY),
+                replace(make_draft("walrus three"), expires_ms=THEN + DAY),
+                make_draft("walrus four"),
+            ],
+            THEN,
+        )
+    )
+    for days, held in ((0, {ended, expired, always}), (2, {always}), (4, {begins, always})):
+        store.clock = lambda at=THEN + days * DAY: at  # type: ignore[misc]
+        assert set(by_words(store, "walrus")) == held
+        assert {item.id for item in store.newest(Scope(), 10)} == held
+        assert {item.id for item in store.items_between(Scope(), THEN - 1, THEN + 1, 10)} == held
+    assert {item.id for item in store.newest(Scope(lapsed=True), 10)} == {ended, begins, expired, always}
+    assert {item.id for item in store.newest(Scope(at_ms=THEN), 10)} == {ended, expired, always}
+
+
+def test_vectors_of_what_does_not_hold_are_left_out(store: Store) -> None:
+    ids = [
+        one.id
+        for one in store.put(
+            [replace(make_draft(f"walrus {n}"), valid_until_ms=THEN + 1 if n < 40 else None) for n in range(45)], THEN
+        )
+    ]
+    store.use_model("tiny", 8)
+    jobs = store.claim_jobs("test", 100, THEN, LEASE)
+    store.finish_jobs(jobs, np.eye(8, dtype=np.float32)[[0] * len(jobs)], "test")
+    found = store.search_vectors(np.eye(8, dtype=np.float32)[0], Scope(), 5)
+    assert {hit.item_id for hit in found} == set(ids[40:])
+
+
+def test_states_of_a_moment_are_those_before_the_first_change_after_it(store: Store) -> None:
+    edited, forgotten, same = (one.id for one in store.put([make_draft(t) for t in ("one", "two", "three")], THEN))
+    store.rewrite(edited, make_draft("one again"), THEN + 10)
+    store.rewrite(edited, make_draft("one more"), THEN + 20)
+    store.forget([forgotten], THEN + 10)
+
+    def texts(moment: int) -> dict[int, str | None]:
+        return {id_: None if item is None else item.body for id_, item in store.states_at(moment, 100).items()}
+
+    assert texts(THEN + 5) == {edited: "one", forgotten: "two"}
+    assert texts(THEN + 15) == {edited: "one again"}
+    assert texts(THEN + 25) == {}
+    store.restore([forgotten], THEN + 30)
+    assert texts(THEN + 25) == {forgotten: None}
+    assert same not in texts(THEN)
 
 
 def _earlier(record: Record, **changed: object) -> Record:

@@ -96,6 +96,7 @@ def open_memory(settings: Settings, clock: Clock = wall_clock, *, migrate: bool 
     from commonplace.memory.authors import local_writer
 
     store = open_store(settings, clock(), migrate=migrate)
+    store.clock = clock
     embeddings = Embeddings(store, make_embedder(settings), clock)
     spaces, cross_encoder = OpenSpaces(settings.space), make_cross_encoder(settings)
     return LocalMemory(settings, store, store, embeddings, clock, spaces, cross_encoder, local_writer(settings))

@@ -108,6 +108,9 @@ class ItemStore(Protocol):
         oldest_first: bool = False,
     ) -> list[Item]: ...
 
+    # Those that changed after a moment as they were then, None if they were not live; the first so many changes count.
+    def states_at(self, moment_ms: int, limit: int) -> dict[int, Item | None]: ...
+
     # Searching.
     def search_text(
         self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
@@ -251,3 +254,6 @@ class SpaceStore(ItemStore, ConversationStore, ExchangeStore, Protocol):
 
 class Store(SpaceStore, StoreMaintenance, Protocol):
     """One space of one database."""
+
+    # When it is now, which decides what holds.
+    clock: Callable[[], int]

@@ -99,7 +99,9 @@ class PostgresStore(SharedStore, FullText, Vectors, PostgresIntegrity):
 
     def for_space(self, name: str) -> PostgresStore:
         timeout = self._query_timeout
-        return PostgresStore(self._url, space=name, query_timeout=timeout, migrate=False, **self._options)
+        store = PostgresStore(self._url, space=name, query_timeout=timeout, migrate=False, **self._options)
+        store.clock = self.clock
+        return store
 
     def check_schema(self) -> int:
         return check(self._database)

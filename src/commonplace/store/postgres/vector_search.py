@@ -140,10 +140,13 @@ class Vectors(EmbeddingJobs):
     @allow_replica
     def search_vectors(self, query: NDArray[np.float32], scope: Scope, k: int) -> list[VectorHit]:
         with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope)
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
             if filter_ is None or self._nearest is None:
                 return []
-            return self._nearest(connection, query, filter_, k, self._database.breaks, self._database.moment)
+            nearest, breaks, moment = self._nearest, self._database.breaks, self._database.moment
+            return filter_.without_lapsed(
+                k, lambda inside, most: nearest(connection, query, inside, most, breaks, moment)
+            )
 
     @allow_replica
     def cosines(self, query: NDArray[np.float32], passage_ids: Sequence[int]) -> dict[int, float]:

@@ -191,7 +191,8 @@ def supersede(
 ) -> None:
     """Mark an item as replaced by another: it leaves search and context, and stays in history.
 
-    It held until the other one began to hold: from when that says, if that has come, or else until now.
+    It held until the other one began to hold: from when that says, or else until now. If that is still to come, the old
+    one only gets its end, and is found until then.
     """
     old, new = changeable(connection, space_id, old_id), items.get_one(connection, space_id, new_id)
     above: Item | None = new
@@ -203,6 +204,12 @@ def supersede(
             )
         above = None if above.superseded_by is None else items.get_one(connection, space_id, above.superseded_by)
     if old.superseded_by == new.id:
+        return
+    if new.valid_from_ms is not None and new.valid_from_ms > now_ms and is_live(old):
+        # It holds until then.
+        if old.valid_until_ms is None or old.valid_until_ms > new.valid_from_ms:
+            record_before(connection, space_id, [old], "edit", now_ms, by)
+            update(connection, space_id, old_id, {"valid_until_ms": new.valid_from_ms})
         return
     record_before(connection, space_id, [old], "supersede", now_ms, by)
     known = (old.valid_until_ms, new.valid_from_ms, now_ms)

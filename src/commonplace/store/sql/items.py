@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 from commonplace.errors import NotFound
 from commonplace.item_ids import Ref
-from commonplace.model import KINDS, PROPOSED, SETTLED, VIA, Change, Item, Kind, Scope
+from commonplace.model import KINDS, PROPOSED, SETTLED, VIA, Change, Item, Kind, Scope, TextHit, VectorHit
 from commonplace.store.damaged_values import UID, text_of
 from commonplace.store.rows import STATUSES, change_of, damaged_item, has_types
 from commonplace.store.sql import projects, sessions
@@ -28,12 +28,15 @@ from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 from commonplace.text.query import Query, Word
 
 _T = TypeVar("_T")
+_Found = TypeVar("_Found", TextHit, VectorHit)
 Words = Sequence[Word]
 
 # Stored where a project id is expected, for items that belong to no project.
 NO_PROJECT = 0
 # Details of fewer letters are kept as they were read.
 CACHED_DETAILS = 64
+# So many more than asked for are found at most, to be enough without those that do not hold.
+MOST_SPARE = 1_000
 # All of time, in milliseconds.
 _ALWAYS = (-(2**62), 2**62)
 
@@ -62,6 +65,13 @@ _JSON = json.JSONDecoder()
 _TEXT = frozenset([str])
 # By SQL that an index of what was proposed matches.
 _REVIEW = {PROPOSED: "i.review = 'proposed'", SETTLED: "(i.review IS NULL OR i.review <> 'proposed')"}
+# As the index items_validity has them.
+_NOT_HOLDING = """
+SELECT i.id FROM items i INDEXED BY items_validity
+ WHERE i.space_id = ? AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL
+   AND (i.valid_from_ms IS NOT NULL OR i.valid_until_ms IS NOT NULL OR i.expires_ms IS NOT NULL)
+   AND (i.valid_from_ms > ? OR i.valid_until_ms <= ? OR i.expires_ms <= ?)
+"""
 # First what is of the same moment: an import may date thousands alike.
 _TURNS = """
 SELECT i.id, i.session_id, i.details, coalesce(
@@ -87,6 +97,13 @@ class Filter:
     author: str = ""
     origins: tuple[str, ...] = ()
     review: str = ""
+    # The ids of items that do not hold when it is asked: few, and left out after a search.
+    lapsed: frozenset[int] = frozenset()
+
+    def without_lapsed(self, k: int, search: Callable[[Filter, int], Sequence[_Found]]) -> list[_Found]:
+        """The first `k` that a search finds, but for those that do not hold."""
+        found = search(replace(self, lapsed=frozenset()), k + min(len(self.lapsed), MOST_SPARE))
+        return [hit for hit in found if hit.item_id not in self.lapsed][:k]
 
     @property
     def unindexed(self) -> Filter | None:
@@ -126,6 +143,9 @@ class Filter:
             bindings.append(VIA + _lower(self.author) + VIA)
         if self.review:
             clauses.append(_REVIEW[self.review])
+        if self.lapsed:
+            clauses.append(f"i.id NOT {IN_LIST}")
+            bindings.append(connection.array(self.lapsed))
         tags = [part.strip() for part in self.tag.split(",") if part.strip()]
         if tags:
             tagged = " OR ".join(["instr(lower(t.tag), ?) > 0"] * len(tags))
@@ -159,13 +179,13 @@ class Items(Space):
     @allow_replica
     def newest(self, scope: Scope, limit: int, before: tuple[int, int] | None = None) -> list[Item]:
         with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope)
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
             return [] if filter_ is None else newest(connection, self._space_id, filter_, limit, before)
 
     @allow_replica
     def around(self, anchor: Item, before: int, after: int, scope: Scope) -> list[Item]:
         with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope)
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
             if filter_ is None:
                 return [anchor]
             at = (anchor.created_ms, anchor.id)
@@ -197,25 +217,35 @@ class Items(Space):
         self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
     ) -> TextAnswer:
         with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope)
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
             if filter_ is None:
                 return TextAnswer((), {}, 0)
-            if query.strict and query.tree is not None:
-                return self._search_strict(connection, query, filter_, k)
-            if not query.words:
+            if not query.words and not (query.strict and query.tree is not None):
                 return TextAnswer((), {}, 0)
-            return self._search_plain(connection, query.words, filter_, k, also, shares=shares)
+            answer = TextAnswer((), {}, 0)
+
+            def search(inside: Filter, most: int) -> Sequence[TextHit]:
+                nonlocal answer
+                if query.strict and query.tree is not None:
+                    answer = self._search_strict(connection, query, inside, most)
+                else:
+                    answer = self._search_plain(connection, query.words, inside, most, also, shares=shares)
+                return answer.hits
+
+            hits = filter_.without_lapsed(k, search)
+            left_out = sum(hit.item_id in filter_.lapsed for hit in answer.hits)
+            return TextAnswer(tuple(hits), answer.found, max(len(hits), answer.total - left_out))
 
     @allow_replica
     def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
         with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, Scope(project=project))
+            filter_ = filter_of(connection, self._space_id, Scope(project=project, lapsed=True), 0)
             return [] if filter_ is None or not words else self._speakers(connection, words, filter_)
 
     @allow_replica
     def conversations_by_title(self, patterns: Sequence[str], least: int, scope: Scope, limit: int) -> dict[int, str]:
         with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope)
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
             if filter_ is None or not patterns:
                 return {}
             condition, bindings = filter_.sql(connection)
@@ -249,7 +279,7 @@ class Items(Space):
         raise NotImplementedError
 
 
-def filter_of(connection: Connection, space_id: int, scope: Scope) -> Filter | None:
+def filter_of(connection: Connection, space_id: int, scope: Scope, now_ms: int) -> Filter | None:
     """The filter of a scope, or None when it names a project that nobody has written to."""
     kinds = () if set(scope.kinds) == set(KINDS) else scope.kinds
     found: tuple[int, ...] = ()
@@ -262,8 +292,16 @@ def filter_of(connection: Connection, space_id: int, scope: Scope) -> Filter | N
         if not found:
             return None
     chosen = None if scope.sessions is None else tuple(sessions.ids_in(connection, space_id, scope.sessions))
+    moment = now_ms if scope.at_ms is None else scope.at_ms
+    lapsed = frozenset[int]() if scope.lapsed else _not_holding(connection, space_id, moment)
     filter_ = Filter(found, kinds, scope.types, scope.tag, chosen, scope.since_ms, scope.until_ms)
-    return replace(filter_, author=scope.author, origins=scope.origins, review=scope.review)
+    return replace(filter_, author=scope.author, origins=scope.origins, review=scope.review, lapsed=lapsed)
+
+
+def _not_holding(connection: Connection, space_id: int, moment_ms: int) -> frozenset[int]:
+    """The live items that do not hold at a moment."""
+    rows = connection.rows(_NOT_HOLDING, (space_id, moment_ms, moment_ms, moment_ms), prepared=True)
+    return frozenset(row[0] for row in rows)
 
 
 def get(connection: Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:

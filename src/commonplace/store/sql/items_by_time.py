@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from commonplace.model import KINDS, Item, Kind, Scope, Session
+from commonplace.model import KINDS, SOURCE_FIELDS, VALIDITY_FIELDS, Item, Kind, Scope, Session
 from commonplace.store.damaged_values import object_of, texts_of
 from commonplace.store.rows import kind_of
 from commonplace.store.sql import items, sessions
@@ -44,13 +45,19 @@ SELECT day, items FROM (
 """
 
 
+# Lines that keep the other version of a merge are no state that it was in.
+_CHANGED_SINCE = """
+SELECT item_id, before FROM history WHERE space_id = ? AND at_ms > ? AND op <> 'merge' ORDER BY at_ms, rev, id LIMIT ?
+"""
+
+
 class Periods(Space):
     """What happened when, in one space."""
 
     @allow_replica
     def item_headers(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[ItemHeader]:
         with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope)
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
             found: list[ItemHeader] = []
             for walk in () if filter_ is None else index_walks(filter_):
                 condition, bindings = walk.sql(connection)
@@ -65,7 +72,7 @@ class Periods(Space):
     def items_per_day(self, scope: Scope, from_ms: int, to_ms: int) -> dict[int, dict[Kind, int]]:
         days: dict[int, dict[Kind, int]] = {}
         with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope)
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
             counts = () if filter_ is None else self._count_by_day(connection, filter_, from_ms, to_ms)
             for day, kind, count in counts:
                 of_day = days.setdefault(day, {})
@@ -96,15 +103,28 @@ class Periods(Space):
         oldest_first: bool = False,
     ) -> list[Item]:
         with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope)
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
             if filter_ is None:
                 return []
             return items.between(connection, self._space_id, filter_, (from_ms, to_ms), limit, beyond, oldest_first)
 
     @allow_replica
+    def states_at(self, moment_ms: int, limit: int) -> dict[int, Item | None]:
+        """The items that changed after a moment, as they were then; None for those that were not live.
+
+        Of more changes than `limit` the first ones after the moment count.
+        """
+        with self._database.read(self._query_timeout) as connection:
+            lines: dict[int, Mapping[str, Any]] = {}
+            for item_id, before in connection.rows(_CHANGED_SINCE, (self._space_id, moment_ms, limit)):
+                lines.setdefault(item_id, object_of(before))
+            found = items.get(connection, self._space_id, lines)
+        return {id_: _as_before(item, lines[id_], moment_ms) for id_, item in found.items()}
+
+    @allow_replica
     def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]:
         with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope)
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
             if filter_ is None:
                 return []
             condition = "s.space_id = ? AND s.forgotten_ms IS NULL AND s.started_ms < ?"
@@ -141,3 +161,16 @@ class Periods(Space):
                 bindings = (self._space_id, self._space_id, session_id)
                 found |= {one.id: one for one in sessions.select(connection, condition, bindings)}
         return sorted(found.values(), key=lambda one: (one.started_ms, one.id))
+
+
+def _as_before(item: Item, before: Mapping[str, Any], moment_ms: int) -> Item | None:
+    """An item as it was before a line of its history; None if it was not live at the moment, or not there yet."""
+    hidden = before.get("forgotten_ms") is not None or before.get("superseded_by") is not None
+    if hidden or item.created_ms > moment_ms:
+        return None
+    was: dict[str, Any] = {name: before[name] for name in _CHANGING if name in before}
+    was |= {name: before.get(name) for name in (*VALIDITY_FIELDS, *SOURCE_FIELDS, "forgotten_ms", "superseded_by")}
+    return replace(item, **was, tags=tuple(before.get("tags") or ()))
+
+
+_CHANGING = ("type", "title", "body", "details", "meta", "project", "importance")

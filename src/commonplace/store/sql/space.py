@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from importlib import resources
@@ -59,6 +60,8 @@ class Space:
     _query_timeout: float
     _lock: threading.Lock
     schema: int
+    # When it is now; what no longer holds then is left out of what is found.
+    clock: Callable[[], int] = staticmethod(lambda: time.time_ns() // 1_000_000)
 
     def _open(self, name: str, now_ms: int, query_timeout: float, *, migrate: bool) -> None:
         """Bring the database to this version's schema, or only check it, and find the space."""

@@ -125,7 +125,7 @@ class EmbeddingJobs(Space):
         with self._database.read() as connection:
             if scope is None:
                 return pending(connection, self._space_id)
-            filter_ = filter_of(connection, self._space_id, scope)
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
             if filter_ is None:
                 return 0
             condition, bindings = filter_.sql(connection)
@@ -143,7 +143,7 @@ class EmbeddingJobs(Space):
     def newest_pending_jobs(self, scope: Scope, limit: int) -> list[Job]:
         """The newest waiting passages inside a scope, claimed or not."""
         with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope)
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
             if filter_ is None:
                 return []
             condition, bindings = filter_.sql(connection)

@@ -61,7 +61,9 @@ class SqliteStore(SharedStore, FullText, Vectors, SqliteIntegrity):
 
     def for_space(self, name: str) -> SqliteStore:
         path, timeout = self._database.path, self._query_timeout
-        return SqliteStore(path, space=name, query_timeout=timeout, migrate=False, shared=self._database)
+        store = SqliteStore(path, space=name, query_timeout=timeout, migrate=False, shared=self._database)
+        store.clock = self.clock
+        return store
 
     def close(self) -> None:
         # Spaces share the connections of whoever opened the first.

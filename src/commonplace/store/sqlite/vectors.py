@@ -31,11 +31,11 @@ class Vectors(EmbeddingJobs):
 
     def search_vectors(self, query: NDArray[np.float32], scope: Scope, k: int) -> list[VectorHit]:
         with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope)
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
             matrix = self._current_matrix(connection)
             if filter_ is None or matrix is None:
                 return []
-            return matrix.nearest(connection, query, filter_, k)
+            return filter_.without_lapsed(k, lambda inside, most: matrix.nearest(connection, query, inside, most))
 
     def cosines(self, query: NDArray[np.float32], passage_ids: Sequence[int]) -> dict[int, float]:
         with self._database.read(self._query_timeout) as connection:
