@@ -15,7 +15,7 @@ import random
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -356,7 +356,7 @@ class Writer:
             for id_ in found:
                 if slots[id_].slot != entry.slot or slots[id_].value == entry.value:
                     self.wrong.append((slots[id_].text, entry.text))
-                if entry.told in ("said", "superseded"):
+                if entry.told in ("said", "superseded", "announced"):
                     mark_superseded(self.memory, id_, by=done.item.id)
             count = self.told[entry.told]
             count[0] += any(slots[id_].slot == entry.slot for id_ in found)
@@ -375,8 +375,8 @@ class Writer:
 
 def ask(memory: LocalMemory, question: Question) -> str:
     """The text that comes first."""
-    # As of an earlier moment, recall has to be told so; until it can be, only what holds now is measured.
-    hits = recall(memory, question.text, Scope.around(question.project), 1).hits
+    scope = replace(Scope.around(question.project), at_ms=None if question.is_now else question.as_of_ms)
+    hits = recall(memory, question.text, scope, 1).hits
     return hits[0].item.text if hits else ""
 
 

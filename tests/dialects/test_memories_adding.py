@@ -173,3 +173,14 @@ def test_a_secret_is_neither_kept_nor_told(memories: Memories, monkeypatch: pyte
         reply = memories(tool, **arguments)
         assert "[REDACTED:github-token]" in reply.text
         assert secret not in reply.text + json.dumps(reply.data)
+
+
+def test_when_a_memory_holds_is_an_extra_that_no_call_needs(memories: Memories, clock: Clock) -> None:
+    memories("add_memory", content="Walrus deploys are frozen", type="rule", valid_until="3d")
+    assert "Walrus" in memories("get_rules").text
+    clock.forward(days=3, minutes=1)
+    assert "Walrus" not in memories("get_rules").text
+    assert "Walrus" in memories("search_memories", query="walrus deploys", as_of="yesterday").text
+    (row,) = memories("list_memories", as_of="yesterday").data["memories"]
+    memories("edit_memory", id=row["id"], valid_until="none")
+    assert "Walrus" in memories("get_rules").text

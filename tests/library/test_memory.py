@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.polling import until
 from tests.postgres_server import PostgresServer
 
 import commonplace
@@ -251,3 +252,18 @@ def test_a_memory_may_be_in_postgresql(postgres: PostgresServer, tmp_path: Path)
         assert memory.forget(item.id) and len(memory.list()) == 0
         assert memory.status()["total"] == 0
         assert memory.status()["store"]["engine"] == "postgres"  # type: ignore[index]
+
+
+def test_what_was_held_true_at_a_moment_is_shown(library: Memory) -> None:
+    rule = library.remember("Never deploy the walrus on Fridays", type="rule")
+    then = datetime.fromtimestamp(rule.created_ms / 1000, UTC)
+    until(lambda: library.local.clock() > rule.created_ms)
+    library.edit(rule.id, content="Deploy the walrus at any time")
+    assert [item.body for item in library.list(as_of=then)] == ["Never deploy the walrus on Fridays"]
+    assert [hit.item.body for hit in library.search("walrus", as_of=then)] == ["Never deploy the walrus on Fridays"]
+    assert [item.body for item in library.rules(as_of=then).everywhere] == ["Never deploy the walrus on Fridays"]
+    assert [entry.item.body for entry in library.context(as_of=then).items] == ["Never deploy the walrus on Fridays"]
+    library.edit(rule.id, valid_until="2020-01-01")
+    assert [*library.list()] == [*library.search("walrus")] == []
+    assert [item.id for item in library.list(include_expired=True)] == [rule.id]
+    assert library.edit(rule.id, valid_until="none").valid_until_ms is None

@@ -182,3 +182,22 @@ def test_a_timeline_is_told_around_an_item(api: httpx2.Client, remembered: Remem
     assert [(one["id"], one["position"]) for one in answer.json()["timeline"]] == list(
         zip(ids[1:], [-1, 0, 1, 2], strict=True)
     )
+
+
+def test_an_item_holds_for_a_time_and_a_moment_can_be_asked_for(api: httpx2.Client) -> None:
+    here = {"project": "of-its-time"}
+    new = {"content": "Ended walrus", "valid_from": "2020-01-01", "valid_until": "2020-05-31", **here}
+    ended = api.post(ITEMS, json=new)
+    conforms(ended, "POST", ITEMS)
+    assert ended.json()["valid_until"] >= "2020-05-31" and "validity_from_text" not in ended.json()
+    assert api.get(ITEMS, params=here).json()["items"] == []
+    with_ended = api.get(ITEMS, params={"include_expired": True, **here})
+    conforms(with_ended, "GET", ITEMS)
+    assert [item["content"] for item in with_ended.json()["items"]] == ["Ended walrus"]
+    changed = api.patch(f"{ITEMS}/{ended.json()['id']}", json={"valid_until": "none"})
+    assert "valid_until" not in changed.json()
+    found = api.get("/api/v1/search", params={"q": "walrus", **here}).json()["results"]
+    assert [hit["valid_from"] >= "2019-12-31" for hit in found] == [True]
+    before = api.get("/api/v1/search", params={"q": "walrus", "as_of": "2020-03-01", **here})
+    assert before.json()["results"] == []
+    refused(api.post(ITEMS, json={"content": "x", "valid_until": "soon"}), 422, "VALIDATION_ERROR")

@@ -269,3 +269,15 @@ def test_a_key_for_one_project_sees_its_items_only(memory: LocalMemory, served: 
         moved = client.post(f"/items/{ours.id}", data={"rev": "1", "project": "dam", "content": "The weir is shut"})
         assert moved.status_code == 403 and "The weir is shut" in moved.text
     assert get_item(memory, ours.id).body == "The weir is open"
+
+
+def test_when_an_item_holds_is_shown_and_changed_in_its_form(visit: Visit, memory: LocalMemory) -> None:
+    item = kept(memory, "Until 31 December 2098 walrus deploys go through Ines.", type="rule")
+    page = visit().go(f"/items/{item.short_id}")
+    assert "until 2098-12-31" in page.content() and "(read from the text)" in page.content()
+    page.goto(page.url + "?edit=1")
+    assert page.input_value("#f-valid-until") == "2098-12-31"
+    page.fill("#f-valid-until", "")
+    page.click("#edit button.main-button")
+    page.wait_for_selector(".versions")
+    assert get_item(memory, item.id).valid_until_ms is None

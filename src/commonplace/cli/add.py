@@ -13,17 +13,27 @@ from typing import IO, Any, NoReturn
 import click
 
 from commonplace.cli.command import Call, StoppedEarly, command
-from commonplace.cli.options import STDIN, field_option, parse_fields, place_options, root_metadata, split_names
+from commonplace.cli.options import (
+    STDIN,
+    field_option,
+    parse_fields,
+    place_options,
+    root_metadata,
+    split_names,
+    validity_options,
+)
 from commonplace.cli.terminal import progress, read_stdin, stdin_is_piped
-from commonplace.dialects.records import contradiction_record
+from commonplace.dialects.records import contradiction_record, validity_record
 from commonplace.errors import CommonplaceError, InvalidInput, TooLarge
 from commonplace.input_limits import MAX_VALUES, check_json
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, Remembered, join_fields, make_draft, remember_all, remember_item
+from commonplace.memory.validity import is_read_from_text, with_validity
 from commonplace.model import DETAIL_FIELDS, KINDS, Kind
 from commonplace.text.dates import parse_time
 from commonplace.text.paths import check_glob
 from commonplace.text.project_names import base_name
+from commonplace.text.validity import NO_BOUND, describe_interval
 
 BATCH = 500
 MAX_LINE = 16 << 20
@@ -32,7 +42,7 @@ COMMA_SEPARATED = frozenset({"concepts", "files_read", "files_modified", "releva
 FIELD_ALIASES = {"text": "content", "session_id": "session", "created_at": "created_at_epoch"}
 KNOWN_FIELDS = (
     *("content", "text", "kind", "type", "title", *DETAILS, "project", "session", "session_id", "tags"),
-    *("importance", "created_at", "created_at_epoch", "metadata"),
+    *("importance", "created_at", "created_at_epoch", "valid_from", "valid_until", "expires", "metadata"),
 )
 
 Line = tuple[int, NewItem]
@@ -68,6 +78,7 @@ Line = tuple[int, NewItem]
 @place_options("The project it belongs to; that of the current folder if omitted.")
 @click.option("--session", metavar="KEY", help="The session it is part of.")
 @click.option("--importance", type=float, help="0 to 10.")
+@validity_options
 @click.option("--at", metavar="TIME", help="When it happened: ISO 8601 (local without an offset) or epoch ms.")
 @click.option("--jsonl", metavar="FILE", help="Add one item for each line of FILE, a JSON object (- reads stdin).")
 def add(
@@ -82,6 +93,9 @@ def add(
     session: str | None,
     importance: float | None,
     at: str | None,
+    valid_from: str | None,
+    valid_until: str | None,
+    expires: str | None,
     jsonl: str | None,
     **details: Any,
 ) -> None:
@@ -91,12 +105,13 @@ def add(
     A duplicate in the same project is stored only once. Passwords and keys are redacted before writing.
 
     With --jsonl each line is one object with content (or text), kind, type, title, the fields of its kind, project,
-    session, tags, importance, created_at or created_at_epoch, and metadata. Times without an offset are UTC there.
+    session, tags, importance, created_at or created_at_epoch, valid_from, valid_until, expires, and metadata. Times
+    without an offset are UTC there.
     """
     project = call.project(project, only_global)
     fields = _detail_fields(**details)
     if jsonl is not None:
-        _refuse_with_jsonl(text, title, fields, tags, session, importance, at)
+        _refuse_with_jsonl(text, title, fields, tags, session, importance, at, valid_from, valid_until, expires)
         add_lines(call, jsonl, kind=kind, type_=type_, project=project)
         return
     new = NewItem(
@@ -113,7 +128,7 @@ def add(
         created_ms=None if at is None else parse_time(at, local=True),
     )
     with call.local_memory() as memory:
-        done = remember_item(memory, new)
+        done = remember_item(memory, with_validity(new, memory.clock(), valid_from, valid_until, expires))
     call.answer(_reply(done), _sentence(done))
     for one in done.contradictions:
         call.note(
@@ -162,6 +177,7 @@ def _reply(done: Remembered) -> dict[str, Any]:
         "project": item.project,
         "kind": item.kind,
         "type": item.type,
+        **validity_record(item),
         "contradicts": [contradiction_record(one) for one in done.contradictions],
     }
 
@@ -170,7 +186,10 @@ def _sentence(done: Remembered) -> str:
     item = done.item
     place = f"in {base_name(item.project)}" if item.project else "for every project"
     verb = "Already known:" if done.duplicate else "Remembered"
-    return f"{verb} {item.kind} {item.id} ({item.short_id}) {place}"
+    interval = describe_interval(item.valid_from_ms, item.valid_until_ms)
+    read = " (read from the text)" if is_read_from_text(item) else ""
+    holds = f"; it holds {interval}{read}" if interval else ""
+    return f"{verb} {item.kind} {item.id} ({item.short_id}) {place}{holds}"
 
 
 class BatchWriter:
@@ -266,7 +285,7 @@ def parse_line(raw: bytes, *, kind: Kind, type_: str, project: str | None) -> Ne
     chosen = _text(values, "kind", kind)
     if chosen not in KINDS:
         raise InvalidInput(f"{chosen[:60]!r} is not a kind of item.", f"Choose one of {', '.join(KINDS)}.")
-    return NewItem(
+    new = NewItem(
         content=_text(values, "content", _text(values, "text", "")),
         kind=chosen,
         type=_text(values, "type", type_),
@@ -280,6 +299,17 @@ def parse_line(raw: bytes, *, kind: Kind, type_: str, project: str | None) -> Ne
         importance=_number(values.get("importance")),
         created_ms=_created(values),
     )
+    # Times without an offset are UTC in a line, as its other times are.
+    bounds = {name: _bound(values[name]) for name in ("valid_from", "valid_until", "expires") if name in values}
+    return with_validity(new, 0, **bounds)
+
+
+def _bound(value: object) -> int | str:
+    if isinstance(value, str):
+        return value if value == NO_BOUND else parse_time(value, local=False)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput("valid_from, valid_until and expires must be ISO 8601 times, or milliseconds since 1970.")
+    return value
 
 
 def _object(raw: bytes) -> dict[str, Any]:

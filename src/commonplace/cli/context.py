@@ -10,7 +10,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
-from commonplace.cli.options import id_argument
+from commonplace.cli.options import as_of_filter, id_argument
 from commonplace.cli.terminal import one_line, plain
 from commonplace.dialects.records import item_record, parse_id
 from commonplace.model import Scope
@@ -34,7 +34,8 @@ MAX_DEPTH = 50
 @click.argument("project", required=False)
 @click.option("--query", help="What you are about to do, to rank by relevance.")
 @click.option("--budget", type=click.IntRange(1), default=2000, show_default=True, help="Most tokens.")
-def context(call: Call, project: str | None, query: str | None, budget: int) -> None:
+@as_of_filter
+def context(call: Call, project: str | None, query: str | None, budget: int, as_of: str | None) -> None:
     """Show decisions and rules, then what is recent or answers the query, the last summaries and the checkpoint.
 
     PROJECT is that of the current folder if omitted. --json prints the reply of the tool `get_context`.
@@ -48,6 +49,8 @@ def context(call: Call, project: str | None, query: str | None, budget: int) -> 
     arguments: dict[str, Any] = {"project": wanted, "token_budget": budget}
     if query is not None:
         arguments["query"] = query
+    if as_of is not None:
+        arguments["as_of"] = as_of
     with call.local_memory(drain_more=True) as memory:
         require_project(memory, project)
         if query:

@@ -17,6 +17,7 @@ from commonplace.cli.options import (
     item_filters,
     page_options,
     parse_fields,
+    validity_options,
 )
 from commonplace.cli.terminal import read_stdin
 from commonplace.dialects.records import change_record, item_brief, item_record, parse_id, stream_record
@@ -101,6 +102,7 @@ def history(call: Call, id_: str) -> None:
 @click.option("--category", help="New grouping key: its rule file or skill folder.")
 @field_option("New value of another field (NAME= clears it); may be repeated.")
 @click.option("--importance", type=float, help="0 to 10.")
+@validity_options
 @click.option("--expect-rev", type=int, metavar="N", help="Refuse (exit 4) unless its revision is still N.")
 def edit(
     call: Call,
@@ -111,10 +113,14 @@ def edit(
     fields: Sequence[str],
     expect_rev: int | None,
     tags: Sequence[str],
+    valid_from: str | None,
+    valid_until: str | None,
+    expires: str | None,
     **changes: Any,
 ) -> None:
     """Change an item. What is not given stays as it is; `history` shows the versions before."""
     from commonplace.memory.edit_and_forget import Changes, edit_item
+    from commonplace.memory.validity import parse_validity
 
     details = {
         **({"paths": "\n".join(map(check_glob, paths))} if paths else {}),
@@ -122,8 +128,9 @@ def edit(
         **parse_fields(fields),
     }
     content = read_stdin() if content == STDIN else content
-    wanted = Changes(content=content, tags=tuple(tags) or None, details=details or None, **changes)
+    changes |= {"content": content, "tags": tuple(tags) or None, "details": details or None}
     with call.local_memory() as memory:
+        wanted = Changes(**changes, **parse_validity(memory.clock(), valid_from, valid_until, expires))
         item = edit_item(memory, parse_id(id_), wanted, expect_rev)
         record = item_record(item)
     call.answer(record, f"Changed {item.kind} {item.id} to revision {item.rev}: {item.title}")

@@ -32,6 +32,10 @@ until_filter = click.option("--until", help="Only until then, including that day
 author_filter = click.option(
     "--author", default="", help="Only by this person, and agents that write for them; or by an agent."
 )
+as_of_filter = click.option(
+    "--as-of", metavar="TIME", help='What was held true then: yesterday, "last week", 2026-11-01, ...'
+)
+expired_filter = click.option("--include-expired", is_flag=True, help="Also what no longer holds, or not yet.")
 folder_filter = click.option("--folder", help="Only this folder and its subfolders.")
 source_filter = click.option(
     "--source", default="", help="Only from this source: claude-code, codex, gemini, cursor, chatgpt, claude, text, ..."
@@ -77,7 +81,7 @@ def item_filters(function: F) -> F:
         "--origin", type=click.Choice(ORIGINS), multiple=True, help="Only what came about like this; may be repeated."
     )
     options = (project_filter, global_filter, kinds, type_filter, tag_filter, author_filter, origins)
-    filtered: F = combine(*options, since_filter, until_filter)(function)
+    filtered: F = combine(*options, since_filter, until_filter, as_of_filter, expired_filter)(function)
     return filtered
 
 
@@ -96,6 +100,18 @@ def place_options(help_: str) -> Option[Any]:
         click.option("--project", help=help_),
         click.option("--global", "only_global", is_flag=True, help="It belongs to no project: it applies everywhere."),
     )
+
+
+def validity_options(function: F) -> F:
+    """When something holds, and when it is hidden."""
+    when = 'like 2026-05-31, "31 May", "end of Q3" or 30d; none for no bound'
+    options = (
+        click.option("--valid-from", metavar="TIME", help=f"Since when it holds, {when}."),
+        click.option("--valid-until", metavar="TIME", help="Until when it holds, including that day."),
+        click.option("--expires", metavar="TIME", help="When it is hidden, whatever it says."),
+    )
+    decorated: F = combine(*options)(function)
+    return decorated
 
 
 def field_option(help_: str) -> Option[Any]:

@@ -45,6 +45,7 @@ from commonplace.memory.weight import record_use
 from commonplace.model import Item, Scope
 from commonplace.text.redact import redact_data
 from commonplace.text.tokens import estimate_tokens
+from commonplace.text.validity import parse_as_of
 
 MAX_LIMIT = 50
 DEFAULT_BUDGET, MAX_BUDGET = 2000, 200_000
@@ -59,11 +60,12 @@ def search(
     query: Annotated[str, Param("What to look for")],
     project: Annotated[str | None, Param("Only this project; all projects if omitted")] = None,
     limit: Annotated[int, Param("Most results per category, 1-50", least=1, most=MAX_LIMIT)] = 10,
+    as_of: Annotated[str | None, Param("What was held true then", listed=False)] = None,
 ) -> Reply[SearchReply]:
     """Observations and summaries that answer a query, each up to the limit."""
     if not query.strip():
         raise InvalidInput("query is empty.", "Give some words to look for.")
-    where = _scope(project)
+    where = replace(_scope(project), at_ms=parse_as_of(as_of, memory.clock()) if as_of else None)
     events, summaries = recall_scopes(
         memory, query, [replace(where, kinds=EVENT_KINDS), replace(where, kinds=("summary",))], limit
     )
@@ -105,13 +107,14 @@ def get_context(
     query: Annotated[str | None, Param("What you are working on, to rank by relevance")] = None,
     files: Sequence[str] | None = None,
     limit: int | None = None,
+    as_of: Annotated[str | None, Param("What was held true then", listed=False)] = None,
 ) -> Reply[ContextReply]:
     """A context package that fits the budget as it is written here. `files` and `limit` are as in memories.sh."""
     name = _project_name(project)
     nothing = context_data(Context(name, (), (), None, 0, truncated=False), token_budget)
     envelope = json_tokens(nothing) + _DIGITS + (_INCOMPLETE_TOKENS if query else 0)
     package = _composed(
-        memory, name, query, token_budget, entry_tokens, envelope, files or (), limit, LEAST_ENTRY_TOKENS
+        memory, name, query, token_budget, entry_tokens, envelope, as_of, files or (), limit, LEAST_ENTRY_TOKENS
     )
     data = context_data(package, token_budget)
     room = token_budget - json_tokens(data)
@@ -128,6 +131,7 @@ def written_context(
     query: str | None,
     token_budget: int,
     characters: Callable[[Mapping[str, Any]], int],
+    as_of: str | None = None,
 ) -> ContextReply:
     """The same data for a door that writes it as text; `characters` says how long a part of it is in that text."""
 
@@ -136,7 +140,7 @@ def written_context(
 
     name = _project_name(project)
     envelope = estimate_tokens(characters({"project": name, **context_parts([])}))
-    package = _composed(memory, name, query, token_budget, measure, envelope)
+    package = _composed(memory, name, query, token_budget, measure, envelope, as_of)
     data: ContextReply = redact_data(context_data(package, token_budget))
     if notice := _notice(memory, package.waiting):
         data["notice"] = notice
@@ -207,13 +211,15 @@ def _composed(
     token_budget: int,
     measure: Measure,
     envelope: int,
+    as_of: str | None = None,
     files: Sequence[str] = (),
     limit: int | None = None,
     least: int = 0,
 ) -> Context:
     """What a context holds for someone who writes it as `measure` says, besides an `envelope` of so many tokens."""
     project = _scope(name).project
+    at_ms = parse_as_of(as_of, memory.clock()) if as_of else None
     found = build_context(
-        memory, project, query, token_budget, measure, envelope, files=files, limit=limit, least=least
+        memory, project, query, token_budget, measure, envelope, files=files, limit=limit, least=least, at_ms=at_ms
     )
     return replace(found, project=name)

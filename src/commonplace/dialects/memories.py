@@ -1,6 +1,7 @@
 """memories.sh's tools: rules, decisions, facts, notes and skills that every agent should know, and streams of them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, cast
 
@@ -37,8 +38,10 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, Remembered, remember_item
 from commonplace.memory.rules import ActiveRules, active_rules, rules_within
+from commonplace.memory.validity import parse_validity, with_validity
 from commonplace.model import Item, Scope, Stream
 from commonplace.text.paths import check_glob
+from commonplace.text.validity import parse_as_of
 
 MAX_LIMIT, MAX_LIST = 50, 100
 MAX_RULES_LENGTH = 200_000
@@ -49,6 +52,11 @@ LAYER_CANDIDATES = 200
 _Text = str | None
 _ProjectId = Annotated[_Text, Param("Project such as github.com/user/repo, besides what is global")]
 _Files = Annotated[list[str] | None, Param("Files at hand: path rules then apply only if they match", max_items=1000)]
+# Extras that the reference does not have: when a memory holds, and what was held true at a moment.
+_From = Annotated[_Text, Param("Since when it holds", listed=False)]
+_Until = Annotated[_Text, Param("Last day it holds", listed=False)]
+_Expires = Annotated[_Text, Param("Last day it is shown", listed=False)]
+_AsOf = Annotated[_Text, Param("What was held true then", listed=False)]
 _OnlyType = Annotated[MemoryType | None, Param("Only this type")]
 _StreamId = Annotated[str, Param("Stream id from start")]
 # What memories.sh's own SDK sends besides.
@@ -101,22 +109,23 @@ def add_memory(
     paths: Annotated[list[str] | None, Param('Glob patterns for path-scoped rules, such as "src/api/**"')] = None,
     category: Annotated[_Text, Param("Grouping key: rule file name or skill directory")] = None,
     metadata: Annotated[dict[str, Any] | None, Param("Extended attributes")] = None,
+    valid_from: _From = None,
+    valid_until: _Until = None,
+    expires: _Expires = None,
     layer: _Layer = None,
 ) -> Reply[MemoryReply]:
     """Store a statement. The same one again in the same scope is found, and gets what tags and metadata are new."""
     _require_content(content)
     meta = metadata or {}
-    stored = remember_item(
-        memory,
-        NewItem(
-            content=content.strip(),
-            type="rule" if layer == "rule" and type_ == DEFAULT_TYPE else type_,
-            project=(project_id or "").strip() or None,
-            tags=tags or (),
-            details={"category": category or "", "paths": _globs(paths or ())},
-            meta=meta if layer is None else {**meta, LAYER_FIELD: layer},
-        ),
+    new = NewItem(
+        content=content.strip(),
+        type="rule" if layer == "rule" and type_ == DEFAULT_TYPE else type_,
+        project=(project_id or "").strip() or None,
+        tags=tags or (),
+        details={"category": category or "", "paths": _globs(paths or ())},
+        meta=meta if layer is None else {**meta, LAYER_FIELD: layer},
     )
+    stored = remember_item(memory, with_validity(new, memory.clock(), valid_from, valid_until, expires))
     item, found = stored.item, stored.contradictions
     verb = "Already stored" if stored.duplicate else "Stored"
     text = f"{verb} {item.type} ({scope_label(item)}): {one_line(item)}\nid: {item.short_id} ({type_label(item.type)})"
@@ -132,12 +141,14 @@ def search_memories(
     project_id: _ProjectId = None,
     type_: _OnlyType = None,
     limit: Annotated[int, Param("Most results, 1-50", least=1, most=MAX_LIMIT)] = 10,
+    as_of: _AsOf = None,
     layer: _Layer = None,
 ) -> Reply[ListReply]:
     """Memories that answer a query, best first."""
     if not query.strip():
         raise InvalidInput("query is empty.", "Give some words to look for.")
     scope = Scope.around(_project(memory, project_id), kinds=SEARCHED_KINDS, types=(type_,) if type_ else ())
+    scope = replace(scope, at_ms=parse_as_of(as_of, memory.clock()) if as_of else None)
     result = recall(memory, query, scope, limit if layer is None else LAYER_CANDIDATES)
     found = _in_layer([hit.item for hit in result.hits], layer)[:limit]
     text = list_text(f"Found {_count_text(found)}", found)
@@ -156,11 +167,13 @@ def list_memories(
     tags: Annotated[_Text, Param("Only with a tag that contains this; any of several, comma separated")] = None,
     project_id: _ProjectId = None,
     limit: Annotated[int, Param("Most results, 1-100", least=1, most=MAX_LIST)] = 20,
+    as_of: _AsOf = None,
     layer: _Layer = None,
 ) -> Reply[ListReply]:
     """The most recent memories."""
     project, types = _project(memory, project_id), (type_,) if type_ else ()
     scope = Scope.around(project, kinds=("memory",), types=types, tag=(tags or "").strip())
+    scope = replace(scope, at_ms=parse_as_of(as_of, memory.clock()) if as_of else None)
     found = _in_layer(browse_items(memory, scope, limit if layer is None else LAYER_CANDIDATES).items, layer)[:limit]
     return Reply({"memories": memory_rows(found)}, list_text(_count_text(found), found))
 
@@ -175,6 +188,9 @@ def edit_memory(
     category: Annotated[_Text, Param("New grouping key")] = None,
     metadata: Annotated[dict[str, Any] | None, Param("New extended attributes")] = None,
     supersedes: Annotated[_Text, Param("Id of an earlier memory that this one replaces")] = None,
+    valid_from: _From = None,
+    valid_until: _Until = None,
+    expires: _Expires = None,
     layer: _Layer = None,
 ) -> Reply[MemoryReply]:
     """Change a memory, or say which other one it replaces: both or neither."""
@@ -189,7 +205,12 @@ def edit_memory(
     if layer is not None:
         meta = {**(get_item(memory, id_).meta if meta is None else meta), LAYER_FIELD: layer}
     changes = Changes(
-        content=None if content is None else content.strip(), type=type_, tags=tags, details=details or None, meta=meta
+        content=None if content is None else content.strip(),
+        type=type_,
+        tags=tags,
+        details=details or None,
+        meta=meta,
+        **parse_validity(memory.clock(), valid_from, valid_until, expires),
     )
     item = edit_item(memory, id_, changes, supersedes=supersedes)
     if supersedes is None:

@@ -30,7 +30,8 @@ def merged_get_context(memory: LocalMemory, **arguments: Any) -> Reply[Any]:
     if "project" in given or "token_budget" in given:
         project = given.get("project") or given.get("project_id") or memory.settings.project or NO_PROJECT
         budget = given.get("token_budget", kiro.DEFAULT_BUDGET)
-        return kiro.get_context(memory, project, budget, given.get("query"), given.get("files"), given.get("limit"))
+        more = {name: given.get(name) for name in ("query", "files", "limit", "as_of")}
+        return kiro.get_context(memory, project, budget, **more)
     if "project" in named and named.keys() <= _KIRO_NAMES:
         # Kiro's own call, with a project that names none.
         return kiro.get_context(memory, **_KIRO.checked(named))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDic
 
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.memory.items import is_stale
+from commonplace.memory.validity import is_read_from_text
 from commonplace.model import DETAIL_FIELDS, SOURCE_FIELDS, Change, Item, Key, Kind, Project, Session, Stream
 from commonplace.text.dates import iso_time, short_iso_time
 
@@ -87,6 +88,11 @@ class ItemRecord(ItemDetails):
     origin: Origin | None
     review: Literal["proposed", "accepted", "dismissed"] | None
     metadata: dict[str, Any]
+    # When it holds, where that is limited; whether that was read from its text, and whether it holds now.
+    valid_from: NotRequired[str]
+    valid_until: NotRequired[str]
+    expires_at: NotRequired[str]
+    validity_from_text: NotRequired[bool]
     # Of a damaged item: the fields that could not be read as they should be, and what was found there.
     damaged: NotRequired[dict[str, Any]]
 
@@ -119,6 +125,10 @@ class HitRecord(ItemHead):
     origin: NotRequired[Origin]
     review: NotRequired[str]
     why: NotRequired[Annotated[dict[str, float], Json(description="What each part added to the score.")]]
+    valid_from: NotRequired[str]
+    valid_until: NotRequired[str]
+    expires_at: NotRequired[str]
+    validity_from_text: NotRequired[bool]
     damaged: NotRequired[dict[str, Any]]
 
 
@@ -218,6 +228,7 @@ def item_record(item: Item) -> ItemRecord:
         "origin": item.origin,
         "review": item.review,
         "metadata": dict(item.meta),
+        **validity_record(item),
         **_damage(item),
     }
     return cast(ItemRecord, record)
@@ -227,6 +238,15 @@ def source_fields(of: Item | Change) -> dict[str, Any]:
     """Who wrote or did something and how sure that is, as far as it is known; and whether it waits for review."""
     known = {name: getattr(of, name, None) for name in SOURCE_FIELDS}
     return {name: value for name, value in known.items() if value is not None}
+
+
+def validity_record(item: Item) -> dict[str, Any]:
+    """When an item holds; nothing where that is not limited."""
+    times = (("valid_from", item.valid_from_ms), ("valid_until", item.valid_until_ms), ("expires_at", item.expires_ms))
+    record: dict[str, Any] = {name: iso_time(ms) for name, ms in times if ms is not None}
+    if is_read_from_text(item):
+        record["validity_from_text"] = True
+    return record
 
 
 def hit_record(hit: Hit, *, why: bool = False) -> HitRecord:
@@ -244,6 +264,7 @@ def hit_record(hit: Hit, *, why: bool = False) -> HitRecord:
         "is_stale": is_stale(item),
         **source_fields(item),
         **({"why": dict(hit.why)} if why else {}),
+        **validity_record(item),
         **_damage(item),
     }
     return cast(HitRecord, record)

@@ -35,6 +35,8 @@ class BoundMethods:
         only_global: bool = False,
         author: str = "",
         origin: Words = (),
+        as_of: When | None = None,
+        include_expired: bool = False,
     ) -> Scope:
         from commonplace.model import ORIGINS, Scope
 
@@ -49,6 +51,8 @@ class BoundMethods:
             until_ms=None if until is None else self._moment(until, end=True),
             author=author,
             origins=_chosen(origin, ORIGINS, "origin"),
+            at_ms=self._as_of(as_of),
+            lapsed=include_expired,
         )
 
     def _require(self, project: str | None) -> None:
@@ -65,6 +69,11 @@ class BoundMethods:
         if isinstance(when, int):
             return when
         return (period_end if end else period_start)(when, self._local.clock())
+
+    def _as_of(self, when: When | None) -> int | None:
+        from commonplace.text.validity import parse_as_of
+
+        return None if when is None else parse_as_of(when, self._local.clock())
 
     def _catch_up(self, question: str) -> None:
         if self._catches_up:

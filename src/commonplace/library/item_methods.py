@@ -44,6 +44,9 @@ class ItemMethods(BoundMethods):
         session: str | None = None,
         importance: float | None = None,
         at: When | None = None,
+        valid_from: When | None = None,
+        valid_until: When | None = None,
+        expires: When | None = None,
         metadata: Mapping[str, object] | None = None,
         proposed: bool = False,
         **fields: Words,
@@ -53,9 +56,11 @@ class ItemMethods(BoundMethods):
         The same statement again in the same project is stored once, and gets the tags and metadata that are new.
         Without a project it holds everywhere. `type` is a word such as decision, rule, fact or note; `fields` are those
         of its kind, such as `paths`, `category`, `files_modified`, or `request` and `completed` of a summary. What is
-        `proposed` waits for a person's review.
+        `proposed` waits for a person's review. `valid_from` and `valid_until` say when it holds, where its text does
+        not say so; `none` is no bound. After `expires` it is hidden.
         """
         from commonplace.memory.remember import NewItem, join_fields
+        from commonplace.memory.validity import with_validity
 
         new = NewItem(
             content=content,
@@ -71,7 +76,7 @@ class ItemMethods(BoundMethods):
             created_ms=None if at is None else self._moment(at),
             review="proposed" if proposed else None,
         )
-        return self.add(new).item
+        return self.add(with_validity(new, self._local.clock(), valid_from, valid_until, expires)).item
 
     def add(self, new: NewItem) -> Remembered:
         """Remember one thing; also returns whether it was known, and what earlier statements it may contradict."""
@@ -96,6 +101,9 @@ class ItemMethods(BoundMethods):
         project: str | None = None,
         tags: Sequence[str] | None = None,
         importance: float | None = None,
+        valid_from: When | None = None,
+        valid_until: When | None = None,
+        expires: When | None = None,
         metadata: Mapping[str, object] | None = None,
         supersedes: Id | None = None,
         expect_rev: int | None = None,
@@ -104,10 +112,11 @@ class ItemMethods(BoundMethods):
         """Change what is given and leave the rest; the history keeps what it was.
 
         `supersedes` names an item that this one replaces. With `expect_rev` the change is refused if the item is at
-        another revision by then.
+        another revision by then. `none` takes a bound of when it holds away.
         """
         from commonplace.memory.edit_and_forget import Changes, edit_item
         from commonplace.memory.remember import join_fields
+        from commonplace.memory.validity import parse_validity
 
         changes = Changes(
             content=content,
@@ -118,6 +127,7 @@ class ItemMethods(BoundMethods):
             importance=importance,
             details=join_fields(fields) or None,
             meta=metadata,
+            **parse_validity(self._local.clock(), valid_from, valid_until, expires),
         )
         return edit_item(self._local, id, changes, expect_rev, supersedes)
 
@@ -196,16 +206,19 @@ class ItemMethods(BoundMethods):
         only_global: bool = False,
         author: str = "",
         origin: Words = (),
+        as_of: When | None = None,
+        include_expired: bool = False,
         limit: int = 10,
     ) -> RecallResult:
         """Find items by their words and their meaning; iterating over the result gives the hits, best first.
 
         Without operators the query is a question. With AND, OR, NOT, "a phrase", prefix* or title:word it is a filter.
+        `as_of` asks what was held true at a moment; `include_expired` adds what does not hold.
         """
         from commonplace.memory.items import require_types
         from commonplace.memory.recall import recall
 
-        scope = self._scope(project, kind, type, tag, since, until, only_global, author, origin)
+        scope = self._scope(project, kind, type, tag, since, until, only_global, author, origin, as_of, include_expired)
         if self._catches_up:
             from commonplace.memory.catch_up import embed_for_question
 
@@ -223,14 +236,17 @@ class ItemMethods(BoundMethods):
         tokens: int = 2000,
         files: Sequence[str] = (),
         limit: int | None = None,
+        as_of: When | None = None,
     ) -> Context:
         """What an agent should know before it starts: rules, decisions, what answers the query, recent work.
 
         All of it fits the number of tokens. With `files`, rules for certain paths only if they apply to one of them.
+        `as_of` asks what was held true at a moment.
         """
         from commonplace.memory.context import build_context, plain_tokens
 
-        return build_context(self._local, project, query, tokens, plain_tokens, files=files, limit=limit)
+        at_ms = self._as_of(as_of)
+        return build_context(self._local, project, query, tokens, plain_tokens, files=files, limit=limit, at_ms=at_ms)
 
     def session_context(self, project: str | None = None, *, tokens: int = 625, session: str = "") -> str:
         """The same as a text for the start of a session, as hooks give it to agents; empty if nothing is known."""
@@ -238,11 +254,22 @@ class ItemMethods(BoundMethods):
 
         return session_context(self._local, project, tokens, session)
 
-    def rules(self, project: str | None = None, *, files: Sequence[str] = (), limit: int = 1000) -> ActiveRules:
-        """The rules of a project and those that hold everywhere; with `files`, those that apply to them."""
+    def rules(
+        self,
+        project: str | None = None,
+        *,
+        files: Sequence[str] = (),
+        limit: int = 1000,
+        as_of: When | None = None,
+    ) -> ActiveRules:
+        """The rules of a project and those that hold everywhere; with `files`, those that apply to them.
+
+        `as_of` asks for those that held at a moment.
+        """
         from commonplace.memory.rules import active_rules
 
-        return active_rules(self._local, project, files, limit)
+        at_ms = self._as_of(as_of)
+        return active_rules(self._local, project, files, limit, at_ms)
 
     def projects(self) -> list[Project]:
         """Every project, the one used last first."""
@@ -305,13 +332,18 @@ class ItemMethods(BoundMethods):
         only_global: bool = False,
         author: str = "",
         origin: Words = (),
+        as_of: When | None = None,
+        include_expired: bool = False,
         limit: int = 20,
         cursor: str | None = None,
     ) -> ItemPage:
-        """Items, the newest first; iterating over the page gives them, `next_cursor` leads to the next page."""
+        """Items, the newest first; iterating over the page gives them, `next_cursor` leads to the next page.
+
+        `as_of` asks what was held true at a moment; `include_expired` adds what does not hold.
+        """
         from commonplace.memory.items import browse_items, require_types
 
-        scope = self._scope(project, kind, type, tag, since, until, only_global, author, origin)
+        scope = self._scope(project, kind, type, tag, since, until, only_global, author, origin, as_of, include_expired)
         page = browse_items(self._local, scope, limit, cursor)
         if not page.items:
             require_types(self._local, scope.types)

@@ -23,6 +23,7 @@ from commonplace.config import load
 from commonplace.errors import InvalidInput
 from commonplace.library import results
 from commonplace.library.memory import Memory
+from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS
 from commonplace.remote.client import HttpClient
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ WRITE_VERBS = frozenset(
 )
 """The methods that a server answers, by what the key must allow."""
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+# Fields that versions before do not know are sent only where they say something.
+_NEWER = frozenset({*VALIDITY_FIELDS, *SOURCE_FIELDS, "reads_validity"})
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -49,7 +52,8 @@ def encode(value: object) -> Json:
     if isinstance(value, _PLAIN):
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: encode(getattr(value, one.name)) for one in dataclasses.fields(value)}
+        known = ((one, getattr(value, one.name)) for one in dataclasses.fields(value))
+        return {one.name: encode(own) for one, own in known if one.name not in _NEWER or own != one.default}
     if isinstance(value, Mapping):
         return {_key(key): encode(entry) for key, entry in value.items()}
     if isinstance(value, bytes):

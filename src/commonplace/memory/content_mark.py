@@ -18,4 +18,7 @@ def content_mark(database: str) -> str | None:
 
 def mark_reader(memory: LocalMemory) -> Callable[[], str] | None:
     """How to read the mark of a store that is not a file here; None for one that is."""
-    return (lambda: memory.store.events(None, 0)[1]) if memory.settings.database_url else None
+    if not memory.settings.database_url:
+        return None
+    # With the hour: what holds changes with time alone.
+    return lambda: f"{memory.store.events(None, 0)[1]} {memory.clock() // 3_600_000}"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from commonplace.memory.items import is_stale
+from commonplace.memory.items import is_stale, newest_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.rules import applies_to
 from commonplace.memory.timeline import EVENT_KINDS
@@ -19,10 +19,12 @@ from commonplace.model import KINDS, KNOWLEDGE_TYPES, PROPOSED, SETTLED, Item, S
 from commonplace.ranking.fusion import (
     OTHER_PROJECT,
     SAME_PROJECT,
+    Evidence,
     Signals,
     TokenBudget,
     composite_score,
     context_order_key,
+    lexical_signal,
     recency_score,
 )
 from commonplace.text.paths import is_in_folder, normalise_folder
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 RULE = "rule"
 LEADING_TYPES = (*sorted(KNOWLEDGE_TYPES), RULE)
 RECENT = 50
+# Hits by words among which those of given items are scored.
+SCORED = 100
 LEADING = 100
 SUMMARIES = 5
 # No entry of any dialect is written in fewer tokens, so this tells how many could fit at most.
@@ -122,18 +126,23 @@ def build_context(
     files: Sequence[str] = (),
     limit: int | None = None,
     least: int = 0,
+    at_ms: int | None = None,
 ) -> Context:
     """A context package for a project, or for what belongs to none. `envelope` is what the empty reply costs.
 
-    With `files`, rules for certain paths only if they apply to one of them; with `limit`, so many items besides rules.
-    `measure` never says fewer than `least` tokens.
+    With `files`, rules for certain paths only if they apply to one of them; with `limit`, so many items besides rules;
+    with `at_ms`, what was held true at that moment. `measure` never says fewer than `least` tokens.
     """
     question = _parse_query(memory, project, query)
-    here, most = Scope.inside(project), max(RECENT, token_budget // LEAST_TOKENS)
+    here, most = replace(Scope.inside(project), at_ms=at_ms), max(RECENT, token_budget // LEAST_TOKENS)
 
     def read() -> tuple[list[ContextItem], list[int], list[Item], Item | None]:
-        newest = memory.store.newest(replace(here, kinds=("checkpoint",)), 1)
-        return *_ranked(memory, project, question, most), _summaries(memory, here, question), next(iter(newest), None)
+        newest = newest_items(memory, replace(here, kinds=("checkpoint",)), 1)
+        return (
+            *_ranked(memory, project, question, most, at_ms),
+            _summaries(memory, here, question),
+            next(iter(newest), None),
+        )
 
     ranked, answers, summaries, checkpoint = memory.store.snapshot(read)
     ranked = [entry for entry in ranked if entry.item.type != RULE or applies_to(entry.item, files)]
@@ -235,23 +244,24 @@ def _parse_query(memory: LocalMemory, project: str | None, query: str | None) ->
 
 
 def _ranked(
-    memory: LocalMemory, project: str | None, question: ParsedQuestion | None, most: int
+    memory: LocalMemory, project: str | None, question: ParsedQuestion | None, most: int, at_ms: int | None
 ) -> tuple[list[ContextItem], list[int]]:
     """Candidates in the order they should be shown, with whole contents; and the ids of those that answer the query."""
-    now, canonical = memory.clock(), None if project is None else memory.store.find_project(project)
-    here = Scope.inside(project)
-    around = Scope.around(project, kinds=EVENT_KINDS)
+    now = memory.clock() if at_ms is None else at_ms
+    canonical = None if project is None else memory.store.find_project(project)
+    here = replace(Scope.inside(project), at_ms=at_ms)
+    around = replace(Scope.around(project, kinds=EVENT_KINDS), at_ms=at_ms)
     always = [
         item
         for types in ((RULE,), tuple(sorted(KNOWLEDGE_TYPES)))
-        for item in memory.store.newest(replace(around, types=types, review=SETTLED), max(LEADING, most))
+        for item in newest_items(memory, replace(around, types=types, review=SETTLED), max(LEADING, most))
     ]
-    recent = memory.store.newest(replace(here, kinds=EVENT_KINDS, review=SETTLED), most)
+    recent = newest_items(memory, replace(here, kinds=EVENT_KINDS, review=SETTLED), most)
     if question is not None:
-        from commonplace.memory.recall import recall_scopes, score_items
+        from commonplace.memory.recall import recall_scopes
 
         # A query orders what the project holds and adds what answers it; the budget decides where it ends.
-        inside, anywhere = recall_scopes(memory, question, [around, Scope(kinds=EVENT_KINDS)], most)
+        inside, anywhere = recall_scopes(memory, question, [around, Scope(kinds=EVENT_KINDS, at_ms=at_ms)], most)
         found = (*inside.hits, *(hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE))
         hits: dict[int, Hit] = {hit.item.id: hit for hit in found if hit.item.review != PROPOSED}
         others = {item.id: item for item in (*always, *recent) if item.id not in hits}
@@ -275,6 +285,27 @@ def _ranked(
     return sorted(entries, key=_order, reverse=True), answers
 
 
+def score_items(
+    memory: LocalMemory, question: str | ParsedQuestion, items: Sequence[Item]
+) -> dict[int, tuple[float, float]]:
+    """(semantic, lexical) of given items towards a question, found by it or not."""
+    from commonplace.memory.question import parse_question
+
+    parsed = parse_question(memory, question) if isinstance(question, str) else question
+    passages = memory.store.passages_of([item.id for item in items])
+    passage_ids = [passage for group in passages.values() for passage in group]
+    answer = memory.store.search_text(parsed.query, Scope(), SCORED, also=passage_ids)
+    cosines = {} if parsed.vector is None else memory.store.cosines(parsed.vector, passage_ids)
+    scores = {hit.passage_id: hit.score for hit in answer.hits}
+    best = max(scores.values(), default=0.0)
+    signals = {}
+    for item_id, group in passages.items():
+        evidence = [Evidence(scores.get(p, 0.0), cosines.get(p), answer.found.get(p, 0.0)) for p in group]
+        semantic = max((e.semantic for e in evidence), default=0.0)
+        signals[item_id] = (semantic, max((lexical_signal(e, best) for e in evidence), default=0.0))
+    return signals
+
+
 def _order(entry: ContextItem) -> tuple[bool, float, int, int]:
     item = entry.item
     return (*context_order_key(entry.score, knowledge=entry.leads, stale=is_stale(item)), item.created_ms, item.id)
@@ -282,7 +313,7 @@ def _order(entry: ContextItem) -> tuple[bool, float, int, int]:
 
 def _summaries(memory: LocalMemory, here: Scope, question: ParsedQuestion | None) -> list[Item]:
     """The newest summaries of the project; with a query those that answer it first."""
-    newest = memory.store.newest(replace(here, kinds=("summary",)), SUMMARIES)
+    newest = newest_items(memory, replace(here, kinds=("summary",)), SUMMARIES)
     if question is None:
         return newest
     from commonplace.memory.recall import recall_scopes

@@ -11,8 +11,11 @@ from commonplace.memory.items import get_item
 from commonplace.memory.items import item_history as changes_of
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, as_new_item, redraft, rewrite_item
-from commonplace.model import Item
+from commonplace.memory.validity import follows_text
+from commonplace.model import VALIDITY_FIELDS, Item
+from commonplace.text.dates import short_iso_time
 from commonplace.text.project_names import base_name
+from commonplace.text.validity import NO_BOUND, Bound, read_validity
 
 
 def mark_superseded(memory: LocalMemory, old: int | str, by: int | str) -> tuple[Item, Item]:
@@ -47,6 +50,9 @@ class Changes:
     importance: float | None = None
     details: Mapping[str, str] | None = None
     meta: Mapping[str, object] | None = None
+    valid_from_ms: Bound = None
+    valid_until_ms: Bound = None
+    expires_ms: Bound = None
 
 
 def edit_item(
@@ -65,7 +71,7 @@ def edit_item(
             raise InvalidInput("Nothing to change.", "Give at least one field besides the id.")
         return mark_superseded(memory, supersedes, by=id_)[1]
     old = get_item(memory, id_)
-    note = _changed(old, changes)
+    note = _changed(old, changes, memory.clock())
     if supersedes is None and expect_rev in (None, old.rev) and _says_the_same(memory, old, note):
         return old
     replaced = None if supersedes is None else check_replaceable(memory, supersedes, old).id
@@ -76,7 +82,8 @@ def _says_the_same(memory: LocalMemory, old: Item, note: NewItem) -> bool:
     """Whether nothing would change, so that the item keeps its revision."""
     new = redraft(old, note, memory.clock())
     project = None if new.project is None else memory.store.find_project(new.project)
-    same = all(getattr(new, name) == getattr(old, name) for name in ("type", "title", "body", "importance"))
+    names = ("type", "title", "body", "importance", *VALIDITY_FIELDS)
+    same = all(getattr(new, name) == getattr(old, name) for name in names)
     return (
         same
         and project == old.project
@@ -86,9 +93,13 @@ def _says_the_same(memory: LocalMemory, old: Item, note: NewItem) -> bool:
     )
 
 
-def _changed(old: Item, changes: Changes) -> NewItem:
+def _changed(old: Item, changes: Changes, now_ms: int) -> NewItem:
     new: dict[str, Any] = {field.name: getattr(changes, field.name) for field in fields(changes)}
     new = {name: value for name, value in new.items() if value is not None}
+    new |= {name: None for name in VALIDITY_FIELDS if new.get(name) == NO_BOUND}
+    says_when = changes.valid_from_ms is not None or changes.valid_until_ms is not None
+    if changes.content is not None and not says_when and follows_text(old):
+        new["valid_from_ms"], new["valid_until_ms"] = read_validity(changes.content, now_ms)
     if changes.details is not None:
         new["details"] = {**old.details, **changes.details}
     # A title that was taken from the text follows the text.
@@ -98,14 +109,26 @@ def _changed(old: Item, changes: Changes) -> NewItem:
 
 
 def enrich_item(
-    memory: LocalMemory, item: Item, tags: Sequence[str] = (), meta: Mapping[str, object] | None = None
+    memory: LocalMemory,
+    item: Item,
+    tags: Sequence[str] = (),
+    meta: Mapping[str, object] | None = None,
+    validity: Sequence[int | None] = (None, None, None),
 ) -> Item:
-    """Add tags and metadata to an item. Nothing is lost; a metadata key that is given again gets its new value."""
+    """Add tags and metadata to an item. Nothing is lost; a metadata key that is given again gets its new value.
+
+    So does an interval that is said again; what no longer held, and is said again without one, holds again.
+    """
     more_tags = [tag for tag in tags if " ".join(tag.split()) not in item.tags]
     merged = {**item.meta, **(meta or {})}
-    if not more_tags and merged == item.meta:
-        return item
-    return edit_item(memory, item.id, Changes(tags=[*item.tags, *more_tags], meta=merged))
+    changes = Changes()
+    if more_tags or merged != item.meta:
+        changes = Changes(tags=[*item.tags, *more_tags], meta=merged)
+    known = tuple(getattr(item, name) for name in VALIDITY_FIELDS)
+    if tuple(validity) != known and (any(validity) or not item.holds_at(memory.clock())):
+        bounds: dict[str, Any] = dict(zip(VALIDITY_FIELDS, (ms or NO_BOUND for ms in validity), strict=True))
+        changes = replace(changes, **bounds)
+    return item if changes == Changes() else edit_item(memory, item.id, changes)
 
 
 def forget_items(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
@@ -124,7 +147,7 @@ def restore_items(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
 
 
 # What an item says comes first, then where it belongs.
-_FIELDS = ("title", "body", "type", "project", "tags", "importance", "details", "meta")
+_FIELDS = ("title", "body", "type", "project", "tags", "importance", *VALIDITY_FIELDS, "details", "meta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +200,12 @@ def _flat(state: Mapping[str, object]) -> dict[str, str]:
     flat: dict[str, str] = {}
     for name in _FIELDS:
         value = state.get(name)
-        if isinstance(value, Mapping):
+        if name in VALIDITY_FIELDS and isinstance(value, int):
+            flat[name.removesuffix("_ms")] = short_iso_time(value)
+        elif isinstance(value, Mapping):
             flat |= {f"{name}.{key}": _text(inner) for key, inner in value.items()}
         else:
-            flat[name] = _text(value)
+            flat[name.removesuffix("_ms")] = _text(value)
     return flat
 
 
@@ -207,4 +232,5 @@ def revert_to_revision(memory: LocalMemory, id_: int | str, rev: int | None = No
         )
     before: dict[str, Any] = dict(change.before)
     was = {name: before[name] for name in ("type", "title", "details", "meta", "project", "tags", "importance")}
+    was |= {name: before.get(name) for name in VALIDITY_FIELDS}
     return rewrite_item(memory, item, replace(as_new_item(item), content=before["body"], **was))

@@ -30,6 +30,7 @@ LEASE_MS = MINUTE_MS
 # How often a living process looks for what others wrote without embedding it: vectors are to follow within a second.
 POLL_SECONDS = 0.5
 CACHED_QUERIES = 256
+CACHED_TEXTS = 2_000
 # A question does not wait for whoever writes.
 NO_WAIT = 0.0
 # What is embedded before a question is answered, if it has no vector yet: so many passages, for about so many seconds,
@@ -75,6 +76,7 @@ class Embeddings:
         self._idle = idle or IdleWait()
         self._owner = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._questions: dict[str, NDArray[float32]] = {}
+        self._texts: dict[str, NDArray[float32]] = {}
         self._adopted = self._model_replaced = False
         self._failure, self._reported = "", False
         self._wake, self._stop = threading.Event(), threading.Event()
@@ -148,6 +150,22 @@ class Embeddings:
             self._questions.clear()
         self._questions[text] = vector
         return vector
+
+    def embed_texts(self, texts: Sequence[str]) -> NDArray[float32]:
+        """Vectors of texts that are not stored, such as what an item said before; those made last are kept."""
+        import numpy as np
+
+        if self._embedder is None:
+            raise EmbedderUnavailable("There is no model that makes vectors.", "Set embedder to builtin.")
+        missing = [text for text in dict.fromkeys(texts) if text not in self._texts]
+        if len(self._texts) + len(missing) > CACHED_TEXTS:
+            self._texts.clear()
+            missing = list(dict.fromkeys(texts))
+        if missing:
+            self._texts.update(zip(missing, self._embedder.embed(missing), strict=True))
+        return (
+            np.stack([self._texts[text] for text in texts]) if texts else np.zeros((0, self._embedder.dim), np.float32)
+        )
 
     def catch_up(
         self, limit: int | None = None, batch: int = BATCH, seconds: float = inf, patience: float | None = None

@@ -72,6 +72,7 @@ def _item(name: str, version: int, fields: Mapping[str, Any], data: Mapping[str,
         importance=_score_or_none(fields, "importance"),
         created_ms=_number(fields, "created_ms"),
         uid=name,
+        reads_validity=False,
     )
     draft = replace(_draft(note, fields, now_ms), tokens=min(max(0, _number(fields, "tokens")), _MOST_TOKENS))
     was = {key: fields.get(key) for key in ("type", "title", "body", "details", "meta")}

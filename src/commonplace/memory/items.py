@@ -83,18 +83,27 @@ class ItemPage:
 
 
 def browse_items(memory: LocalMemory, scope: Scope, limit: int = 20, cursor: str | None = None) -> ItemPage:
-    """Live items inside the scope, newest first."""
+    """Live items inside the scope, newest first; of a scope at a moment, what was held true then."""
     if not 1 <= limit <= MAX_PAGE:
         raise InvalidInput(f"limit is {limit}.", f"Choose 1 to {MAX_PAGE}.")
-    items = memory.store.newest(scope, limit + 1, parse_cursor(cursor) if cursor else None)
+    items = newest_items(memory, scope, limit + 1, parse_cursor(cursor) if cursor else None)
     page, more = items[:limit], len(items) > limit
     return ItemPage(tuple(page), make_cursor(page[-1].created_ms, page[-1].id) if more else None)
+
+
+def newest_items(memory: LocalMemory, scope: Scope, limit: int, before: tuple[int, int] | None = None) -> list[Item]:
+    """Live items, newest first, or those of a moment; `before` is the (created_ms, id) to go on from."""
+    if scope.at_ms is None:
+        return memory.store.newest(scope, limit, before)
+    from commonplace.memory.as_of import newest_as_of
+
+    return newest_as_of(memory, scope, limit, before)
 
 
 def require_types(memory: LocalMemory, types: Iterable[str]) -> None:
     """Raise NotFound if a type was named that no item has and that is none of the usual ones."""
     for type_ in types:
-        if type_ in MEMORY_TYPES or memory.store.newest(Scope(types=(type_,)), 1):
+        if type_ in MEMORY_TYPES or memory.store.newest(Scope(types=(type_,), lapsed=True), 1):
             continue
         from difflib import get_close_matches
 

@@ -38,6 +38,7 @@ from commonplace.text.query import parse_query, plain_query
 from commonplace.text.redact import only_private, redact
 from commonplace.text.sentences import title_of
 from commonplace.text.tokens import count_tokens
+from commonplace.text.validity import read_validity
 
 MAX_TITLE = 500
 MAX_TEXT = 1_000_000
@@ -100,6 +101,8 @@ class NewItem:
     author: str | None = None
     origin: str | None = None
     review: str | None = None
+    # Whether the interval that its text names counts where none is given.
+    reads_validity: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,9 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
         # It was proposed again after it was dismissed.
         return Remembered(item, duplicate=True)
     if stored.duplicate:
-        item = enrich_item(memory, item, new.tags, new.meta)
+        draft = make_draft(new, memory.clock())
+        said = (draft.valid_from_ms, draft.valid_until_ms, draft.expires_ms)
+        item = enrich_item(memory, item, new.tags, new.meta, said)
     if item.review == PROPOSED and stored.duplicate and new.review is None and memory.writer.origin == "person":
         # What a person says themselves they agree with, in other capitals too.
         memory.store.review([item.id], ACCEPTED, memory.clock(), memory.writer)
@@ -210,7 +215,7 @@ def same_statements(memory: LocalMemory, note: NewItem, types: tuple[str, ...] =
     query = parse_query('"' + draft.body.replace('"', " ") + '"', QUERY_COLUMNS)
     if not query.strict:
         return []
-    scope = Scope.inside(draft.project, kinds=("memory",), types=types)
+    scope = replace(Scope.inside(draft.project, kinds=("memory",), types=types), lapsed=True)
     hits = memory.store.search_text(query, scope, SAME_STATEMENTS, shares=False).hits
     found = memory.store.get(hit.item_id for hit in hits).values()
     return [item for item in found if _plain_form(item) == _plain_form(draft)]
@@ -242,7 +247,8 @@ def make_draft(note: NewItem, now_ms: int, *, dated: bool = True, identity: byte
     if len(title) > MAX_TITLE:
         raise TooLarge(f"The title has {len(title)} characters, more than {MAX_TITLE}.", "Put the rest in the content.")
     type_, tags = _type(note), _tags(note.tags)
-    valid_from_ms, valid_until_ms = _checked_interval(note.valid_from_ms, note.valid_until_ms)
+    created_ms = now_ms if note.created_ms is None else checked_time(note.created_ms)
+    valid_from_ms, valid_until_ms = _interval(note, content, created_ms)
     draft = Draft(
         kind=note.kind,
         type=type_,
@@ -256,7 +262,7 @@ def make_draft(note: NewItem, now_ms: int, *, dated: bool = True, identity: byte
         tags=tags,
         importance=checked_importance(note.importance),
         tokens=count_tokens(content or details.get("narrative", "")),
-        created_ms=now_ms if note.created_ms is None else checked_time(note.created_ms),
+        created_ms=created_ms,
         passages=make_passages(note.kind, type_, title, content, details, tags),
         uid=checked_uid(note.uid),
         valid_from_ms=valid_from_ms,
@@ -294,6 +300,8 @@ def as_new_item(item: Item) -> NewItem:
         author=item.author,
         origin=item.origin,
         review=item.review,
+        # What the text says was read when it was written; a person may have said otherwise since.
+        reads_validity=False,
     )
 
 
@@ -434,13 +442,14 @@ def checked_time(created_ms: int) -> int:
     return created_ms
 
 
-def _checked_interval(start_ms: int | None, end_ms: int | None) -> tuple[int | None, int | None]:
-    for ms in (start_ms, end_ms):
-        if ms is not None:
-            checked_time(ms)
+def _interval(note: NewItem, content: str, said_ms: int) -> tuple[int | None, int | None]:
+    """When it holds: as it is given, or else as its text says."""
+    start_ms, end_ms = note.valid_from_ms, note.valid_until_ms
+    if note.kind == "memory" and note.reads_validity and start_ms is None and end_ms is None:
+        return read_validity(content, said_ms)
     if start_ms is not None and end_ms is not None and end_ms <= start_ms:
         raise InvalidInput("It would end before it begins to hold.", "Give a valid_until later than valid_from.")
-    return start_ms, end_ms
+    return (None if start_ms is None else checked_time(start_ms)), (None if end_ms is None else checked_time(end_ms))
 
 
 def checked_author(author: str | None) -> str | None:

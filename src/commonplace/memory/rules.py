@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.items import MAX_PAGE, browse_items
+from commonplace.memory.items import MAX_PAGE, browse_items, newest_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import MEMORY_TYPES, SETTLED, Item, Scope
 from commonplace.text.paths import any_glob_matches, split_globs
@@ -34,11 +34,18 @@ class ActiveRules:
 
 
 def active_rules(
-    memory: LocalMemory, project: str | None, files: Sequence[str] = (), most: int = MOST_RULES
+    memory: LocalMemory,
+    project: str | None,
+    files: Sequence[str] = (),
+    most: int = MOST_RULES,
+    at_ms: int | None = None,
 ) -> ActiveRules:
-    """The newest rules of a project and of everywhere. With `files`, path rules only if they mean one of them."""
-    scope = replace(Scope.around(project, kinds=("memory",), types=("rule",)), review=SETTLED)
-    found = memory.store.newest(scope, most)
+    """The newest rules of a project and of everywhere that hold, or held at a moment.
+
+    With `files`, path rules only if they mean one of them.
+    """
+    scope = Scope.around(project, kinds=("memory",), types=("rule",))
+    found = newest_items(memory, replace(scope, review=SETTLED, at_ms=at_ms), most)
     holding = [item for item in reversed(found) if applies_to(item, files)]
     return ActiveRules(
         project=tuple(item for item in holding if item.project is not None),

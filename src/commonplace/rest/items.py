@@ -33,12 +33,14 @@ from commonplace.memory.items import item_history as changes_of_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_PATHS, NewItem, Remembered, remember_all, remember_item
 from commonplace.memory.timeline import timeline as moments_around
+from commonplace.memory.validity import parse_validity, with_validity
 from commonplace.memory.weight import record_use
 from commonplace.model import DETAIL_FIELDS, KINDS, PROPOSED, Item, Kind, Scope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
 from commonplace.text.dates import parse_period
+from commonplace.text.validity import parse_as_of
 
 MAX_BATCH = 500
 DETAILS: tuple[str, ...] = tuple(dict.fromkeys(name for names in DETAIL_FIELDS.values() for name in names))
@@ -61,6 +63,9 @@ class NewItemFields(Strict):
     tags: fields.Tags | None = None
     importance: fields.Importance | None = None
     created_at_epoch: fields.EpochMs | None = None
+    valid_from: fields.Bound | None = None
+    valid_until: fields.Bound | None = None
+    expires: fields.Bound | None = None
     metadata: dict[str, Any] | None = None
     proposed: bool = Field(False, description="It waits for a person's review.")
 
@@ -130,15 +135,18 @@ class ItemChanges(_Changed):  # type: ignore[misc]
     project: fields.ProjectName | None = None
     tags: fields.Tags | None = None
     importance: fields.Importance | None = None
+    valid_from: fields.Bound | None = None
+    valid_until: fields.Bound | None = None
+    expires: fields.Bound | None = None
     metadata: dict[str, Any] | None = None
     rev: fields.Rev | None = None
     supersedes: fields.Id | None = None
 
 
-def new_item_of(new: ItemBody) -> NewItem:
+def new_item_of(new: ItemBody, now_ms: int) -> NewItem:
     """A request as the note that is remembered."""
     given = new.root
-    return NewItem(
+    item = NewItem(
         content=given.content or "",
         kind=given.kind,
         type=given.type or "",
@@ -152,9 +160,10 @@ def new_item_of(new: ItemBody) -> NewItem:
         created_ms=given.created_at_epoch,
         review=PROPOSED if given.proposed else None,
     )
+    return with_validity(item, now_ms, given.valid_from, given.valid_until, given.expires)
 
 
-def changes_of(wanted: ItemChanges) -> Changes:
+def changes_of(wanted: ItemChanges, now_ms: int) -> Changes:
     """A request as the changes that are made."""
     return Changes(
         content=wanted.content,
@@ -165,6 +174,7 @@ def changes_of(wanted: ItemChanges) -> Changes:
         importance=wanted.importance,
         details=_detail_texts(wanted) or None,
         meta=wanted.metadata,
+        **parse_validity(now_ms, wanted.valid_from, wanted.valid_until, wanted.expires),
     )
 
 
@@ -196,6 +206,8 @@ class Narrowed(Strict):
     origin: Annotated[list[fields.Origin], Field(max_length=10)] = Field(
         [], description="Only what came about like this; may be repeated."
     )
+    as_of: fields.AsOf | None = None
+    include_expired: bool = Field(False, description="Also what no longer holds, or not yet.")
 
     def scope(self, now_ms: int) -> Scope:
         time = parse_period(self.since, self.until, now_ms)
@@ -209,6 +221,8 @@ class Narrowed(Strict):
             until_ms=time.to_ms,
             author=self.author,
             origins=tuple(self.origin),
+            at_ms=parse_as_of(self.as_of, now_ms) if self.as_of else None,
+            lapsed=self.include_expired,
         )
 
 
@@ -325,7 +339,7 @@ def list_items(memory: LocalMemory, request: ApiRequest[Listed, None]) -> Answer
 
 def create_item(memory: LocalMemory, request: ApiRequest[None, ItemBody]) -> Answer[CreatedItem]:
     """Remember one thing. The same again is found, and gets the tags and metadata it did not have."""
-    stored = remember_item(memory, new_item_of(request.body))
+    stored = remember_item(memory, new_item_of(request.body, memory.clock()))
     headers = {"Location": f"/api/v1/items/{stored.item.id}"}
     status = 200 if stored.duplicate else 201
     return Answer(created_item(stored), status, etag_of(stored.item), headers)
@@ -333,7 +347,7 @@ def create_item(memory: LocalMemory, request: ApiRequest[None, ItemBody]) -> Ans
 
 def create_items(memory: LocalMemory, request: ApiRequest[None, ItemsBody]) -> Answer[Batch]:
     """Remember several things in one transaction."""
-    stored = remember_all(memory, [new_item_of(new) for new in request.body.items])
+    stored = remember_all(memory, [new_item_of(new, memory.clock()) for new in request.body.items])
     rows: list[StoredItem] = [
         {"id": one.id, "uid": one.uid, "short_id": one.uid[-12:], "duplicate": one.duplicate} for one in stored
     ]
@@ -353,7 +367,7 @@ def change_item(memory: LocalMemory, request: ApiRequest[None, ItemChanges]) -> 
     wanted = request.body
     item = find_item(memory, request.path["id"])
     rev = request.expected_rev(item, wanted.rev)
-    changes = changes_of(wanted)
+    changes = changes_of(wanted, memory.clock())
     unknown = sorted(set(changes.details or ()) - set(DETAIL_FIELDS[item.kind]))
     if unknown:
         raise Conflict(

@@ -117,6 +117,7 @@ class Prepared(Strict):
     project: fields.ProjectName | None = Field(None, description="Without one, what belongs to no project.")
     query: fields.Question | None = None
     token_budget: Annotated[int, Field(ge=1, le=MAX_BUDGET), fields.WHOLE] = 2000
+    as_of: fields.AsOf | None = None
 
 
 class Ruled(Strict):
@@ -335,7 +336,8 @@ def search_by_body(memory: LocalMemory, request: ApiRequest[None, SearchBody]) -
 def read_context(memory: LocalMemory, request: ApiRequest[Prepared, None]) -> Answer[ContextReply]:
     """What to know before starting, within a token budget, as agents get it."""
     wanted = request.query
-    return Answer(get_context(memory, wanted.project or NO_PROJECT, wanted.token_budget, wanted.query).data)
+    project = wanted.project or NO_PROJECT
+    return Answer(get_context(memory, project, wanted.token_budget, wanted.query, as_of=wanted.as_of).data)
 
 
 def read_rules(memory: LocalMemory, request: ApiRequest[Ruled, None]) -> Answer[RulesReply]:

@@ -23,11 +23,14 @@ from commonplace.memory.graph import related_items
 from commonplace.memory.items import changed_file, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, as_new_item, remember_all, remember_item, rewrite_item
+from commonplace.memory.validity import follows_text, is_read_from_text, parse_validity, with_validity
 from commonplace.memory.weight import record_use
-from commonplace.model import DETAIL_FIELDS, MEMORY_TYPES, Item
+from commonplace.model import DETAIL_FIELDS, MEMORY_TYPES, VALIDITY_FIELDS, Item
+from commonplace.text.dates import local_day
 from commonplace.text.diff import DiffHunk, diff_texts
 from commonplace.text.redact import redact
 from commonplace.text.sentences import title_of
+from commonplace.text.validity import NO_BOUND, describe_interval, read_validity
 from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered, project_names
 
 # How many characters of a long text are shown at once, and how many changes are compared.
@@ -89,6 +92,9 @@ def item_page(
         "versions": _versions(memory, found) if found.rev > 1 else [],
         "may_change": may_change and found.forgotten_ms is None,
         "may_restore": may_change,
+        "interval": describe_interval(found.valid_from_ms, found.valid_until_ms),
+        "interval_read": is_read_from_text(found),
+        "holds": found.holds_at(memory.clock()),
         "editing": editing,
         "wrong": wrong,
         "written": {**form_values(found), "rev": found.rev, **(written or {})} if editing else {},
@@ -116,6 +122,10 @@ def form_values(found: Item) -> dict[str, str]:
         "project": found.project or "",
         "tags": redact(", ".join(found.tags)),
         "importance": "" if found.importance is None else f"{found.importance:g}",
+        "valid_from": "" if found.valid_from_ms is None else local_day(found.valid_from_ms),
+        # The last day on which it holds, or is shown.
+        "valid_until": "" if found.valid_until_ms is None else local_day(found.valid_until_ms - 1),
+        "expires": "" if found.expires_ms is None else local_day(found.expires_ms - 1),
         **{f"details.{name}": redact(value) for name, value in found.details.items()},
     }
 
@@ -168,7 +178,7 @@ def _versions(memory: LocalMemory, found: Item) -> list[Version]:
     ]
 
 
-_FIELDS = ("title", "content", "type", "project", "tags", "importance")
+_FIELDS = ("title", "content", "type", "project", "tags", "importance", "valid_from", "valid_until", "expires")
 
 
 def edit_item(memory: LocalMemory, request: PageRequest) -> PageReply:
@@ -177,7 +187,7 @@ def edit_item(memory: LocalMemory, request: PageRequest) -> PageReply:
     rev = request.number("rev", 0, 0, 2**31)
     written = {**_read_item_form(request), "rev": str(rev)}
     try:
-        new_item = _edited(old, written)
+        new_item = _edited(old, written, memory.clock())
         if old.rev != rev:
             return _conflict_page(old, new_item, written)
         if new_item == as_new_item(old):
@@ -186,7 +196,7 @@ def edit_item(memory: LocalMemory, request: PageRequest) -> PageReply:
     except Conflict as error:
         current = get_item(memory, old.id, forgotten=True)
         if current.rev != rev:
-            return _conflict_page(current, _edited(current, written), written)
+            return _conflict_page(current, _edited(current, written, memory.clock()), written)
         return item_page(memory, request, old.short_id, error, written, error.http_status)
     except CommonplaceError as error:
         return item_page(memory, request, old.short_id, error, written, error.http_status)
@@ -249,8 +259,8 @@ def _read_item_form(request: PageRequest) -> dict[str, str]:
     return {name: request.given(name).replace("\r\n", "\n") for name in names if name in request.form}
 
 
-def _edited(old: Item, written: dict[str, str]) -> NewItem:
-    """The item with the changed fields. A title that was taken from the text is taken again."""
+def _edited(old: Item, written: dict[str, str], now_ms: int) -> NewItem:
+    """The item with the changed fields. A title that was taken from the text, or when it holds, is taken again."""
     was = form_values(old)
     new = {name: text for name, text in written.items() if text != was.get(name, text).replace("\r\n", "\n")}
     new_item = as_new_item(old)
@@ -262,6 +272,14 @@ def _edited(old: Item, written: dict[str, str]) -> NewItem:
         new_item = replace(new_item, tags=parse_tags(new["tags"]))
     if "importance" in new:
         new_item = replace(new_item, importance=parse_importance(new["importance"]))
+    bounds = {name: new[name] or NO_BOUND for name in ("valid_from", "valid_until", "expires") if name in new}
+    moments: dict[str, Any] = parse_validity(now_ms, **bounds)
+    for name in moments:
+        moments[name] = None if moments[name] == NO_BOUND else moments[name]
+    new_item = replace(new_item, **moments)
+    if "content" in new and not {"valid_from", "valid_until"} & bounds.keys() and follows_text(old):
+        read = read_validity(new["content"], now_ms)
+        new_item = replace(new_item, valid_from_ms=read.from_ms, valid_until_ms=read.until_ms)
     details = {name: new.get(f"details.{name}", value) for name, value in old.details.items()}
     return replace(
         new_item,
@@ -274,7 +292,8 @@ def _edited(old: Item, written: dict[str, str]) -> NewItem:
 def _conflict_page(current: Item, mine: NewItem, written: dict[str, str]) -> Rendered:
     """The current version and the one that was entered, with their differences."""
     theirs = item_state(current)
-    ours = {**theirs, **{name: getattr(mine, name) for name in ("type", "project", "importance", "details")}}
+    names = ("type", "project", "importance", "details", *VALIDITY_FIELDS)
+    ours = {**theirs, **{name: getattr(mine, name) for name in names}}
     ours |= {"title": mine.title or title_of(mine.content), "body": mine.content, "tags": mine.tags}
     changed = [compare_field(one) for one in diff_states(theirs, ours)]
     values = {"item": current, "heading": heading(current), "written": written, "differences": changed}
@@ -317,7 +336,8 @@ def add_item(memory: LocalMemory, request: PageRequest) -> PageReply:
             tags=parse_tags(written["tags"]),
             importance=parse_importance(written["importance"]),
         )
-        stored = remember_item(memory, new_item)
+        times = (written[name] for name in ("valid_from", "valid_until", "expires"))
+        stored = remember_item(memory, with_validity(new_item, memory.clock(), *times))
     except CommonplaceError as error:
         return Rendered("add", {"written": written, "wrong": error, **choices(memory)}, error.http_status)
     return Redirect(f"/items/{stored.item.short_id}", "known" if stored.duplicate else "added")

@@ -20,10 +20,14 @@ from commonplace.text.paths import ROOT_FOLDER, normalise_folder
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt
+from commonplace.text.validity import parse_as_of
 from commonplace.web.page import PART_HEADER, PageRequest, Rendered, project_names, with_query
 from commonplace.web.rendering import highlight
 
-FILTER_NAMES = ("project", "kind", "type", "tag", "folder", "author", "origin", "when", "since", "until")
+FILTER_NAMES = (
+    *("project", "kind", "type", "tag", "folder", "author", "origin", "when", "since", "until"),
+    *("as_of", "expired"),
+)
 T = TypeVar("T")
 
 # Periods that one click chooses.
@@ -75,6 +79,8 @@ def read_filters(request: PageRequest, now_ms: int) -> Filters:
         sessions=SessionScope(folder=folder) if folder and folder != ROOT_FOLDER else None,
         since_ms=read(chosen["since"] or span, lambda text: period_start(text, now_ms)),
         until_ms=read(chosen["until"], lambda text: period_end(text, now_ms)),
+        at_ms=read(chosen["as_of"], lambda text: parse_as_of(text, now_ms)),
+        lapsed=bool(chosen["expired"]),
     )
     return Filters(chosen, scope, tuple(unclear))
 

@@ -1,0 +1,155 @@
+"""As of a moment: what was held true then, by the revision of each item that was current, forgotten or not since.
+
+Indexes know items as they are now. Those that were edited, superseded or forgotten since are read from their history
+and compared with the question one by one; all others are found as always.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from commonplace.errors import EmbedderUnavailable
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.model import PROPOSED, VIA, Item, Scope
+from commonplace.ranking.fusion import Evidence, answer_relevance, fused_score, relevance
+from commonplace.store.indexed_text import embedding_text
+from commonplace.text.tokens import index_text
+
+if TYPE_CHECKING:
+    from commonplace.memory.question import ParsedQuestion
+    from commonplace.memory.recall import Hit, RecallResult
+
+# So many changes after a moment are looked at.
+MOST_CHANGES = 20_000
+# Of what changed since, those that hold most of the words are compared by meaning, and the best of them are read.
+COMPARED, READ = 60, 6
+# Characters that are read of each.
+_READ_CHARACTERS = 2_000
+
+_Recall = Callable[[LocalMemory, "ParsedQuestion", Scope, int], "RecallResult"]
+
+
+def newest_as_of(memory: LocalMemory, scope: Scope, limit: int, before: tuple[int, int] | None = None) -> list[Item]:
+    """What was held true at the moment of a scope, newest first; `before` is the (created_ms, id) to go on from."""
+    assert scope.at_ms is not None
+    states = memory.store.states_at(scope.at_ms, MOST_CHANGES)
+    found = [item for item in _past(memory, scope, states) if before is None or (item.created_ms, item.id) < before]
+    current = _written_by_then(scope)
+    # Those that changed since are left out of the pages that are read, so that enough others are there.
+    while True:
+        page = memory.store.newest(current, limit, before)
+        found += [item for item in page if item.id not in states]
+        if len(page) < limit or len(found) >= limit:
+            break
+        before = (page[-1].created_ms, page[-1].id)
+    return sorted(found, key=lambda item: (item.created_ms, item.id), reverse=True)[:limit]
+
+
+def recall_as_of(
+    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int, current: _Recall
+) -> RecallResult:
+    """The best hits among what was held true at the moment of a scope; `current` searches what is there now."""
+    assert scope.at_ms is not None
+    states = memory.store.states_at(scope.at_ms, MOST_CHANGES)
+    found = current(memory, parsed, _written_by_then(scope), limit + min(len(states), 2 * limit))
+    hits = [hit for hit in found.hits if hit.item.id not in states]
+    hits += _matching(memory, parsed, _past(memory, scope, states))
+    hits.sort(key=lambda hit: -hit.relevance)
+    return replace(found, hits=tuple(hits[:limit]), total=max(len(hits), found.total))
+
+
+def _written_by_then(scope: Scope) -> Scope:
+    assert scope.at_ms is not None
+    ends = [scope.at_ms + 1, *(() if scope.until_ms is None else (scope.until_ms,))]
+    return replace(scope, until_ms=min(ends))
+
+
+def _past(memory: LocalMemory, scope: Scope, states: Mapping[int, Item | None]) -> list[Item]:
+    """Those that changed since and are inside the scope, as they were."""
+    at_ms = scope.at_ms or 0
+    project = None if scope.project is None else memory.store.find_project(scope.project)
+    tags = [part.strip().lower() for part in scope.tag.split(",") if part.strip()]
+
+    def inside(item: Item) -> bool:
+        if scope.only_global or scope.project is not None:
+            mine = item.project is None if scope.only_global else item.project == project
+            if not mine and not (scope.with_global and item.project is None):
+                return False
+        return (
+            (scope.lapsed or item.holds_at(at_ms))
+            and (not scope.kinds or item.kind in scope.kinds)
+            and (not scope.types or item.type in scope.types)
+            and (not tags or any(tag in own.lower() for tag in tags for own in item.tags))
+            and (not scope.origins or item.origin in scope.origins)
+            and (not scope.review or (item.review == PROPOSED) == (scope.review == PROPOSED))
+            and (not scope.author or f"{VIA}{scope.author}{VIA}".lower() in f"{VIA}{item.author}{VIA}".lower())
+            and scope.sessions is None
+            and (scope.since_ms is None or item.created_ms >= scope.since_ms)
+            and (scope.until_ms is None or item.created_ms < scope.until_ms)
+        )
+
+    return [item for item in states.values() if item is not None and inside(item)]
+
+
+def _matching(memory: LocalMemory, parsed: ParsedQuestion, past: Sequence[Item]) -> list[Hit]:
+    """Items as they were that answer a question, each with how likely it does."""
+    from commonplace.memory.recall import DATED_BOOST, Hit
+
+    shares = _word_shares(parsed, past)
+    if parsed.query.strict:
+        # Without an index, a filter means all of its words.
+        return [
+            Hit(item, 0, relevance(1.0), 0.0, 1.0) for item, share in zip(past, shares, strict=True) if share == 1.0
+        ]
+    best = sorted(range(len(past)), key=lambda n: -shares[n])[:COMPARED]
+    texts = {n: _text(past[n]) for n in best}
+    cosines = _cosines(memory, parsed, texts)
+    evidence = {n: Evidence(shares[n], cosines.get(n), shares[n]) for n in best}
+    scores = {n: fused_score(known, 1.0) + DATED_BOOST * past[n].is_dated for n, known in evidence.items()}
+    values = {n: relevance(score) for n, score in scores.items()}
+    first = sorted(best, key=lambda n: -scores[n])[:READ]
+    values |= {
+        n: answer_relevance(answer, evidence[n].semantic)
+        for n, answer in zip(first, _read_together(memory, parsed, [texts[n] for n in first]), strict=False)
+    }
+    return [
+        Hit(past[n], 0, values[n], evidence[n].semantic, shares[n])
+        for n in best
+        if shares[n] > 0.0 or cosines.get(n, 0.0) > 0.0
+    ]
+
+
+def _word_shares(parsed: ParsedQuestion, past: Sequence[Item]) -> list[float]:
+    """The share of the words of a question in each item; a word that few of them hold counts for more."""
+    tokens = list(dict.fromkeys(word.token for word in parsed.query.words))
+    held = [frozenset(index_text(_text(item)).split()) for item in past]
+    worth = {token: math.log(1 + len(past) / (0.5 + sum(token in one for one in held))) for token in tokens}
+    total = sum(worth.values())
+    return [sum(worth[token] for token in tokens if token in one) / total if total else 0.0 for one in held]
+
+
+def _cosines(memory: LocalMemory, parsed: ParsedQuestion, texts: Mapping[int, str]) -> dict[int, float]:
+    """How near texts are to a question in meaning, where a model tells."""
+    if parsed.vector is None:
+        return {}
+    try:
+        vectors = memory.embeddings.embed_texts(list(texts.values()))
+    except EmbedderUnavailable:
+        return {}
+    return dict(zip(texts, (vectors @ parsed.vector).tolist(), strict=True))
+
+
+def _read_together(memory: LocalMemory, parsed: ParsedQuestion, texts: Sequence[str]) -> Iterable[float]:
+    if memory.cross_encoder is None or parsed.vector is None or not texts:
+        return ()
+    try:
+        return memory.cross_encoder.score(parsed.text, [(text, "") for text in texts])
+    except EmbedderUnavailable:
+        return ()
+
+
+def _text(item: Item) -> str:
+    return embedding_text(item.kind, item.type, item.title, item.body, item.details, ())[:_READ_CHARACTERS]

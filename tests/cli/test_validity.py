@@ -1,0 +1,20 @@
+"""When items hold, on the command line: given, read, shown, overridden, and as of a moment."""
+
+from __future__ import annotations
+
+import json
+
+from .conftest import Run
+
+
+def test_an_interval_is_given_read_and_overridden(run: Run) -> None:
+    told = run("add", "Until 31 December 2098 walrus deploys go through Ines.", "--type", "rule", "--global")
+    assert "it holds until 2098-12-31 (read from the text)" in told.out
+    assert run("add", "The otter demo is on port 80", "--global", "--valid-until", "2020-05-31").code == 0
+    assert [item["id"] for item in json.loads(run("list", "--json").out)["items"]] == [1]
+    assert [item["id"] for item in json.loads(run("list", "--include-expired", "--json").out)["items"]] == [2, 1]
+    assert run("edit", "2", "--valid-until", "none").code == 0
+    assert [hit["id"] for hit in json.loads(run("search", "otter", "--json").out)["results"]] == [2]
+    assert json.loads(run("list", "--as-of", "2020-01-01", "--json").out)["items"] == []
+    refused = run("add", "Something", "--valid-until", "soon")
+    assert refused.code == 2 and "2026-05-31" in refused.err
