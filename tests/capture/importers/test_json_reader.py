@@ -53,6 +53,15 @@ def test_a_named_array_is_read_from_within_an_object(values: list[Any], chunk: i
     assert read(raw, chunk=chunk) == (values, [])
 
 
+@pytest.mark.parametrize("number", ["0.0", "-1.5", "1e5", "2E-3", "1.5e+10"])
+def test_a_number_may_be_cut_anywhere(number: str) -> None:
+    for chunk in range(1, 12):
+        assert read(f'{{"conversations": [{number}, 7], "count": {number}}}'.encode(), chunk=chunk) == (
+            [json.loads(number), 7],
+            [],
+        )
+
+
 @given(values=st.lists(JSON.filter(bool), min_size=1, max_size=4), chunk=st.integers(1, 40), cut=st.integers(1, 200))
 def test_what_came_before_a_cut_is_kept_and_the_cut_is_told(values: list[Any], chunk: int, cut: int) -> None:
     whole = json.dumps(values).encode()

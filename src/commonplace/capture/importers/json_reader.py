@@ -28,6 +28,7 @@ MAX_ELEMENT = 1 << 26
 # A decoder that runs out of text fails within this many characters of its end, or at an open string.
 _MARGIN = 64
 # The rest of a value whose end is missing.
+_OPEN_NUMBER = re.compile(r"(?:[.]|[eE][+-]?)?")
 _INCOMPLETE = re.compile(r"\\?[\w.+-]*\s*")
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BLANK = b" \t\r\n\xef\xbb\xbf"
@@ -216,8 +217,8 @@ class _Window:
                 raise _Malformed(why, at if short else self._passed + error.pos) from None
             except (ValueError, RecursionError):
                 raise _Malformed("a number too long or a nesting too deep, in the value that begins", at) from None
-            # A number may continue beyond the text that was read so far.
-            if end == len(self._text) and self._more(self._chunk):
+            # A number may continue beyond the text that was read so far, also where that ends with "1." or "1e+".
+            if _OPEN_NUMBER.fullmatch(self._text, end) and self._more(self._chunk):
                 continue
             self._at = end
             return at, value
