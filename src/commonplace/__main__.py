@@ -16,6 +16,12 @@ def main() -> None:
 
         if is_hook_command(arguments):
             fire(arguments)
+    if arguments:
+        from commonplace.resident.client import COMMANDS, run_command
+
+        code = run_command(arguments) if arguments[0] in COMMANDS else None
+        if code is not None:
+            sys.exit(code)
     if "mcp" in arguments:
         from commonplace.resident.front import main as serve
 

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import spawn_in_terminal
 from tests.polling import until
 
 from commonplace.resident.address import FOLDER, SECONDS_VARIABLE, is_running, start
 from commonplace.resident.client import OFF_VARIABLE, ask
+
+__all__ = ["spawn_in_terminal"]
 
 Status = dict[str, Any]
 

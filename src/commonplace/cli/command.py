@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec
 
 import click
 
-from commonplace.cli.terminal import plain, use_colour
+from commonplace.cli.terminal import caller_terminal, current_folder, environment, plain, use_colour
 from commonplace.config import Settings, load
 from commonplace.errors import CommonplaceError, InvalidInput, StoreError
 from commonplace.text.redact import redact
@@ -45,7 +44,7 @@ class Call:
 
     def settings(self, **overrides: object) -> Settings:
         """Settings of this run; an override that is None is ignored."""
-        return load({"data_dir": self.data_dir, **overrides})
+        return load({"data_dir": self.data_dir, **overrides}, environment())
 
     @contextlib.contextmanager
     def local_memory(self, *, drain_more: bool = False) -> Iterator[LocalMemory]:
@@ -63,15 +62,17 @@ class Call:
         from commonplace.memory.local_memory import open_memory
 
         settings = self.settings()
-        memory = open_memory(settings)
+        caller = caller_terminal.get()
+        memory = open_memory(settings) if caller is None else caller.reach(settings)
         try:
             if left := drain_some(settings, LONG_DRAIN_SECONDS if drain_more else SHORT_DRAIN_SECONDS):
                 self.note(f"{left:,} captured events still wait; `commonplace drain` stores them now.")
             yield memory
         finally:
             with contextlib.suppress(StoreError):
-                drop_stale_contexts(settings, mark_reader(memory))
-            memory.close()
+                drop_stale_contexts(settings, mark_reader(memory), environment())
+            if caller is None:
+                memory.close()
 
     @contextlib.contextmanager
     def memory(self, *, drain_more: bool = False) -> Iterator[Memory]:
@@ -94,7 +95,7 @@ class Call:
     def current_project(self) -> str | None:
         """The project of the current folder, if it belongs to one."""
         try:
-            return self.project_at(Path.cwd())
+            return self.project_at(current_folder())
         except OSError:
             # The folder was removed while we are in it.
             return None
@@ -291,7 +292,7 @@ def report_failure(error: Exception, call: Call) -> int:
     if isinstance(error, click.ClickException):
         _print_error(call, InvalidInput.code, error.format_message(), _usage_hint(error))
         return WRONG_USE
-    if os.environ.get("COMMONPLACE_DEBUG"):
+    if environment().get("COMMONPLACE_DEBUG"):
         traceback.print_exception(error)
     _print_error(
         call,

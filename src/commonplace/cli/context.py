@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +10,7 @@ import click
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
 from commonplace.cli.options import as_of_filter, id_argument
-from commonplace.cli.terminal import one_line, plain
+from commonplace.cli.terminal import current_folder, one_line, plain
 from commonplace.dialects.records import item_record, parse_id
 from commonplace.model import Scope
 from commonplace.text.redact import redact_lines
@@ -157,7 +156,7 @@ def _path_in_project(file: str) -> str:
     from commonplace.hosts.project_files import project_folder
 
     try:
-        return (Path.cwd() / file).relative_to(project_folder(Path.cwd())).as_posix()
+        return (current_folder() / file).relative_to(project_folder(current_folder())).as_posix()
     except (OSError, ValueError):
         return file
 

@@ -10,7 +10,7 @@ from typing import IO, Any, TypeVar
 import click
 
 from commonplace.cli.command import Call
-from commonplace.cli.terminal import read_stdin
+from commonplace.cli.terminal import current_folder, read_stdin
 from commonplace.errors import Conflict, InvalidInput
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -150,7 +150,7 @@ def root_metadata(details: Mapping[str, str]) -> dict[str, Any]:
     files = details.get("files_modified", "").split(", ")
     if any(name and not name.startswith("~") and not Path(name).is_absolute() for name in files):
         with contextlib.suppress(OSError):
-            return {"root": str(Path.cwd())}
+            return {"root": str(current_folder())}
     return {}
 
 

@@ -1,4 +1,8 @@
-"""Text for the terminal: UTF-8 everywhere, no secrets and no control characters; progress bars, standard input."""
+"""The terminal: UTF-8 everywhere, no secrets and no control characters; progress bars, standard input.
+
+A command may run in the resident process for a shell that sent it: then the folder and the environment are those of the
+shell.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,46 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from commonplace.config import Settings
+    from commonplace.memory.local_memory import LocalMemory
+
 # Four bytes for each of the million characters that a text may have, and some more to notice a longer one.
 MAX_STDIN_BYTES = 4 * 1_000_000 + 4
+
+
+class CallerTerminal(NamedTuple):
+    """The shell that sent a command, and how to reach the memory of its settings, which is open already."""
+
+    folder: str
+    env: Mapping[str, str]
+    reach: Callable[[Settings], LocalMemory]
+
+
+caller_terminal: ContextVar[CallerTerminal | None] = ContextVar("caller_terminal", default=None)
+
+
+def current_folder() -> Path:
+    """The folder that the command is run in."""
+    caller = caller_terminal.get()
+    if caller is None:
+        return Path.cwd()
+    if not caller.folder:
+        raise FileNotFoundError("The current folder was removed.")
+    return Path(caller.folder)
+
+
+def environment() -> Mapping[str, str]:
+    """The environment that the command is run in."""
+    caller = caller_terminal.get()
+    return os.environ if caller is None else caller.env
 
 
 def plain(text: str) -> str:
@@ -30,7 +66,7 @@ def one_line(text: str) -> str:
 
 def use_colour() -> bool | None:
     """False when NO_COLOR asks for none; None lets the terminal decide."""
-    return False if os.environ.get("NO_COLOR") else None
+    return False if environment().get("NO_COLOR") else None
 
 
 def use_utf8() -> None:
@@ -58,7 +94,7 @@ def console() -> Console | None:
         return None
     from rich.console import Console
 
-    return Console(markup=False, emoji=False, highlight=False)
+    return Console(markup=False, emoji=False, highlight=False, _environ=environment())
 
 
 @contextlib.contextmanager

@@ -41,6 +41,7 @@ from commonplace.resident.address import (
     resident_file,
     resident_folder,
 )
+from commonplace.resident.commands import run_command, take_streams
 from commonplace.resident.link import PING, PONG, RECEIVED
 from commonplace.resident.memories import Caller, Memories
 from commonplace.resident.prepared_replies import write_replies
@@ -83,6 +84,7 @@ class Resident:
         self._memories, self._workers = Memories(), Workers()
         self._connections: dict[asyncio.Task[None], Connection] = {}
         self._prepared: dict[str, asyncio.Task[None]] = {}
+        self._commands = 0
         self._used = time.monotonic()
         self._end = asyncio.Event()
         self._token = ""
@@ -201,6 +203,11 @@ class Resident:
         if hello["kind"] == "mcp":
             await self._serve_window(connection, Caller.of(hello))
             return None
+        if hello["kind"] == "run":
+            caller = Caller.of(hello)
+            connection.writer.write(b'{"begun": true}\n')
+            self._commands += 1
+            return {"result": await self._workers.do(lambda: run_command(self._memories, caller), connection.pid)}
         if hello["kind"] != "ask":
             raise InvalidInput(f"There is no kind of connection {hello['kind']!r}.")
         if hello["method"] == "status":
@@ -220,6 +227,7 @@ class Resident:
             "identity": self.identity,
             "since": self.started,
             "calls": self._workers.running,
+            "commands": self._commands,
             "windows": sum(one.kind == "mcp" for one in self._connections.values()),
             "memory_bytes": _memory_bytes(),
             "models": self._memories.states(),
@@ -386,6 +394,7 @@ def main(data: str, *, locked: bool) -> None:
         return
     trim()
     _log_to_file(data)
+    take_streams()
     asyncio.run(_run(data))
 
 
