@@ -60,7 +60,8 @@ SERVERS = {
     ("cli", "commonplace.mcp.stdio"),
     ("cli", "commonplace.site.server"),
     ("cli", "commonplace.site.workers"),
-    ("cli", "commonplace.resident.client"),
+    ("cli", "commonplace.resident.control"),
+    ("doctor", "commonplace.resident.control"),
     ("capture", "commonplace.resident.client"),
 }
 # Which rooms use which library.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -10,12 +11,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.polling import until
 
-from commonplace.resident.address import FOLDER, is_running, resident_file, start
+from commonplace.resident.address import FOLDER, identity, is_running, resident_file, start
 from commonplace.resident.client import ask
+from commonplace.resident.control import resident_processes, stop_residents
 
 from .conftest import Status
 
@@ -92,3 +95,51 @@ def _exists(pid: int) -> bool:
     # An ended process stays in the list until its parent has asked for it.
     state = Path(f"/proc/{pid}/stat")
     return not state.exists() or state.read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+
+
+def test_status_and_doctor_show_it_and_stop_ends_it(data: str, resident: Resident) -> None:
+    def run(*arguments: str) -> tuple[int, Any]:
+        command = [sys.executable, "-m", "commonplace", *arguments, "--json"]
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+        return done.returncode, json.loads(done.stdout)
+
+    assert run("status")[1]["resident"] == []
+    assert run("stop") == (0, {"stopped": []})
+    pid = resident()["pid"]
+    (shown,) = run("status")[1]["resident"]
+    assert (shown["pid"], shown["windows"]) == (pid, 0)
+    (finding,) = run("doctor", "resident")[1]["findings"]
+    assert finding["state"] == "ok" and str(pid) in finding["sentence"]
+    assert run("stop") == (0, {"stopped": [pid]})
+    assert not is_running(data)
+
+
+def test_one_that_hangs_is_reported_and_stopped(data: str, resident: Resident) -> None:
+    pid = resident()["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    assert resident_processes(data) == [{"name": identity(), "pid": pid, "hangs": True}]
+    assert stop_residents(data) == [pid]
+    assert not is_running(data)
+
+
+def test_one_of_another_version_ends_for_the_new_one(data: str, resident: Resident, tmp_path: Path) -> None:
+    """The same program under the name of another interpreter is another copy of it."""
+    other = tmp_path / "python"
+    other.symlink_to(sys.executable)
+    script = f"from commonplace.resident.address import start; assert start({data!r})"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([other, "-c", script], env=env, timeout=60, check=True)
+    until(lambda: resident_processes(data))
+    (old,) = resident_processes(data)
+    assert old["name"] != identity()
+    new = resident()
+    until(lambda: [one["pid"] for one in resident_processes(data)] == [new["pid"]])
+
+
+def test_a_store_is_closed_before_it_is_replaced(data: str, resident: Resident) -> None:
+    resident()
+    commands = (("add", "Deploy on Tuesdays"), ("backup",), ("backups", "restore", "latest"))
+    for arguments in commands:
+        command = [sys.executable, "-m", "commonplace", *arguments]
+        assert subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == 0, arguments
+    assert not is_running(data)

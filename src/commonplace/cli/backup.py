@@ -14,6 +14,7 @@ from commonplace.cli.command import Call, command, listing
 from commonplace.text.dates import iso_time
 
 if TYPE_CHECKING:
+    from commonplace.config import Settings
     from commonplace.memory.backup import Backup, BackupContents, RestoreResult
 
 
@@ -38,13 +39,14 @@ def backup(call: Call, path: Path | None, encrypt: bool) -> None:
 def restore(call: Call, name: str, dry_run: bool) -> None:
     """Replace the store by a backup: its NAME in the list, `latest`, or the path of any copy.
 
-    The current store is backed up first. Stop servers and editors that use it: while one has it open, the command
-    is refused.
+    The current store is backed up first. Stop servers that use it: while one has it open, the command is refused. The
+    resident process is stopped for you.
     """
     from commonplace.memory.backup import restore_backup
     from commonplace.memory.local_memory import wall_clock
 
-    done = restore_backup(call.settings(), name, wall_clock(), dry_run=dry_run)
+    settings = call.settings() if dry_run else close_store(call)
+    done = restore_backup(settings, name, wall_clock(), dry_run=dry_run)
     call.answer(_restore_record(done, dry_run), lambda: _show_restored(call, done, dry_run))
 
 
@@ -111,12 +113,13 @@ def _describe(contents: BackupContents) -> str:
 def encrypt(call: Call) -> None:
     """Encrypt the store with the key that the setting `encryption` names; it is created if there is none yet.
 
-    Stop servers and editors that use the store first. The unencrypted file is kept until you delete it.
+    Stop servers that use the store first. The unencrypted file is kept until you delete it.
     """
     from commonplace.memory.encryption import encrypt_store
     from commonplace.memory.local_memory import wall_clock
 
-    _report_old_file(call, "The store is encrypted.", encrypt_store(call.settings(), wall_clock()))
+    settings = close_store(call)
+    _report_old_file(call, "The store is encrypted.", encrypt_store(settings, wall_clock()))
     older = "Earlier backups are not encrypted either: `commonplace backups` lists them."
     call.note(f"Keep a copy of the key elsewhere: without it nobody can open the store. {older}")
 
@@ -125,13 +128,23 @@ def encrypt(call: Call) -> None:
 def decrypt(call: Call) -> None:
     """Remove the encryption of the store. Then set `encryption` to off; until then it does not open.
 
-    Stop servers and editors that use the store first. The encrypted file is kept until you delete it.
+    Stop servers that use the store first. The encrypted file is kept until you delete it.
     """
     from commonplace.memory.encryption import decrypt_store
     from commonplace.memory.local_memory import wall_clock
 
-    _report_old_file(call, "The store is no longer encrypted.", decrypt_store(call.settings(), wall_clock()))
+    settings = close_store(call)
+    _report_old_file(call, "The store is no longer encrypted.", decrypt_store(settings, wall_clock()))
     call.note("Set `encryption` to off now.")
+
+
+def close_store(call: Call) -> Settings:
+    """The settings, after the resident process, which has the store open, has ended."""
+    from commonplace.resident.control import stop_residents
+
+    settings = call.settings()
+    stop_residents(str(settings.data_dir))
+    return settings
 
 
 def _report_old_file(call: Call, sentence: str, file: Path) -> None:

@@ -85,6 +85,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("doctor", "commonplace.cli.doctor:doctor", "Check that everything works, and fix what does not."),
     ("mcp", "commonplace.cli.serve:mcp", "Serve an agent over stdio (MCP)."),
     ("serve", "commonplace.cli.serve:serve", "Serve the dashboard, and agents over HTTP (MCP at /mcp)."),
+    ("stop", "commonplace.cli.serve:stop", "End the resident process that windows share."),
     ("drain", "commonplace.cli.hooks:drain", "Store captured events that are waiting."),
     ("hook", "commonplace.cli.hooks:hook", "Capture an event; editors run this while they work."),
     ("demo", "commonplace.cli.demo:demo", "See it work in a few seconds, on a temporary store."),

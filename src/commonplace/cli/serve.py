@@ -1,4 +1,4 @@
-"""`mcp` and `serve`: run a server, over stdio or HTTP."""
+"""`mcp`, `serve` and `stop`: run a server, over stdio or HTTP, and end the resident process."""
 
 from __future__ import annotations
 
@@ -61,3 +61,16 @@ def serve(
             from commonplace.site.server import run
 
             run(settings, show)
+
+
+@command("stop", "commonplace stop", "commonplace stop --json")
+def stop(call: Call) -> None:
+    """End the resident process that windows, commands and hooks share; the next call of a window starts it again.
+
+    What was acknowledged is safe, and calls in progress are answered first.
+    """
+    from commonplace.resident.control import stop_residents
+
+    stopped = stop_residents(str(call.settings().data_dir))
+    pids = ", ".join(map(str, stopped))
+    call.answer({"stopped": stopped}, f"The resident process {pids} ended." if stopped else "None was running.")

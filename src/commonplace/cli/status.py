@@ -30,7 +30,7 @@ NAME_WIDTH = 13
 def status(call: Call) -> None:
     """Show counts, engine, data folder, model, passages that still need a vector (pending), and captured events."""
     with call.local_memory() as memory:
-        data = status_of(memory) | {"hooks": _hooks(memory)}
+        data = status_of(memory) | {"hooks": _hooks(memory), "resident": _residents(memory.settings)}
     call.answer(data, lambda: tables.facts(_status_lines(data), NAME_WIDTH))
 
 
@@ -44,6 +44,18 @@ def _hooks(memory: LocalMemory) -> dict[str, Any]:
         "waiting_since": None if spool.oldest_ms is None else iso_time(spool.oldest_ms),
         "failed": sum(spool.hook_failures.values()) + sum(spool.refused.values()),
     }
+
+
+def _residents(settings: Settings) -> list[dict[str, Any]]:
+    """The resident processes of this data folder, of any version."""
+    from commonplace.resident.control import describe, resident_processes
+
+    found = resident_processes(str(settings.data_dir))
+    return [{**one, "state": describe(one)} for one in found]
+
+
+def _resident_line(found: Sequence[Mapping[str, Any]]) -> str:
+    return " ".join(one["state"] for one in found) or "no process is running"
 
 
 def _status_lines(data: Mapping[str, Any]) -> dict[str, object]:
@@ -63,6 +75,7 @@ def _status_lines(data: Mapping[str, Any]) -> dict[str, object]:
         "search": data["search"],
         **({"health": _health_line(data["health"])} if data["health"] else {}),
         "hooks": _hooks_line(data["hooks"]),
+        "resident": _resident_line(data["resident"]),
     }
 
 

@@ -34,6 +34,23 @@ def check_versions(context: DoctorContext) -> Iterator[Finding]:
         yield remark("editors", sentence, "Connect them again with this one: `commonplace connect`.")
 
 
+def check_resident(context: DoctorContext) -> Iterator[Finding]:
+    """Whether the process that windows share answers."""
+    from commonplace.resident.control import describe, resident_processes, stop_residents
+
+    data = str(context.settings.data_dir)
+    found = resident_processes(data)
+    for one in found:
+        if "hangs" in one:
+            advice = "`commonplace stop` ends it. Windows do without it meanwhile."
+            yield failure("process", describe(one), advice, lambda: f"Ended {stop_residents(data)}.")
+        else:
+            yield ok("process", describe(one))
+    if not found:
+        state = "is off" if context.settings.resident == "off" else "is not running; the next window starts it"
+        yield ok("process", f"The resident process {state}.")
+
+
 def _check_plugins() -> Iterator[Finding]:
     """What other packages add. One that cannot be loaded is left out everywhere, so it is named here."""
     checks = {plugins.HOSTS: check_host, plugins.IMPORTERS: check_format}
@@ -54,6 +71,7 @@ AREAS: tuple[tuple[str, Check], ...] = (
     ("hooks", check_hooks),
     ("recall", check_recall),
     ("spool", check_spool),
+    ("resident", check_resident),
     ("permissions", check_permissions),
     ("versions", check_versions),
 )

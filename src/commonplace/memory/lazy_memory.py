@@ -12,7 +12,7 @@ import threading
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreError
 from commonplace.memory.background_tasks import SHORT_PAUSE_FACTOR, BackgroundWorker, MaintenanceTask, Task
-from commonplace.memory.local_memory import Clock, LocalMemory, open_memory, wall_clock
+from commonplace.memory.local_memory import Clock, LocalMemory, Models, open_memory, wall_clock
 
 
 class LazyMemory:
@@ -23,8 +23,15 @@ class LazyMemory:
     """
 
     def __init__(
-        self, settings: Settings, clock: Clock = wall_clock, tasks: tuple[Task, ...] = (), *, leads: bool = True
+        self,
+        settings: Settings,
+        clock: Clock = wall_clock,
+        tasks: tuple[Task, ...] = (),
+        *,
+        leads: bool = True,
+        models: Models | None = None,
     ) -> None:
+        self._models = models
         self._settings, self._clock, self._tasks, self._leads = settings, clock, tasks, leads
         self._lock = threading.Lock()
         self._memory: LocalMemory | None = None
@@ -39,7 +46,7 @@ class LazyMemory:
             if self._closed:
                 raise StoreError("The server is ending.", "Start it again.")
             if self._memory is None:
-                self._memory = open_memory(self._settings, self._clock)
+                self._memory = open_memory(self._settings, self._clock, models=self._models)
                 self._memory.embeddings.start()
                 if self._leads:
                     self._start_background(self._memory)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from commonplace.config import FOLDER, Settings, embedder_kind, listed, model_folder
+from commonplace.config import EMBEDDERS, FOLDER, Settings, embedder_kind, listed, model_folder
 from commonplace.embed import Embedder
 from commonplace.errors import InvalidInput, StoreError
 from commonplace.memory.embedding_worker import Embeddings
@@ -86,7 +86,27 @@ class LocalMemory:
         self.store.close()
 
 
-def open_memory(settings: Settings, clock: Clock = wall_clock, *, migrate: bool = True) -> LocalMemory:
+class Models:
+    """The models of a process that opens several memories: those with the same settings for them share one."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[object, ...], tuple[Embedder | None, CrossEncoder | None]] = {}
+
+    def make(self, settings: Settings) -> tuple[Embedder | None, CrossEncoder | None]:
+        """The embedder and the cross-encoder of these settings."""
+        if settings.embedder not in EMBEDDERS and embedder_kind(settings.embedder) != FOLDER:
+            # An embedder of another package may depend on any setting.
+            return make_embedder(settings), make_cross_encoder(settings)
+        endpoint = (settings.endpoint_url, settings.endpoint_model, settings.endpoint_key, settings.endpoint_timeout)
+        key = (settings.embedder, settings.embedder_threads, settings.reranker, *endpoint)
+        if key not in self._made:
+            self._made[key] = make_embedder(settings), make_cross_encoder(settings)
+        return self._made[key]
+
+
+def open_memory(
+    settings: Settings, clock: Clock = wall_clock, *, migrate: bool = True, models: Models | None = None
+) -> LocalMemory:
     """Open the store of these settings, creating or migrating it where needed. Loads no model.
 
     Whoever runs this process is the writer.
@@ -97,8 +117,8 @@ def open_memory(settings: Settings, clock: Clock = wall_clock, *, migrate: bool 
 
     store = open_store(settings, clock(), migrate=migrate)
     store.clock = clock
-    embeddings = Embeddings(store, make_embedder(settings), clock)
-    spaces, cross_encoder = OpenSpaces(settings.space), make_cross_encoder(settings)
+    embedder, cross_encoder = (models or Models()).make(settings)
+    embeddings, spaces = Embeddings(store, embedder, clock), OpenSpaces(settings.space)
     return LocalMemory(settings, store, store, embeddings, clock, spaces, cross_encoder, local_writer(settings))
 
 

@@ -4,7 +4,8 @@ Everything is in the folder `resident` of the data folder, which only its owner 
 version and place of the program, so that another version never talks to this one:
 
     NAME.lock     locked by the process for as long as it lives
-    NAME.address  where it listens: `unix PATH` or, on Windows, `tcp PORT TOKEN`; there once it is ready
+    NAME.address  where it listens: `unix PATH` or, on Windows, `tcp PORT TOKEN`, and its process id; there once it is
+                  ready
     NAME.sock     the socket, unless the path would be too long for one
     NAME.log      what it warned of
 
@@ -82,21 +83,24 @@ def seconds_allowed(env: Mapping[str, str], usual: float) -> float:
         return usual
 
 
-def read_address(data: str) -> list[str] | None:
+def read_address(data: str, path: str = "") -> list[str] | None:
     """The words of the address: its kind, then what the kind needs. None if nobody listens."""
     if not is_private(resident_folder(data)):
         return None
     try:
-        with open(resident_file(data, "address"), encoding="utf-8") as file:
-            words = file.read().rstrip("\n").split(" ", 2)
+        with open(path or resident_file(data, "address"), encoding="utf-8") as file:
+            words = file.readline().rstrip("\n").split(" ", 2)
     except (OSError, UnicodeDecodeError):
         return None
     return words if words[0] in (UNIX, TCP) and len(words) > 1 else None
 
 
-def connect(data: str, seconds: float = GREETING_SECONDS) -> tuple[_socket.socket, str] | None:
-    """A connection to the process of this data folder, and the proof that it wants to see; None if none listens."""
-    words = read_address(data)
+def connect(data: str, seconds: float = GREETING_SECONDS, path: str = "") -> tuple[_socket.socket, str] | None:
+    """A connection to the process of this data folder, and the proof that it wants to see; None if none listens.
+
+    `path` is the address of another one than ours.
+    """
+    words = read_address(data, path)
     if words is None:
         return None
     family = getattr(_socket, "AF_UNIX", None) if words[0] == UNIX else _socket.AF_INET

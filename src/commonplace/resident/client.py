@@ -54,7 +54,7 @@ def ask(
     connection, proof = connected
     try:
         connection.sendall(hello("ask", folder, proof, env, method=method, params=dict(params or {})))
-        reply = json.loads(_Lines(connection).next(deadline))
+        reply = json.loads(LineReader(connection).next(deadline))
     except (OSError, ValueError):
         return None
     finally:
@@ -80,7 +80,7 @@ def run_command(arguments: Sequence[str], env: Mapping[str, str] = os.environ) -
     if terminals["1"] and not env.get("COLUMNS"):
         env["COLUMNS"] = str(_terminal_width())
     try:
-        lines = _Lines(connection)
+        lines = LineReader(connection)
         connection.sendall(hello("run", folder, proof, env, arguments=list(arguments), terminals=terminals))
         if "begun" not in json.loads(lines.next(time.monotonic() + GREETING_SECONDS)):
             return None
@@ -155,7 +155,7 @@ def hello(kind: str, data: str, proof: str, env: Mapping[str, str], **more: obje
     return json.dumps({**said, "pid": os.getpid(), "env": caller_environment(env), **more}).encode() + b"\n"
 
 
-class _Lines:
+class LineReader:
     """The lines of a connection, however long."""
 
     def __init__(self, connection: _socket.socket) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any, TextIO
 
-from commonplace.cli import main as command_line
 from commonplace.cli.terminal import CallerTerminal, caller_terminal
 from commonplace.resident.memories import Caller, Memories
 
@@ -93,6 +92,8 @@ def take_streams() -> None:
 
 def run_command(memories: Memories, caller: Caller) -> dict[str, Any]:
     """Run the command line of a shell; what it printed and its exit code, or nothing if the shell has to run it."""
+    from commonplace.cli import main as command_line
+
     arguments, terminals = caller.request.get("arguments"), caller.request.get("terminals")
     assert isinstance(arguments, list) and isinstance(terminals, dict)
     printed = Printed(terminals)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 
 from commonplace.capture.hooks.drain_inline import BackgroundDrain
 from commonplace.config import Settings, load
-from commonplace.errors import InvalidInput, StoreBusy
+from commonplace.errors import CommonplaceError, InvalidInput, StoreBusy
 from commonplace.memory.authors import local_writer
 from commonplace.memory.lazy_memory import LazyMemory
-from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.local_memory import LocalMemory, Models
 
 # Callers whose settings differ in nothing else share a memory.
 _OF_THE_CALLER = (
@@ -53,11 +55,22 @@ class Memories:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: dict[Settings, LazyMemory] = {}
+        self._models = Models()
 
     def reach(self, settings: Settings, env: Mapping[str, str]) -> Callable[[], LocalMemory]:
         """How to reach the memory of these settings."""
         lazy = self._lazy(settings, env)
         return lambda: replace(lazy.memory(), settings=settings, writer=local_writer(settings, env))
+
+    def warm_up(self, settings: Settings, env: Mapping[str, str]) -> None:
+        """Load the models and the command line: hooks and shells ask soon, and wait for neither."""
+        with contextlib.suppress(CommonplaceError):
+            memory = self.reach(settings, env)()
+            if settings.embedder == "builtin":
+                memory.embeddings.embed_query("warm")
+                if memory.cross_encoder is not None:
+                    memory.cross_encoder.score("warm", [("warm", "")])
+        import_module("commonplace.cli.search_and_recall")
 
     def open_soon(self, settings: Settings, env: Mapping[str, str], seconds: float) -> None:
         self._lazy(settings, env).open_soon(seconds)
@@ -69,7 +82,7 @@ class Memories:
             if key not in self._open:
                 if len(self._open) >= MAX_OPEN:
                     raise StoreBusy("The resident process has too many memories open.", "Work without it.")
-                self._open[key] = LazyMemory(key, tasks=(BackgroundDrain(env),))
+                self._open[key] = LazyMemory(key, tasks=(BackgroundDrain(env),), models=self._models)
             return self._open[key]
 
     def states(self) -> list[str]:

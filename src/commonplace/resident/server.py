@@ -42,6 +42,7 @@ from commonplace.resident.address import (
     resident_folder,
 )
 from commonplace.resident.commands import run_command, take_streams
+from commonplace.resident.control import retire_others
 from commonplace.resident.link import PING, PONG, RECEIVED
 from commonplace.resident.memories import Caller, Memories
 from commonplace.resident.prepared_replies import write_replies
@@ -53,6 +54,8 @@ log = logging.getLogger(__name__)
 
 # Seconds for the first line of a connection, and for what is being worked on when the process ends.
 HELLO_SECONDS, LAST_SECONDS = 5.0, 5.0
+# What any version may ask, in any environment.
+OF_ANY_VERSION = ("status", "stop", "retire")
 # How often the process looks whether it is still wanted.
 WATCH_SECONDS = 1.0
 # Seconds for a window's first questions, which need no store, before its store is opened unasked.
@@ -79,7 +82,7 @@ class Resident:
 
     def __init__(self, data: str) -> None:
         self.data, self.identity = data, identity()
-        self.started = time.time()
+        self.started_ms = time.time_ns() // 1_000_000
         self._idle_seconds = _idle_seconds(data)
         self._memories, self._workers = Memories(), Workers()
         self._connections: dict[asyncio.Task[None], Connection] = {}
@@ -95,11 +98,12 @@ class Resident:
         listening, address = _listen(self.data)
         self._token = address.split(" ")[2] if address.startswith(TCP) else ""
         server = await asyncio.start_server(self._accept, sock=listening, limit=MAX_HELLO)
-        self._address = f"{address}\n".encode()
+        self._address = f"{address}\n{os.getpid()}\n".encode()
         _write_private(Path(resident_file(self.data, "address")), self._address)
         for name in (signal.SIGTERM, signal.SIGINT):
             with contextlib.suppress(NotImplementedError):
                 asyncio.get_running_loop().add_signal_handler(name, self._end.set)
+        await asyncio.to_thread(retire_others, self.data, self.identity)
         try:
             await self._watch()
         finally:
@@ -191,6 +195,8 @@ class Resident:
             raise InvalidInput("The first line of the connection is not JSON.") from error
         if not isinstance(hello, dict) or not secrets.compare_digest(str(hello.get("proof")), proof):
             raise Forbidden("The caller does not know the token of the resident process.")
+        if hello.get("kind") == "ask" and hello.get("method") in OF_ANY_VERSION:
+            return hello
         if hello.get("identity") != self.identity:
             raise Forbidden("The resident process is of another version.")
         env = hello.get("env")
@@ -212,6 +218,9 @@ class Resident:
             raise InvalidInput(f"There is no kind of connection {hello['kind']!r}.")
         if hello["method"] == "status":
             return {"result": self._status()}
+        if hello["method"] == "retire":
+            self._idle_seconds = 0.0
+            return {"result": {"pid": os.getpid()}}
         if hello["method"] == "stop":
             self._withdraw()
             self._end.set()
@@ -225,7 +234,7 @@ class Resident:
         return {
             "pid": os.getpid(),
             "identity": self.identity,
-            "since": self.started,
+            "since_ms": self.started_ms,
             "calls": self._workers.running,
             "commands": self._commands,
             "windows": sum(one.kind == "mcp" for one in self._connections.values()),
@@ -244,7 +253,7 @@ class Resident:
         server = build_server(reach, settings.profile, self._workers, caller=id(connection))
         writer.write(b'{"result": {}}\n')
         self._memories.open_soon(settings, caller.env, OPEN_AFTER)
-        self._prepare_soon(settings.profile)
+        self._prepare_soon(settings, caller.env)
 
         async def write(line: bytes) -> None:
             # Whoever left reads nothing more.
@@ -254,19 +263,22 @@ class Resident:
 
         await serve_lines(server, WindowLines(reader, write, settings.max_body_mb << 20).next, write)
 
-    def _prepare_soon(self, profile: str) -> None:
-        """Prepare what a window with this profile can be told before we are ready the next time."""
-        if profile not in self._prepared:
-            task = self._prepared[profile] = asyncio.create_task(self._prepare(profile))
-            task.add_done_callback(lambda done: done.cancelled() or done.exception())
-
-    async def _prepare(self, profile: str) -> None:
-        await asyncio.sleep(PREPARE_AFTER)
+    def _prepare_soon(self, settings: Settings, env: Mapping[str, str]) -> None:
+        """Load what the first calls need, and prepare what such a window can be told before we are ready next time."""
+        profile = settings.profile
+        if profile in self._prepared:
+            return
 
         def prepare() -> None:
+            self._memories.warm_up(settings, env)
             write_replies(self.data, profile, asyncio.run(static_replies(profile, self._workers)))
 
-        await asyncio.to_thread(prepare)
+        async def wait_and_prepare() -> None:
+            await asyncio.sleep(PREPARE_AFTER)
+            await asyncio.to_thread(prepare)
+
+        task = self._prepared[profile] = asyncio.create_task(wait_and_prepare())
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 class WindowLines:
