@@ -31,6 +31,10 @@ class ClientEnded(Exception):
     """The process is not there any more."""
 
 
+class Unanswered(Exception):
+    """The process that worked on a call was killed: it may have been done or not."""
+
+
 class Client(ABC):
     """One process, and a thread that speaks with it."""
 
@@ -221,6 +225,10 @@ class EditorClient(Client):
 
     def speak(self) -> None:
         self.greet()
+        with contextlib.suppress(Unanswered):
+            self._write_or_search()
+
+    def _write_or_search(self) -> None:
         if self.random.random() < 0.2:
             self._call(
                 "search", query=" ".join(self.random.choices(self.workspace.ledger.live()[-3:] or ["amber"], k=1))
@@ -241,6 +249,9 @@ class EditorClient(Client):
 
     def _call(self, tool: str, **arguments: object) -> dict[str, Any]:
         result = self._request("tools/call", name=tool, arguments=arguments)
+        if result.get("told", {}).get("error", {}).get("data", {}).get("code") == "INTERRUPTED":
+            self.workspace.outcome.count("interrupted")
+            raise Unanswered
         if result.get("isError"):
             self.refused(result)
             raise ClientEnded

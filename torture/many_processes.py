@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Sequence
 
+from commonplace.resident.control import resident_processes, stop_residents
 from torture.checks import check_all, check_finally, check_memory
 from torture.clients import AddCommands, Client, EditorClient, HttpClient, ReaderClient, WriterClient
 from torture.ledger import Ledger
@@ -30,6 +33,8 @@ TWENTY: Sequence[type[Client]] = (
     *[ReaderClient] * 2,
 )
 MANY = 1_000
+# Editors that share a resident process.
+SHARING = 6
 
 
 def killed(workspace: Workspace) -> None:
@@ -99,6 +104,30 @@ def twenty(workspace: Workspace) -> None:
 
 def editors(workspace: Workspace) -> None:
     staying(workspace, [EditorClient] * 10)
+
+
+def resident(workspace: Workspace) -> None:
+    """Editors share a resident process, which is killed with -9 again and again; all of them go on."""
+    workspace.more["resident"] = "on"
+    data = str(workspace.data)
+    try:
+        editors = [EditorClient(workspace, f"editor{n}") for n in range(SHARING)]
+        for _ in range(workspace.effort):
+            for editor in editors:
+                editor.wait_for(editor.answers + workspace.random.choice((1, 2, 5)))
+            threading.Event().wait(workspace.random.random() * workspace.random.random())
+            for process in resident_processes(data):
+                os.kill(process["pid"], signal.SIGKILL)
+                workspace.outcome.count("kills")
+        for editor in editors:
+            editor.wait_for(editor.answers + 1)
+            editor.stop()
+        for editor in editors:
+            editor.ended()
+        check_all(workspace, "after the resident process was killed")
+    finally:
+        stop_residents(data)
+    check_finally(workspace)
 
 
 def forked(workspace: Workspace) -> None:

@@ -17,6 +17,9 @@ SCENARIOS: dict[str, Scenario] = {
         Scenario(
             "twenty", "20 processes on one file for so many seconds; nobody is refused", many_processes.twenty, 20
         ),
+        Scenario(
+            "resident", "the process that six editors share is killed with -9 so many times", many_processes.resident, 6
+        ),
         Scenario("editors", "10 editors on one store for so many seconds", many_processes.editors, 20),
         Scenario("dying", "writers die at moments of the disk, again and again on one store", dying, 20),
         *(

@@ -49,8 +49,15 @@ class Workspace:
         return config.load({"data_dir": str(self.data), **self._report_line()}, env={})
 
     def _report_line(self) -> dict[str, str]:
-        known = {"embedder": "endpoint", "endpoint_url": self.endpoint, "endpoint_model": MODEL}
-        return {**known, "backup_every_hours": "0", "rate_limit": "100000", "rate_burst": "100000", **self.more}
+        known = {"embedder": "endpoint", "endpoint_url": self.endpoint, "endpoint_model": MODEL, "resident": "off"}
+        return {
+            **known,
+            "resident": "off",
+            "backup_every_hours": "0",
+            "rate_limit": "100000",
+            "rate_burst": "100000",
+            **self.more,
+        }
 
     def environment(self) -> dict[str, str]:
         saved = {name: value for name, value in os.environ.items() if not name.startswith("COMMONPLACE_")}

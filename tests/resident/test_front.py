@@ -6,8 +6,10 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
@@ -21,10 +23,20 @@ from tests.mcp.conftest import ERAS, connected, data_of, play
 from tests.mcp.test_stdio import INITIALIZE, INITIALIZED, Message, calling
 from tests.polling import until
 
+from commonplace.detached_process import take_lock
 from commonplace.mcp.line_session import static_replies
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.resident.address import FOLDER, SECONDS_VARIABLE, is_running, read_address
-from commonplace.resident.client import OFF_VARIABLE, ask
+from commonplace.resident.address import (
+    FOLDER,
+    SECONDS_VARIABLE,
+    connect,
+    is_running,
+    read_address,
+    resident_file,
+    start,
+)
+from commonplace.resident.client import OFF_VARIABLE, ask, hello
+from commonplace.resident.control import stop_residents
 from commonplace.resident.prepared_replies import PreparedReplies
 from commonplace.worker_threads import Workers
 
@@ -162,9 +174,6 @@ def test_the_first_questions_are_answered_while_it_starts(data: str, resident: R
     ask("stop", timeout_s=60)
     until(lambda: not is_running(data))
     # A process that starts and never gets ready: nobody but the prepared replies can answer.
-    from commonplace.detached_process import take_lock
-    from commonplace.resident.address import resident_file
-
     lock = take_lock(resident_file(data, "lock"))
     assert lock is not None
     one = window()
@@ -279,24 +288,62 @@ def test_wrong_settings_are_reported_as_without_it(data: str, resident: Resident
     assert said[0].returncode == 2
 
 
+@pytest.fixture
+def deep(
+    data: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[str], str]]:
+    """A data folder whose path is too long for a socket; so may be that of the folder for temporary files."""
+    folder = tmp_path / ("d" * 100) / "data"
+
+    def made(kind: str) -> str:
+        runtime = tmp_path_factory.getbasetemp() / ("r" if kind == "unix" else "r" * 100)
+        runtime.mkdir(exist_ok=True)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
+        monkeypatch.setenv("COMMONPLACE_DATA_DIR", str(folder))
+        return str(folder)
+
+    yield made
+    stop_residents(str(folder))
+
+
 @pytest.mark.parametrize("kind", ["unix", "tcp"])
-def test_a_long_path_is_no_obstacle(
-    data: str,
-    tmp_path: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    window: Open,
-    monkeypatch: pytest.MonkeyPatch,
-    kind: str,
-) -> None:
-    runtime = tmp_path_factory.getbasetemp() / ("r" if kind == "unix" else "r" * 100)
-    runtime.mkdir()
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
-    deep = tmp_path / ("d" * 100) / "data"
-    monkeypatch.setenv("COMMONPLACE_DATA_DIR", str(deep))
+def test_a_long_path_is_no_obstacle(deep: Callable[[str], str], window: Open, kind: str) -> None:
+    folder = deep(kind)
     one = window()
     one.greet()
     assert one.call("add_memory", content="Deploy on Tuesdays", project_id="x")
     assert one.threads() == 1
-    assert (read_address(str(deep)) or [])[0] == kind
-    ask("stop", timeout_s=60)
-    until(lambda: not is_running(str(deep)))
+    assert (read_address(folder) or [])[0] == kind
+
+
+def test_a_port_tells_and_takes_nothing_without_the_token(deep: Callable[[str], str], resident: Resident) -> None:
+    folder = deep("tcp")
+    assert start(folder)
+    until(lambda: ask("status", timeout_s=60))
+    address = Path(resident_file(folder, "address"))
+    port = int((read_address(folder) or [])[1])
+    with socket.create_connection(("127.0.0.1", port)) as caller, caller.makefile("rw") as lines:
+        lines.write("ours\n")
+        lines.flush()
+        assert len(lines.readline().split()) == 2, "a number, and a proof"
+        lines.write(hello("ask", folder, "guessed", os.environ, method="status", params={}).decode())
+        lines.flush()
+        assert json.loads(lines.readline())["error"]["code"] == "FORBIDDEN"
+    # Somebody else listens on the port of an address that was left behind.
+    with socket.create_server(("127.0.0.1", 0)) as stranger:
+        left_behind = address.with_name("old.address")
+        left_behind.write_text(f"tcp {stranger.getsockname()[1]} token\n", encoding="utf-8")
+        said: list[bytes] = []
+
+        def listen() -> None:
+            connection, _ = stranger.accept()
+            with connection:
+                said.append(connection.recv(1000))
+                connection.sendall(b"theirs proof\n")
+                said.append(connection.recv(1000))
+
+        listening = threading.Thread(target=listen)
+        listening.start()
+        assert connect(folder, 60, str(left_behind)) is None
+        listening.join(60)
+    assert [len(part) for part in said] == [33, 0], "a number, and nothing more"

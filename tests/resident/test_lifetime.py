@@ -143,3 +143,13 @@ def test_a_store_is_closed_before_it_is_replaced(data: str, resident: Resident) 
         command = [sys.executable, "-m", "commonplace", *arguments]
         assert subprocess.run(command, capture_output=True, timeout=60, check=False).returncode == 0, arguments
     assert not is_running(data)
+
+
+def test_its_log_holds_no_secret(data: str, resident: Resident) -> None:
+    resident()
+    key = "sk-ant-api03-" + "Ab3" * 31 + "AA"
+    # A question that fails in an unexpected way is logged with what it says.
+    assert ask("search", {"query": "x", "limit": key}, 60) is None
+    log = Path(resident_file(data, "log"))
+    until(lambda: "invalid literal" in log.read_text(encoding="utf-8"))
+    assert key not in log.read_text(encoding="utf-8")

@@ -79,7 +79,7 @@ class _Input(io.TextIOBase):
     def read(self, _size: int | None = -1, /) -> Any:
         raise NeedsInput
 
-    readline = read  # type: ignore[assignment]
+    readline = read
 
     def readable(self) -> bool:
         return True
