@@ -134,6 +134,8 @@ class KeyCache:
         key, memory = self._valid(secret, kind)
         self._notes.later(functools.partial(_note_use, memory, key))
         own = memory if key.project is None else for_project(memory, key.project)
+        # The same one for all requests of a person, so that what is kept for it is found again.
+        own = with_writer(own, http_writer(key.name, {}, by_login=True))
         until = time.monotonic() + FRESH_SECONDS
         return AuthenticatedCaller(key, own, until, ended, lambda: self._recheck(secret, kind))
 
