@@ -73,7 +73,7 @@ def sets(folder: Path) -> dict[str, list[Dialogue]]:
         assisted = sorted(part.glob("*/chat.json"), key=lambda path: (len(path.parent.name), path.parent.name))
         worlds = [world for world in read_worlds(part) if world.held_out]
         dialogues = [_between_people(path) for path in chats] + [_with_assistant(path) for path in assisted]
-        dialogues += [_of_world(world) for world in worlds]
+        dialogues += [of_world(world) for world in worlds]
         if dialogues:
             found[part.name] = dialogues
     if not found:
@@ -160,7 +160,7 @@ def _with_assistant(path: Path) -> Dialogue:
     return Dialogue(path.parent.name, tuple(turns), questions)
 
 
-def _of_world(world: World) -> Dialogue:
+def of_world(world: World) -> Dialogue:
     """A world with the questions that something answers; its sittings are the sessions."""
     turns = tuple(
         Turn(f"L{line.number}", line.day.isoformat(), line.who, line.text, f"{line.day.isoformat()}T12:00:00Z")

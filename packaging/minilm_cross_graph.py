@@ -45,6 +45,8 @@ class _CrossEncoder(Encoder):
     def __init__(self, tensors: Tensors, smoothing: Tensors | None, adapter: Tensors) -> None:
         super().__init__(tensors, smoothing)
         self.adapter, self.scale = adapter, np.float32(SCALE)
+        # It may have fewer layers than the encoder: those that its adapter knows.
+        self.layers = len({name.split(".")[2] for name in adapter if name.startswith("encoder.layer.")})
 
     def places(self) -> str:
         """Positions, and which of the two texts a token belongs to."""

@@ -63,6 +63,7 @@ class Encoder:
 
     inputs: tuple[str, ...] = INPUTS
     output: tuple[str, list[str | int]] = ("embedding", ["batch", WIDTH])
+    layers = LAYERS
 
     def __init__(self, tensors: Tensors, smoothing: Tensors | None) -> None:
         self.tensors, self.smoothing = tensors, smoothing
@@ -81,7 +82,7 @@ class Encoder:
         hidden = self.node("Unsqueeze", [hidden, self.constant([1, 2])], "mask.scores")
         heads = self.node("Concat", [shape, self.constant([3, HEADS, HEAD_WIDTH])], "shape.heads", axis=0)
         x = self.embedding()
-        for layer in range(LAYERS):
+        for layer in range(self.layers):
             x = self.attention(x, f"{layer}", hidden, heads)
             x = self.feed_forward(x, f"{layer}")
         pooled = (

@@ -37,7 +37,7 @@ class AdaptedLinear(nn.Module):
         self.up = nn.Parameter(torch.zeros(outputs, rank))
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.linear(x, self.weight, self.bias) + SCALE * ((x @ self.down.T) @ self.up.T)
+        return functional.linear(x, self.weight + SCALE * (self.up @ self.down), self.bias)
 
 
 class Layer(nn.Module):
@@ -76,7 +76,7 @@ class Layer(nn.Module):
 class Encoder(nn.Module):
     """Token ids to one vector for each token."""
 
-    def __init__(self, tensors: Mapping[str, Tensor], rank: int, seed: int = 0) -> None:
+    def __init__(self, tensors: Mapping[str, Tensor], rank: int, seed: int = 0, layers: int = LAYERS) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
         for name in ("word", "position", "token_type"):
@@ -84,7 +84,7 @@ class Encoder(nn.Module):
         self.register_buffer("norm_weight", tensors["embeddings.LayerNorm.weight"])
         self.register_buffer("norm_bias", tensors["embeddings.LayerNorm.bias"])
         self.layers = nn.ModuleList(
-            Layer(tensors, f"encoder.layer.{number}", rank, generator) for number in range(LAYERS)
+            Layer(tensors, f"encoder.layer.{number}", rank, generator) for number in range(layers)
         )
 
     def forward(self, ids: Tensor, mask: Tensor, types: Tensor | None = None) -> Tensor:

@@ -1,7 +1,9 @@
 """Worlds as the product reads them: passages with who spoke and what was said before, questions without names.
 
-`python -m training.examples OUT` writes all of them as JSON, for a machine that has PyTorch but not this package;
-`--dialogues FOLDER` adds dialogues to check on (benchmarks/dialogues.py says how they lie there).
+`python -m training.examples OUT` writes all of them as JSON, for a machine that has PyTorch but not this package:
+the worlds, a third of them once more with their lines joined to long messages, and their translations.
+`--dialogues FOLDER` adds dialogues to check on (benchmarks/dialogues.py says how they lie there); `--ranked` adds what
+the product itself finds for each question, which takes some minutes.
 """
 
 from __future__ import annotations
@@ -10,16 +12,20 @@ import argparse
 import gzip
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from commonplace.store.indexed_text import CONTEXT_CHARACTERS, SHORT_MESSAGE, with_speaker
 from commonplace.text.passages import split_passages
 from commonplace.text.query import without_names
-from training.worlds import World, read_worlds
+from training.product_ranking import product_ranking
+from training.worlds import FOLDER, Line, Question, World, read_worlds
 
 # Who speaks under these names is not part of what a question may name.
 ROLES = ("user", "assistant", "agent", "tool", "system")
+# Lines are joined until a message has so many words; every so many-th world is joined.
+JOINED_WORDS, JOINED_EVERY = 110, 3
+TRANSLATED = FOLDER.with_name("translated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +40,18 @@ class ReadPassage:
 
 @dataclass(frozen=True, slots=True)
 class ReadQuestion:
-    """A question as the model reads it, as it was asked, and the items that answer it."""
+    """A question as the model reads it, as it was asked, the items that answer it, and those that the product finds."""
 
     text: str
     original: str
     type: str
     gold: tuple[int, ...]
+    found: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One memory with its questions. `part` is `train`, `check` or the name of a set of dialogues."""
+    """One memory with its questions. `part` is `train`, `check` (with `+` if joined, or a language) or a set's name."""
 
     name: str
     kind: str
@@ -53,15 +60,56 @@ class Example:
     questions: tuple[ReadQuestion, ...]
 
 
-def from_world(world: World) -> Example:
-    """A world as the product would store and ask it."""
+def joined(world: World) -> World:
+    """A world whose lines are joined to long messages, as people and assistants write them to each other."""
+    groups: list[list[Line]] = []
+    words = 0
+    for line in world.lines:
+        if not groups or groups[-1][0].day != line.day or words >= JOINED_WORDS:
+            groups.append([])
+            words = 0
+        groups[-1].append(line)
+        words += len(line.text.split())
+    number = {line.number: place for place, group in enumerate(groups, 1) for line in group}
+    lines = [Line(place, group[0].who, _told(group), group[0].day) for place, group in enumerate(groups, 1)]
+    questions = [
+        Question(question.type, tuple(sorted({number[line] for line in question.gold})), question.text)
+        for question in world.questions
+    ]
+    return World(world.name, world.kind, lines, questions)
+
+
+def _told(group: Sequence[Line]) -> str:
+    who = group[0].who
+    return "\n".join(line.text if line.who == who else f"{line.who}: {line.text}" for line in group)
+
+
+def from_world(world: World, mark: str = "") -> Example:
+    """A world as the product would store and ask it; `mark` tells a joined or translated one from the world itself."""
     lines = [(line.who, line.text, line.day.toordinal()) for line in world.lines]
     names = {line.who for line in world.lines if line.who.casefold() not in ROLES} if world.kind == "chat" else set()
     questions = [
         (question.text, question.type, [number - 1 for number in question.gold]) for question in world.questions
     ]
-    part = "check" if world.held_out else "train"
-    return _example(world.name, world.kind, part, lines, names, questions, spoken=world.kind != "notes")
+    part = f"check{mark}" if world.held_out else "train"
+    return _example(world.name + mark, world.kind, part, lines, names, questions, spoken=world.kind != "notes")
+
+
+def from_worlds(*, ranked: bool) -> Iterable[Example]:
+    """Every world, joined ones and translations."""
+    worlds = list(read_worlds())
+    marked = [(world, "") for world in worlds]
+    marked += [(joined(world), "+") for n, world in enumerate(worlds) if n % JOINED_EVERY == 0 or world.held_out]
+    for folder in sorted(path for path in TRANSLATED.iterdir() if path.is_dir()):
+        marked += [(world, f"-{folder.name}") for world in read_worlds(folder)]
+    for world, mark in marked:
+        example = from_world(world, mark)
+        if ranked and not world.held_out:
+            found = product_ranking(world)
+            example = replace(
+                example, questions=tuple(replace(q, found=f) for q, f in zip(example.questions, found, strict=True))
+            )
+        yield example
 
 
 def from_dialogues(folder: Path) -> Iterable[Example]:
@@ -111,8 +159,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="a file of JSON lines, compressed")
     parser.add_argument("--dialogues", type=Path, help="a folder of dialogues to check on")
+    parser.add_argument("--ranked", action="store_true", help="with what the product finds for each question")
     options = parser.parse_args(arguments)
-    examples = [from_world(world) for world in read_worlds()]
+    examples = list(from_worlds(ranked=options.ranked))
     if options.dialogues:
         examples += from_dialogues(options.dialogues)
     with gzip.open(options.out, "wt", encoding="utf-8") as file:

@@ -1,9 +1,10 @@
 """Teach the cross-encoder: `python -m training.tune_cross_encoder OUT --encoder ADAPTER`.
 
 It reads a question and a memory together: another adapter of low rank on the tuned encoder, and a head. It learns
-from lists: the memories of a world that the encoder finds nearest to a question, those that answer among them, and
-beside them "nothing answers", which is right for questions that nothing answers and, now and then, for a question whose
-answers were left out. So its score means something by itself: above 0 a memory answers rather than not.
+from lists: the memories of a world that the product finds for a question (`training.examples --ranked`) and those that
+the encoder finds nearest, those that answer among them. Beside them stands "nothing answers", which is right for
+questions that nothing answers and, now and then, for a question whose answers were left out. So its score means
+something by itself: above 0 a memory answers rather than not.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from training.base_model import write_half_precision
-from training.encoder import WIDTH, Encoder, learned_parameters, merged, pad, read_safetensors
+from training.encoder import LAYERS, WIDTH, Encoder, learned_parameters, merged, pad, read_safetensors
 from training.tune_encoder import Memory, Tokens, by_item, cosines, read_examples
 
 # What is read: of the question, of the memory, and of what was said before it.
@@ -48,9 +49,9 @@ class Look:
 class CrossEncoder(nn.Module):
     """A question and a memory to one number."""
 
-    def __init__(self, tensors: dict[str, Tensor], rank: int, seed: int) -> None:
+    def __init__(self, tensors: dict[str, Tensor], rank: int, seed: int, layers: int) -> None:
         super().__init__()
-        self.encoder = Encoder(tensors, rank, seed)
+        self.encoder = Encoder(tensors, rank, seed, layers)
         self.head = nn.Linear(WIDTH, 1)
 
     def forward(self, rows: Sequence[tuple[list[int], int]], device: str) -> Tensor:
@@ -65,9 +66,8 @@ class CrossEncoder(nn.Module):
         ids, mask = pad([row for row, _ in rows], device)
         places = torch.arange(ids.shape[1], device=device)[None, :]
         types = (places >= torch.tensor([first for _, first in rows], device=device)[:, None]).long()
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            hidden = self.encoder(ids, mask, types)
-        pooled = (hidden.float() * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
+        hidden = self.encoder(ids, mask, types)
+        pooled = (hidden * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
         return self.head(pooled).squeeze(-1)
 
     def adapter(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -99,8 +99,8 @@ def looks(encoder: Encoder, memories: Sequence[Memory], device: str) -> list[Loo
         places: dict[int, list[int]] = defaultdict(list)
         for place, item in enumerate(memory.items):
             places[item].append(place)
-        for number, (ids, gold, type_) in enumerate(memory.questions):
-            order = nearest[number]
+        for number, (ids, gold, type_, ranked) in enumerate(memory.questions):
+            order = list(dict.fromkeys([*ranked, *nearest[number]]))[: max(CANDIDATES, len(ranked))]
             if memory.part == "train":
                 order = [*order, *(item for item in gold if item not in order)]
             row = passages[number].tolist()
@@ -122,7 +122,7 @@ def looks(encoder: Encoder, memories: Sequence[Memory], device: str) -> list[Loo
 def train(training: list[Look], base: dict[str, Tensor], options: argparse.Namespace) -> CrossEncoder:
     chance = random.Random(options.seed)
     torch.manual_seed(options.seed)
-    model = CrossEncoder(base, options.rank, options.seed).to(options.device)
+    model = CrossEncoder(base, options.rank, options.seed, options.layers).to(options.device)
     total = options.epochs * len(training) / options.group
     optimizer = torch.optim.AdamW(list(learned_parameters(model)), lr=options.rate, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -214,10 +214,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--encoder", type=Path, required=True, help="the adapter of the encoder")
     parser.add_argument("--folder", type=Path, default=Path("build/training"), help="where base model and examples are")
     parser.add_argument("--rank", type=int, default=16)
-    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--layers", type=int, default=LAYERS, help="how many layers of the encoder it has")
+    parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--group", type=int, default=64, help="questions in a step")
-    parser.add_argument("--left-out", type=float, default=0.15, help="share of questions without their answers")
+    parser.add_argument("--left-out", type=float, default=0.2, help="share of questions without their answers")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args(arguments)

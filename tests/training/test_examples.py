@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from training import examples
 from training.base_model import write_half_precision
+from training.product_ranking import product_ranking
 from training.worlds import read_world
 
 WORLD = """# kind: chat
@@ -43,11 +44,29 @@ def test_worlds_whose_number_ends_in_zero_are_kept_for_checking() -> None:
     assert examples.from_world(read_world("a010", WORLD)).part == "check"
 
 
+def test_lines_of_a_day_are_joined_to_one_long_message() -> None:
+    world = examples.joined(read_world("a001", WORLD))
+    assert [(line.who, line.text) for line in world.lines] == [
+        (
+            "Maya",
+            "finally signed up for the pottery class on Thursdays\nJonas: nice!! the place your sister liked?",
+        ),
+        ("Maya", "the kiln broke"),
+    ]
+    assert [question.gold for question in world.questions] == [(1,), ()]
+
+
+def test_the_product_ranks_the_candidates_of_a_question() -> None:
+    first, second = product_ranking(read_world("a001", WORLD))
+    assert first[0] == 0
+    assert set(second) <= {0, 1, 2}
+
+
 def test_all_worlds_are_written(tmp_path: Path) -> None:
     examples.main([str(tmp_path / "examples.jsonl.gz")])
     with gzip.open(tmp_path / "examples.jsonl.gz", "rt", encoding="utf-8") as file:
         written = [json.loads(line) for line in file]
-    assert {example["part"] for example in written} == {"train", "check"}
+    assert {example["part"] for example in written} == {"train", "check", "check+", "check-de", "check-es"}
     assert all(0 <= item < len(e["passages"]) for e in written for q in e["questions"] for item in q["gold"])
 
 

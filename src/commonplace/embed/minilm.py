@@ -8,7 +8,7 @@ from commonplace.embed import ModelCost
 from commonplace.embed.onnx_embedder import ModelFiles, OnnxEmbedder
 from commonplace.errors import EmbedderUnavailable
 
-NAME = "commonplace-memory-1/int8"
+NAME = "commonplace-memory-2/int8"
 DIM = 384
 MAX_TOKENS = 256
 MODEL = Path(__file__).with_name("model")
