@@ -2,7 +2,8 @@
 
 FOLDER is laid out as benchmarks/dialogues.py says. Every question is asked of its own dialogue, where the gold turns
 among the first ten should score 0.5 or more; of a dialogue of another set, another world, where `recall` should answer
-NO_RESULTS; and of another dialogue of the same set, which is near its own. All of it with default settings.
+NO_RESULTS; and of another dialogue of the same set, which is near its own. Worlds have questions of their own that
+nothing in them answers (`python -m benchmarks.calibration training`). All of it with default settings.
 """
 
 from __future__ import annotations
@@ -40,6 +41,14 @@ class World:
             for question in dialogue.questions
             for turn, score in store.ask(SEARCHED, question.text).items()
             if turn in question.gold
+        ]
+
+    def own(self, *, answerable: bool) -> list[tuple[StoredDialogue, Question]]:
+        """The questions of each dialogue that something in it answers, or those that nothing does."""
+        return [
+            (store, question)
+            for dialogue, store in zip(self.dialogues, self.stored_dialogue, strict=True)
+            for question in (dialogue.questions if answerable else dialogue.unanswerable)
         ]
 
     def strangers(self) -> list[tuple[StoredDialogue, Question]]:
@@ -96,10 +105,16 @@ def main() -> None:
             if len(world.stored_dialogue) > 1
         }
         table("Gold turns among the first ten that are kept", {world.name: world.gold() for world in worlds})
-        for title, results in (("Questions of another world", foreign), ("Questions of another dialogue", near)):
+        table("Own questions with a hit", {world.name: best(world.own(answerable=True)) for world in worlds})
+        without = {world.name: world.own(answerable=False) for world in worlds if world.own(answerable=False)}
+        for title, results in (
+            ("Questions that nothing answers", without),
+            ("Questions of another world", foreign),
+            ("Questions of another dialogue", near),
+        ):
             table(f"{title} that are refused", {name: best(pairs) for name, pairs in results.items()}, below=True)
         print("\nAnswered with NO_RESULTS by `recall` as it is called without options:")
-        for name, pairs in (foreign | near).items():
+        for name, pairs in (without | foreign | near).items():
             print(f"- {name}: {refused(pairs):.1%} of {len(pairs)}")
 
 

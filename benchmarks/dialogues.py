@@ -51,11 +51,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """Turns in order, and questions about them."""
+    """Turns in order, questions about them, and questions about the same things that nothing in them answers."""
 
     name: str
     turns: tuple[Turn, ...]
     questions: tuple[Question, ...]
+    unanswerable: tuple[Question, ...] = ()
 
     @property
     def sessions(self) -> Mapping[str, list[Turn]]:
@@ -161,7 +162,7 @@ def _with_assistant(path: Path) -> Dialogue:
 
 
 def of_world(world: World) -> Dialogue:
-    """A world with the questions that something answers; its sittings are the sessions."""
+    """A world; its sittings are the sessions."""
     turns = tuple(
         Turn(f"L{line.number}", line.day.isoformat(), line.who, line.text, f"{line.day.isoformat()}T12:00:00Z")
         for line in world.lines
@@ -169,9 +170,9 @@ def of_world(world: World) -> Dialogue:
     questions = tuple(
         Question(f"{world.name}/q{number}", question.text, question.type, frozenset(f"L{n}" for n in question.gold))
         for number, question in enumerate(world.questions, 1)
-        if question.gold
     )
-    return Dialogue(world.name, turns, questions)
+    answerable = tuple(question for question in questions if question.gold)
+    return Dialogue(world.name, turns, answerable, tuple(question for question in questions if not question.gold))
 
 
 def _numbers(value: object) -> Iterator[int]:

@@ -249,6 +249,16 @@ def train(memories: Sequence[Memory], base: dict[str, Tensor], options: argparse
     return encoder
 
 
+def averaged(adapters: Sequence[dict[str, np.ndarray[Any, Any]]], share: float) -> dict[str, np.ndarray[Any, Any]]:
+    """A share of the mean of what several runs learned; its rank is the sum of theirs."""
+    result: dict[str, np.ndarray[Any, Any]] = {}
+    for name in (name.removesuffix(".up") for name in adapters[0] if name.endswith(".up")):
+        up = np.concatenate([adapter[f"{name}.up"].astype(np.float32) for adapter in adapters], axis=1)
+        result[f"{name}.up"] = (up * share / len(adapters)).astype(np.float16)
+        result[f"{name}.down"] = np.concatenate([adapter[f"{name}.down"] for adapter in adapters], axis=0)
+    return result
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="the adapter that is written")
@@ -258,7 +268,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rate", type=float, default=5e-4)
     parser.add_argument("--temperature", type=float, default=0.05)
     parser.add_argument("--none-weight", type=float, default=0.6)
-    parser.add_argument("--share", type=float, default=0.85, help="how much of what was learned is written")
+    parser.add_argument("--share", type=float, default=0.9, help="how much of what was learned is written")
+    parser.add_argument("--runs", type=int, default=2, help="runs with other seeds, whose results are averaged")
     parser.add_argument("--longest", type=int, default=256, help="tokens that are read of a text")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -267,14 +278,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         options.folder / "examples.jsonl.gz", Tokens(options.folder / "tokenizer.json", options.longest)
     )
     base = read_safetensors(options.folder / "base.safetensors")
-    adapter = train(memories, base, options).adapter()
-    for name in adapter:
-        if name.endswith(".up"):
-            adapter[name] = adapter[name] * np.float16(options.share)
+    adapters = []
+    for _ in range(options.runs):
+        adapters.append(train(memories, base, options).adapter())
+        options.seed += 1
+    adapter = averaged(adapters, options.share)
     written = {name: torch.from_numpy(values.astype(np.float32)) for name, values in adapter.items()}
     tuned = Encoder(merged(base, written), 1).to(options.device)
     show("tuned", evaluate(tuned, memories, options.device), brief=False)
-    about = {"rank": str(options.rank), "seed": str(options.seed), "share": str(options.share)}
+    about = {"rank": str(options.rank * options.runs), "runs": str(options.runs), "share": str(options.share)}
     write_half_precision(options.out, adapter, about)
 
 

@@ -104,5 +104,5 @@ def test_relevance_is_a_share_and_best_comes_first(memory_with_model: LocalMemor
     work(memory_with_model)
     found = predict(memory_with_model, f"{EXPIRES} in the login, and which font has the blog?", limit=20)
     relevances = [suggestion.relevance for suggestion in found]
-    assert len(found) > 2 and relevances == sorted(relevances, reverse=True)
+    assert len(found) > 1 and relevances == sorted(relevances, reverse=True)
     assert all(0 < relevance <= 1 for relevance in relevances)

@@ -21,6 +21,7 @@ from commonplace.ranking.fusion import (
     context_order_key,
     expected_cosines,
     fused_score,
+    is_answered,
     is_noise,
     lexical_signal,
     recency_score,
@@ -101,20 +102,41 @@ def test_a_crowd_makes_noise_of_more(cosine: float, among: int) -> None:
 
 
 def test_what_was_read_lifts_what_stands_before_it_and_limits_everything() -> None:
-    assert relevances_in_order([0.8, 0.6, 0.2], [0.3, 0.9, 0.1]) == [0.9, 0.9, 0.2]
-    assert relevances_in_order([0.8, 0.6, 0.2], [0.3, 0.1, None]) == [0.3, 0.3, 0.2]
-    assert relevances_in_order([0.8, 0.6], [None, None]) == [0.8, 0.6]
-    assert relevances_in_order([], []) == []
+    assert relevances_in_order([0.8, 0.6, 0.2], [0.3, 0.9, 0.1], answered=True) == [0.9, 0.9, 0.1]
+    assert relevances_in_order([0.8, 0.6, 0.2], [0.3, 0.1, None], answered=True) == [0.3, 0.2, 0.2]
+    assert relevances_in_order([0.8, 0.6], [None, None], answered=True) == [0.8, 0.6]
+    assert relevances_in_order([], [], answered=True) == []
+
+
+def test_if_nothing_answers_no_hit_is_likely_to() -> None:
+    assert relevances_in_order([0.8, 0.6], [0.7, None], answered=False) == [0.45, 0.45]
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.none() | st.floats(0, 1))))
 def test_relevances_fall_and_the_first_has_what_reading_said_of_the_best(
     hits: list[tuple[float, float | None]],
 ) -> None:
-    result = relevances_in_order([score for score, _ in hits], [reading for _, reading in hits])
+    result = relevances_in_order([score for score, _ in hits], [reading for _, reading in hits], answered=True)
     assert result == sorted(result, reverse=True)
     readings = [reading for _, reading in hits if reading is not None]
     assert not readings or result[0] == max(readings)
+
+
+@given(st.lists(st.tuples(st.floats(-10, 10), st.floats(-1, 1)), min_size=1), st.floats(0, 5))
+def test_a_better_reading_never_makes_an_answered_question_unanswered(
+    read: list[tuple[float, float]], more: float
+) -> None:
+    if is_answered(read):
+        (answer, cosine), *others = read
+        assert is_answered([(answer + more, cosine), *others])
+
+
+def test_many_weak_signs_count_as_one_strong_one() -> None:
+    weak, strong = (-3.0, 0.25), (1.0, 0.5)
+    nothing = (-5.0, 0.1)
+    assert not is_answered([weak] + [nothing] * 7)
+    assert is_answered([weak] * 8)
+    assert is_answered([strong] + [nothing] * 7)
 
 
 @given(st.floats(-10, 10), st.floats(-10, 10), st.floats(-1, 1))

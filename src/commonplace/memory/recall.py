@@ -24,6 +24,7 @@ from commonplace.ranking.fusion import (
     best_first,
     expected_cosines,
     fused_score,
+    is_answered,
     is_noise,
     is_noise_when_read,
     lexical_signal,
@@ -75,8 +76,6 @@ RERANKED = 100
 READ_CHARACTERS = 2_000
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
-# From this relevance on something answers.
-ANSWERS = 0.5
 # What it is worth to hold the words of a question that says nothing: "how", "the".
 EMPTY_WORDS = 0.2
 # What holds now and says since when or until when was said of just this time: it comes before what says no time.
@@ -240,15 +239,16 @@ def _recall_current(
     scores = parts.add("time", scores | _rerank_read(parsed, scores, read))
     answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read})
     scores = parts.add("reading", scores | add_answer_scores(scores, answers))
-    answered = {question.id: reply.id for reply, question in replies}
-    scores = parts.add("reply", scores | prefer_answers(scores, [item.id for item in repeats], answered))
+    replied = {question.id: reply.id for reply, question in replies}
+    scores = parts.add("reply", scores | prefer_answers(scores, [item.id for item in repeats], replied))
     relevances = {id_: relevance(score) for id_, score in scores.items()}
     weights = hit_weights(memory, [*items.values()])
-    by_reading = {id_: answer_relevance(answer, evidence[chosen[id_]].semantic) for id_, answer in answers.items()}
-    for item in repeats:
-        # It resembles the question more than anything: that says nothing about it.
-        by_reading.pop(item.id, None)
-    noise = set() if parsed.query.strict else _noise(boosted, chosen, evidence, by_reading)
+    # What repeats the question resembles it more than anything: that says nothing about it.
+    asking = {item.id for item in repeats}
+    readings = {id_: (a, evidence[chosen[id_]].semantic) for id_, a in answers.items() if id_ not in asking}
+    by_reading = {id_: answer_relevance(answer, cosine) for id_, (answer, cosine) in readings.items()}
+    answered = is_answered(list(readings.values())) if readings else None
+    noise = set() if parsed.query.strict else _noise(boosted, chosen, evidence, by_reading, answered=answered)
     noise -= {reply.id for reply, _question in replies}
     found = sorted(
         (items[item_id] for item_id in first if item_id in items and item_id not in noise),
@@ -256,7 +256,9 @@ def _recall_current(
     )[:enough]
     found = weightiest_first(memory, found, relevances, weights, words)
     shown = first_per_key(drop_near_duplicates(found, words), _session_requests)
-    relevant = relevances_in_order([relevances[i.id] for i in shown], [by_reading.get(i.id) for i in shown])
+    relevant = relevances_in_order(
+        [relevances[i.id] for i in shown], [by_reading.get(i.id) for i in shown], answered=answered is not False
+    )
     hits = [
         Hit(item, passage, value, e.semantic, lexical_signal(e, best), parts.of(item.id, e, weights[item.id]))
         for item, value in zip(shown, relevant, strict=True)
@@ -272,22 +274,23 @@ def _noise(
     chosen: Mapping[int, int],
     evidence: Mapping[int, Evidence],
     by_reading: Mapping[int, float],
+    *,
+    answered: bool | None,
 ) -> set[int]:
     """The candidates that answer nothing: those that were read, for what came out, the others for their score."""
-    answered = max(by_reading.values(), default=0.0) >= ANSWERS
     noise = set()
     for item_id, score in scores.items():
         known = evidence[chosen[item_id]]
         has_words = known.bm25 > 0.0
         if item_id in by_reading:
-            is_one = is_noise_when_read(by_reading[item_id], has_words=has_words)
+            is_one = is_noise_when_read(by_reading[item_id], has_words=has_words, answered=bool(answered))
         else:
             is_one = is_noise(
                 score,
                 has_words=has_words,
                 has_cosine=known.cosine is not None,
                 among=len(evidence),
-                answered=answered,
+                answered=bool(answered),
             )
         if is_one:
             noise.add(item_id)

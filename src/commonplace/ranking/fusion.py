@@ -80,9 +80,15 @@ def lexical_signal(evidence: Evidence, best_bm25: float) -> float:
 
 # At the midpoint the odds are even, and a tenth more makes them e times better (benchmarks/calibration.py).
 RELEVANCE_MIDPOINT, RELEVANCE_STEEPNESS = 0.45, 10.0
-# The same for what was read together with the question: what the cross-encoder says of it, and its cosine. Chosen on
-# worlds that no model was trained on: nearly all of their questions have a hit above the midpoint.
-ANSWER_MIDPOINT, ANSWER_COSINE = -3.0, 2.0
+# The same for what was read together with the question: the odds that it answers grow with what the cross-encoder says
+# of it and with its cosine, fitted on worlds that no model was trained on (benchmarks/calibration.py).
+ANSWER_SLOPE, ANSWER_COSINE, ANSWER_OFFSET = 0.465, 4.0, -2.76
+# One in ten of what was read answers, on average: the relevance of a hit is even at these odds.
+ANSWER_PRIOR = 2.2
+# Of all that was read so many answers are expected, if anything answers: 95 of 100 questions with an answer have more.
+EXPECTED_ANSWERS, READ_FULLY = 0.3, 8
+# Otherwise this is the most that any hit can have.
+UNANSWERED_RELEVANCE = 0.45
 
 # Below these a hit is noise, not an answer: found by meaning alone, or by a stray word.
 NOISE_BORDER, LEXICAL_NOISE_BORDER = 0.15, 0.05
@@ -91,7 +97,7 @@ NOISE_SAMPLE = 40
 # The same for what was not read, if something that was read answers: more of the answer may be there.
 ANSWERED_NOISE_BORDER, ANSWERED_LEXICAL_NOISE_BORDER = 0.06, 0.02
 # The same for what was read together with the question.
-READ_NOISE_BORDER, READ_LEXICAL_NOISE_BORDER = 0.23, 0.04
+READ_NOISE_BORDER, READ_LEXICAL_NOISE_BORDER, UNANSWERED_NOISE_BORDER = 0.15, 0.08, 0.5
 
 
 def relevance(score: float) -> float:
@@ -100,21 +106,35 @@ def relevance(score: float) -> float:
 
 
 def answer_relevance(answer: float, cosine: float) -> float:
-    """How likely a hit answers the question together with which it was read."""
-    return _logistic(answer + ANSWER_COSINE * cosine - ANSWER_MIDPOINT)
+    """How likely a hit answers the question together with which it was read, compared with any hit that was read."""
+    return _logistic(_answer_odds(answer, cosine) + ANSWER_PRIOR)
 
 
-def relevances_in_order(by_score: Sequence[float], by_reading: Sequence[float | None]) -> list[float]:
+def is_answered(read: Sequence[tuple[float, float]]) -> bool:
+    """Whether something among what was read answers: (answer, cosine) of each. Many weak signs count as one strong."""
+    expected = sum(_logistic(_answer_odds(answer, cosine)) for answer, cosine in read)
+    return expected >= EXPECTED_ANSWERS * min(1.0, len(read) / READ_FULLY)
+
+
+def _answer_odds(answer: float, cosine: float) -> float:
+    return ANSWER_SLOPE * answer + ANSWER_COSINE * cosine + ANSWER_OFFSET
+
+
+def relevances_in_order(
+    by_score: Sequence[float], by_reading: Sequence[float | None], *, answered: bool
+) -> list[float]:
     """Relevances of hits in their order, none higher than one before it.
 
-    What was read lifts itself and what stands before it. Nothing is more relevant than the best that was read: if that
-    answers nothing, nothing does.
+    What was read counts for what came out, and lifts what stands before it. Nothing is more relevant than the best that
+    was read: if that answers nothing, nothing does.
     """
     limit = max((value for value in by_reading if value is not None), default=1.0)
+    if not answered:
+        limit = min(limit, UNANSWERED_RELEVANCE)
     result: list[float] = []
     highest = 0.0
     for score, reading in zip(reversed(by_score), reversed(by_reading), strict=True):
-        highest = max(highest, min(max(score, reading or 0.0), limit))
+        highest = max(highest, min(score if reading is None else reading, limit))
         result.append(highest)
     return result[::-1]
 
@@ -139,9 +159,11 @@ def is_noise(
     return relevance(score) < (by_words if has_words else by_meaning)
 
 
-def is_noise_when_read(relevance: float, *, has_words: bool) -> bool:
-    """Whether to drop what was read together with the question, for what came out."""
-    return relevance < (READ_LEXICAL_NOISE_BORDER if has_words else READ_NOISE_BORDER)
+def is_noise_when_read(relevance: float, *, has_words: bool, answered: bool) -> bool:
+    """Whether to drop what was read together with the question, for what came out; `answered`: something answers."""
+    if has_words:
+        return relevance < READ_LEXICAL_NOISE_BORDER
+    return relevance < (READ_NOISE_BORDER if answered else UNANSWERED_NOISE_BORDER)
 
 
 @dataclass(frozen=True, slots=True)
