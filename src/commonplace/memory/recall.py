@@ -220,8 +220,7 @@ def _recall_current(
     scores = parts.add("meaning", {item_id: own[passage] for item_id, passage in chosen.items()})
     boosted = parts.add("context", _boost_by_context(memory, parsed, scores))
     scores = dict(boosted)
-    # Twice as many as asked for, so that dropping near-duplicates and the stale does not leave gaps.
-    enough = 2 * limit
+    enough = 2 * limit  # dropping near-duplicates and the stale must not leave gaps
     first = best_first(scores, newest={})[: max(enough, RERANKED)]
     items = memory.store.get(first)
     read = [items[item_id] for item_id in first[:RERANKED] if item_id in items]
@@ -256,9 +255,8 @@ def _recall_current(
     )[:enough]
     found = weightiest_first(memory, found, relevances, weights, words)
     shown = first_per_key(drop_near_duplicates(found, words), _session_requests)
-    relevant = relevances_in_order(
-        [relevances[i.id] for i in shown], [by_reading.get(i.id) for i in shown], answered=answered is not False
-    )
+    by_score, read_too = [relevances[item.id] for item in shown], [by_reading.get(item.id) for item in shown]
+    relevant = relevances_in_order(by_score, read_too, answered=answered is not False)
     hits = [
         Hit(item, passage, value, e.semantic, lexical_signal(e, best), parts.of(item.id, e, weights[item.id]))
         for item, value in zip(shown, relevant, strict=True)

@@ -97,7 +97,7 @@ NOISE_SAMPLE = 40
 # The same for what was not read, if something that was read answers: more of the answer may be there.
 ANSWERED_NOISE_BORDER, ANSWERED_LEXICAL_NOISE_BORDER = 0.06, 0.02
 # The same for what was read together with the question.
-READ_NOISE_BORDER, READ_LEXICAL_NOISE_BORDER, UNANSWERED_NOISE_BORDER = 0.15, 0.08, 0.5
+READ_NOISE_BORDER, READ_LEXICAL_NOISE_BORDER, UNANSWERED_NOISE_BORDER = 0.15, 0.08, 0.2
 
 
 def relevance(score: float) -> float:
