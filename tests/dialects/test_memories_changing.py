@@ -169,8 +169,8 @@ def test_a_contradiction_is_named_with_how_to_supersede_it(
 def test_only_statements_in_the_same_scope_contradict(memories: Memories) -> None:
     memories.add("Use pnpm, not npm", "rule")
     memories.add("Use pnpm, not npm", "rule", project_id="shop")
-    memories.add("Use pnpm, not npm", "note", project_id=APP)
-    for type_, project in (("rule", APP), ("note", ""), ("skill", "")):
+    memories.add("Use pnpm, not npm", "skill", project_id=APP)
+    for type_, project in (("rule", APP), ("skill", "")):
         reply = memories("add_memory", content="Use npm, not pnpm", type=type_, project_id=project)
         assert reply.data["contradicts"] == []
         assert "contradict" not in reply.text

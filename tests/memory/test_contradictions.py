@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from tests.text.test_contradiction import DISAGREE, RELATED
 
+from commonplace.errors import InvalidInput, NotFound
+from commonplace.memory.authors import with_writer
+from commonplace.memory.contradictions import (
+    MAX_CONTRADICTIONS,
+    STATEMENT_TYPES,
+    find_contradictions,
+    list_contradictions,
+    reopen_contradiction,
+    settle_contradiction,
+)
 from commonplace.memory.edit_and_forget import forget_items, mark_superseded
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_CONTRADICTIONS, NewItem, find_contradictions, remember, remember_all
+from commonplace.memory.remember import NewItem, remember, remember_all, remember_item
+from commonplace.model import Author
 
 CROWD = [NewItem(f"Fact number{n} about topic{n} and place{n} of use", type="fact") for n in range(120)]
 
@@ -65,15 +78,15 @@ def test_it_is_found_in_a_crowd(memory: LocalMemory) -> None:
     assert against(memory, old) == [(new, "number")]
 
 
-def test_rules_decisions_facts_and_constraints_contradict_each_other_and_nothing_else_does(memory: LocalMemory) -> None:
-    old = {type_: added(memory, "Use pnpm, not npm", type_) for type_ in ("rule", "decision", "fact", "constraint")}
-    for type_ in ("note", "skill", "heuristic"):
+def test_statements_contradict_each_other_and_nothing_else_does(memory: LocalMemory) -> None:
+    old = {type_: added(memory, "Use pnpm, not npm", type_) for type_ in STATEMENT_TYPES}
+    for type_ in ("skill", "heuristic"):
         added(memory, "Use pnpm, not npm", type_)
     remember(memory, NewItem("Use pnpm, not npm", kind="observation", type="rule"))
     found = against(memory, added(memory, "Use npm, not pnpm"))
     assert len(found) == MAX_CONTRADICTIONS
     assert {id_ for id_, _how in found} <= set(old.values())
-    assert against(memory, added(memory, "Use npm, not pnpm", "note")) == []
+    assert against(memory, added(memory, "Use npm, not pnpm", "skill")) == []
     event = remember(memory, NewItem("Use npm, not pnpm", kind="observation", type="rule")).id
     assert against(memory, event) == []
 
@@ -104,3 +117,93 @@ def test_no_model_is_loaded_for_it(memory_with_model: LocalMemory) -> None:
     old = added(memory_with_model, "Use pnpm, not npm")
     assert against(memory_with_model, added(memory_with_model, "Use npm, not pnpm")) == [(old, "opposite")]
     assert memory_with_model.embeddings.state == "not loaded"
+
+
+# Found by those who tried it, and missed at first.
+CHANGES = [
+    ("The staging database runs on Hetzner", "The staging database moved to AWS"),
+    ("We use Jest for unit tests", "We switched from Jest to Vitest"),
+    ("Marta maintains the billing service", "Jonas took over the billing service"),
+    ("The launch is on 3 March", "The launch was postponed to 17 March"),
+    ("Keep access logs for 30 days", "Do not keep access logs"),
+    ("The user prefers the dark theme", "The user prefers the light theme"),
+    ("Passwords are hashed with bcrypt", "Passwords are hashed with argon2"),
+    ("The default branch is master", "The default branch is main"),
+]
+
+
+@pytest.mark.parametrize(("earlier", "later"), CHANGES)
+def test_changes_are_told_on_writing_and_propose_to_supersede(memory: LocalMemory, earlier: str, later: str) -> None:
+    anna, ben = (with_writer(memory, Author(name, "person")) for name in ("anna", "ben"))
+    old = remember_item(anna, NewItem(earlier, type="fact")).item
+    by_another = remember_item(ben, NewItem(later, type="decision"))
+    assert [(one.item.id, one.supersede) for one in by_another.contradictions] == [(old.id, False)]
+    forget_items(memory, [by_another.item.id])
+    by_the_same = remember_item(anna, NewItem(later, type="rule"))
+    assert [(one.item.id, one.supersede) for one in by_the_same.contradictions] == [(old.id, True)]
+
+
+def test_what_holds_for_a_while_supersedes_nothing(memory: LocalMemory) -> None:
+    added(memory, "The API listens on port 8080", "fact")
+    while_moving = remember_item(memory, NewItem("Until 3 May, the API listens on port 9090", type="fact"))
+    assert [one.supersede for one in while_moving.contradictions] == [False]
+
+
+def open_pairs(memory: LocalMemory, project: str | None = None) -> list[tuple[int, int, str]]:
+    return [(pair.older.id, pair.newer.id, pair.reason) for pair in list_contradictions(memory, project)]
+
+
+def test_open_contradictions_are_listed_newest_first_within_their_project(memory: LocalMemory) -> None:
+    remember_all(memory, CROWD[:30])
+    old = [added(memory, earlier, "fact", "p") for earlier, _later in CHANGES]
+    new = [added(memory, later, "fact", "p") for _earlier, later in CHANGES]
+    added(memory, "We use Mocha for unit tests", "fact", "q")
+    found = open_pairs(memory)
+    assert [(first, second) for first, second, _reason in found] == list(zip(old, new, strict=True))[::-1]
+    assert open_pairs(memory, "p") == found
+    assert open_pairs(memory, "q") == []
+    with pytest.raises(NotFound):
+        list_contradictions(memory, "nosuch")
+
+
+@pytest.mark.parametrize("keep", ["new", "old"])
+def test_what_is_kept_supersedes_the_other_and_can_be_undone(memory: LocalMemory, keep: Literal["new", "old"]) -> None:
+    old, new = added(memory, "Use pnpm, not npm"), added(memory, "Use npm, not pnpm")
+    settled = settle_contradiction(memory, new, old, keep)
+    kept, gone = (new, old) if keep == "new" else (old, new)
+    assert [item.id for item in settled.kept] == [kept]
+    assert get_item(memory, gone, forgotten=True).superseded_by == kept
+    assert open_pairs(memory) == []
+    reopen_contradiction(memory, old, new)
+    assert open_pairs(memory) == [(old, new, "opposite")]
+
+
+def test_two_that_both_hold_are_never_shown_again_until_undone(memory: LocalMemory) -> None:
+    old, new = added(memory, "Use pnpm, not npm"), added(memory, "Use npm, not pnpm")
+    settle_contradiction(memory, old, new, "both")
+    settle_contradiction(memory, old, new, "both")
+    assert open_pairs(memory) == [] and against(memory, new) == [] and against(memory, old) == []
+    assert remember_item(memory, NewItem("use npm, not pnpm", type="rule")).contradictions == ()
+    reopen_contradiction(memory, new, old)
+    assert open_pairs(memory) == [(old, new, "opposite")]
+    assert get_item(memory, new).meta == {}
+
+
+def test_settling_needs_two_items_and_a_decision(memory: LocalMemory) -> None:
+    one = added(memory, "Use pnpm, not npm")
+    with pytest.raises(InvalidInput):
+        settle_contradiction(memory, one, one, "new")
+    with pytest.raises(NotFound):
+        settle_contradiction(memory, one, 999, "new")
+    with pytest.raises(InvalidInput):
+        settle_contradiction(memory, one, added(memory, "Use npm, not pnpm"), "none")  # type: ignore[arg-type]
+
+
+def test_a_loaded_model_proposes_more(memory_with_model: LocalMemory) -> None:
+    """Among many with its words, by its meaning."""
+    old = added(memory_with_model, "Our tracker is Jira", "fact")
+    crowd = [NewItem(f"Linear algebra number{n} replaces our earlier course{n}", type="fact") for n in range(40)]
+    remember_all(memory_with_model, crowd)
+    memory_with_model.embeddings.catch_up()
+    new = added(memory_with_model, "Linear replaces Jira as our tracker")
+    assert [id_ for id_, _how in against(memory_with_model, new)] == [old]

@@ -203,7 +203,7 @@ def test_the_same_statement_in_the_same_place_is_one_item(memory: LocalMemory, c
         NewItem("Use Redis.", type="decision"),
         NewItem("Use Redis.", type="decision", project="q"),
         NewItem("Use Redis.", type="fact", project="p"),
-        NewItem("Use Redis!", type="decision", project="p"),
+        NewItem("Use Redis?", type="decision", project="p"),
     ):
         assert not remember(memory, other).duplicate
 

@@ -87,12 +87,20 @@ def test_contradictions_stand_side_by_side_and_are_settled(visit: Visit, memory:
     old = rule(memory, "Always use tabs for indentation", "style")
     new = rule(memory, "Never use tabs for indentation", "style")
     visitor = visit()
-    page = visitor.go("/rules?project=style&check=1")
+    page = visitor.go("/rules?project=style")
+    page.click("text=Check for contradictions")
+    page.wait_for_selector("h1 >> text=Contradictions")
     visitor.check_access()
     visitor.picture("rules")
-    page.click(f".pair form[action$='{new.short_id}/settle'] button")
+    page.click(f".pair form:has(input[name=one][value='{new.short_id}']) button")
     page.wait_for_selector(".done >> text=Resolved")
     assert get_item(memory, old.id, forgotten=True).superseded_by == new.id
+    page.click("text=Undo")
+    page.wait_for_selector(".done >> text=Undone")
+    assert get_item(memory, old.id).superseded_by is None
+    page.click("form:has(input[name=keep][value=both]) button")
+    page.wait_for_selector(".done >> text=both hold")
+    assert "No two statements" in visit().go("/contradictions?project=style").inner_text("main")
 
 
 def test_hostile_rules_are_only_read(visit: Visit, memory: LocalMemory) -> None:

@@ -131,10 +131,15 @@ def add(
         done = remember_item(memory, with_validity(new, memory.clock(), valid_from, valid_until, expires))
     call.answer(_reply(done), _sentence(done))
     for one in done.contradictions:
+        pair = f"{one.item.id} {done.item.id}"
         call.note(
             f"This may contradict or replace {one.item.id}: {one.item.title}\n"
-            f"If it replaces it: commonplace supersede {one.item.id} --by {done.item.id}"
+            + ("The same author said both.\n" if one.supersede else "")
+            + f"If it replaces it: commonplace supersede {one.item.id} --by {done.item.id}\n"
+            f"If both hold: commonplace contradictions {pair} --keep both"
         )
+    if done.twins and not done.duplicate:
+        call.note(f"The same was said before: {', '.join(str(twin.id) for twin in done.twins)}")
 
 
 def _detail_fields(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from commonplace.cli.options import (
     project_filter,
     source_filter,
 )
-from commonplace.cli.terminal import console, one_line, plain
+from commonplace.cli.terminal import console, is_interactive, one_line, plain
 from commonplace.dialects.records import change_record, conversation_record
 from commonplace.dialects.sekha_records import megabytes, prune_candidate
 from commonplace.errors import Conflict, InvalidInput
@@ -329,7 +328,7 @@ def prune(call: Call, days: int, importance: float, folder: str, yes: bool, dry_
         chosen: Sequence[PruneCandidate] = ()
         if yes and not dry_run:
             chosen = proposed.candidates
-        elif proposed.candidates and not (dry_run or call.json) and _is_interactive():
+        elif proposed.candidates and not (dry_run or call.json) and is_interactive():
             chosen = _prompt_for_selection(proposed.candidates)
         archived = _archive_chosen(call, memory, chosen)
     if call.json:
@@ -337,7 +336,7 @@ def prune(call: Call, days: int, importance: float, folder: str, yes: bool, dry_
     elif archived:
         _show_archived(call, archived)
     elif proposed.candidates:
-        call.note("Nothing was changed." + ("" if yes or _is_interactive() else " --yes archives all of them."))
+        call.note("Nothing was changed." + ("" if yes or is_interactive() else " --yes archives all of them."))
 
 
 def parse_selection(answer: str, count: int) -> list[int]:
@@ -355,10 +354,6 @@ def parse_selection(answer: str, count: int) -> list[int]:
             raise InvalidInput(f"{part[:40]!r} is none of 1 to {count}.", "Answer all, none, or numbers such as 1,3-5.")
         numbers.update(range(first, last + 1))
     return sorted(numbers)
-
-
-def _is_interactive() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _prompt_for_selection(candidates: Sequence[PruneCandidate]) -> Sequence[PruneCandidate]:

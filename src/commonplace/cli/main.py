@@ -40,6 +40,11 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("history", "commonplace.cli.items:history", "Show the versions of an item before each change."),
     ("revert", "commonplace.cli.items:revert", "Restore an earlier version of an item."),
     ("supersede", "commonplace.cli.items:supersede", "Replace one item by another."),
+    (
+        "contradictions",
+        "commonplace.cli.contradictions:contradictions",
+        "List statements that contradict each other, and settle them.",
+    ),
     ("forget", "commonplace.cli.items:forget", "Hide items from every answer. `restore` undoes it."),
     ("restore", "commonplace.cli.items:restore", "Bring back forgotten or superseded items."),
     ("review", "commonplace.cli.review:review", "Accept, edit or dismiss what agents and capture proposed."),

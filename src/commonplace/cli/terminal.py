@@ -83,6 +83,11 @@ def read_stdin() -> str:
     return data.decode("utf-8-sig", errors="replace").rstrip("\r\n")
 
 
+def is_interactive() -> bool:
+    """Whether a person can be asked."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def stdin_is_piped() -> bool:
     """Whether standard input is a pipe or a file."""
     return sys.stdin is not None and not sys.stdin.closed and not sys.stdin.isatty()

@@ -16,7 +16,7 @@ from commonplace.text.project_names import base_name
 from commonplace.text.sentences import shorten, title_of, truncate
 
 if TYPE_CHECKING:
-    from commonplace.memory.remember import Contradiction
+    from commonplace.memory.contradictions import Contradiction
 
 
 class MemoryRow(TypedDict):
@@ -48,6 +48,7 @@ class ContradictionRow(TypedDict):
     id: str
     reason: str
     content: str
+    supersede: bool
 
 
 class StoredMemory(MemoryRow):
@@ -177,7 +178,12 @@ TYPES = get_args(MemoryType)
 # How long all lines or all contents of a reply may be together, and how long each of them at least.
 MAX_LINES_LENGTH, LONGEST_LINE = 20_000, 500
 MAX_CONTENTS_LENGTH, LONGEST_CONTENT = 100_000, 4_000
-_REASONS = {"opposite": "the opposite of", "number": "another number than", "choice": "another choice than"}
+_REASONS = {
+    "opposite": "the opposite of",
+    "number": "another number than",
+    "choice": "another choice than",
+    "replaced": "that something changed in",
+}
 
 
 def type_label(type_: str) -> str:
@@ -248,6 +254,8 @@ def contradiction_warning(found: "Sequence[Contradiction]", new: Item) -> str:
         return ""
     reasons = [f"- it says {_REASONS[one.reason]} {memory_line(one.item)}" for one in found]
     how = f'edit_memory({{ id: "{new.short_id}", supersedes: "{found[0].item.short_id}" }})'
+    if found[0].supersede:
+        reasons.append("The same author said both, so the new one should supersede the earlier one.")
     return "\n".join(["This may contradict or replace an earlier memory:", *reasons, f"If it replaces it: {how}"])
 
 
@@ -285,7 +293,10 @@ def memory_rows(items: Sequence[Item]) -> list[MemoryRow]:
 
 def contradiction_rows(found: "Sequence[Contradiction]") -> list[ContradictionRow]:
     """What a new memory may replace, as data."""
-    return [{"id": one.item.short_id, "reason": one.reason, "content": one_line(one.item)} for one in found]
+    return [
+        {"id": one.item.short_id, "reason": one.reason, "content": one_line(one.item), "supersede": one.supersede}
+        for one in found
+    ]
 
 
 def _bullets(items: tuple[Item, ...], chosen: bool) -> str:

@@ -15,8 +15,8 @@ from commonplace.model import DETAIL_FIELDS, SOURCE_FIELDS, Change, Item, Key, K
 from commonplace.text.dates import iso_time, short_iso_time
 
 if TYPE_CHECKING:
+    from commonplace.memory.contradictions import Contradiction, StatementPair
     from commonplace.memory.recall import Hit
-    from commonplace.memory.remember import Contradiction
     from commonplace.memory.spaces import SpaceEntry
 
 
@@ -105,9 +105,19 @@ class ItemBrief(ItemHead):
 
 
 class ContradictionRecord(ItemBrief):
-    """An earlier item that a new one may replace, and why."""
+    """An earlier item that a new one may replace, and why; `supersede` if the same author said both."""
 
     reason: str
+    supersede: bool
+
+
+class PairRecord(TypedDict):
+    """Two statements to settle: why, and whether the newer one should supersede the older one."""
+
+    older: ItemBrief
+    newer: ItemBrief
+    reason: str
+    supersede: bool
 
 
 class HitRecord(ItemHead):
@@ -129,6 +139,7 @@ class HitRecord(ItemHead):
     valid_until: NotRequired[str]
     expires_at: NotRequired[str]
     validity_from_text: NotRequired[bool]
+    twins: NotRequired[list[ItemBrief]]
     damaged: NotRequired[dict[str, Any]]
 
 
@@ -265,6 +276,7 @@ def hit_record(hit: Hit, *, why: bool = False) -> HitRecord:
         **source_fields(item),
         **({"why": dict(hit.why)} if why else {}),
         **validity_record(item),
+        **({"twins": [item_brief(twin) for twin in hit.twins]} if hit.twins else {}),
         **_damage(item),
     }
     return cast(HitRecord, record)
@@ -370,7 +382,13 @@ def item_brief(item: Item) -> ItemBrief:
 
 def contradiction_record(found: Contradiction) -> ContradictionRecord:
     """An earlier item that a new one may replace, and why."""
-    return {**item_brief(found.item), "reason": found.reason}
+    return {**item_brief(found.item), "reason": found.reason, "supersede": found.supersede}
+
+
+def pair_record(pair: StatementPair) -> PairRecord:
+    """Two statements that contradict each other or say the same."""
+    older, newer = item_brief(pair.older), item_brief(pair.newer)
+    return {"older": older, "newer": newer, "reason": pair.reason, "supersede": pair.supersede}
 
 
 def item_content(item: Item) -> str:

@@ -16,12 +16,15 @@ if TYPE_CHECKING:
         FetchedItems,
         Item,
         ItemPage,
+        Keep,
         Kind,
         NewItem,
         Project,
         RecallResult,
         RelatedItems,
         Remembered,
+        Settled,
+        StatementPair,
         Stored,
         TimelineEntry,
         Topic,
@@ -183,9 +186,29 @@ class ItemMethods(BoundMethods):
 
     def contradictions(self, id: Id) -> list[Contradiction]:
         """Earlier rules, decisions and facts that an item may contradict or replace."""
-        from commonplace.memory.remember import find_contradictions
+        from commonplace.memory.contradictions import find_contradictions
 
         return find_contradictions(self._local, self.get(id))
+
+    def open_contradictions(
+        self, *, project: str | None = None, twins: bool = False, limit: int = 50
+    ) -> list[StatementPair]:
+        """Pairs of statements that contradict each other, newest first; with `twins` those that say the same too."""
+        from commonplace.memory.contradictions import list_contradictions
+
+        return list_contradictions(self._local, project, limit, twins=twins)
+
+    def settle(self, one: Id, other: Id, *, keep: Keep) -> Settled:
+        """Say which of two statements holds: the `new` one, the `old` one, or `both`. `reopen` undoes it."""
+        from commonplace.memory.contradictions import settle_contradiction
+
+        return settle_contradiction(self._local, one, other, keep)
+
+    def reopen(self, one: Id, other: Id) -> StatementPair:
+        """Undo how two statements were settled."""
+        from commonplace.memory.contradictions import reopen_contradiction
+
+        return reopen_contradiction(self._local, one, other)
 
     def timeline(self, id: Id, *, before: int = 5, after: int = 5) -> list[TimelineEntry]:
         """What happened before and after an item, the oldest first."""

@@ -6,6 +6,7 @@ from commonplace.capture.import_report import ImportReport
 from commonplace.memory.backup import Backup
 from commonplace.memory.chunks import Chunk, RecalledChunks
 from commonplace.memory.context import Context, ContextItem
+from commonplace.memory.contradictions import Contradiction, Keep, Settled, StatementPair
 from commonplace.memory.conversations import (
     MessageLike,
     NewMessage,
@@ -19,7 +20,7 @@ from commonplace.memory.items import FetchedItems, ItemPage
 from commonplace.memory.predict import Prediction
 from commonplace.memory.prune import PruneProposal
 from commonplace.memory.recall import Hit, RecallResult
-from commonplace.memory.remember import Contradiction, NewItem, Remembered
+from commonplace.memory.remember import NewItem, Remembered
 from commonplace.memory.report import Report
 from commonplace.memory.rules import ActiveRules
 from commonplace.memory.sessions import Reconstruction
@@ -46,6 +47,7 @@ __all__ = [
     "ImportReport",
     "Item",
     "ItemPage",
+    "Keep",
     "Kind",
     "MessageLike",
     "NewItem",
@@ -61,6 +63,8 @@ __all__ = [
     "Report",
     "Session",
     "SessionPage",
+    "Settled",
+    "StatementPair",
     "Stored",
     "StoredConversation",
     "SyncSummary",

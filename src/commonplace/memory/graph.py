@@ -17,7 +17,7 @@ from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 from commonplace.text.references import references
 
 if TYPE_CHECKING:
-    from commonplace.memory.remember import Contradiction
+    from commonplace.memory.contradictions import Contradiction
 
 Direction = Literal["both", "backward", "forward"]
 
@@ -199,7 +199,7 @@ class RelatedItems:
 def related_items(memory: LocalMemory, item: Item) -> RelatedItems:
     """Everything that leads on from an item. What was forgotten belongs to nothing but what replaced it."""
     # Servers load this module when they start, and only pages show contradictions.
-    from commonplace.memory.remember import find_contradictions
+    from commonplace.memory.contradictions import find_contradictions
 
     session = memory.store.sessions_of([item.id]).get(item.id)
     above = memory.store.get([] if item.superseded_by is None else [item.superseded_by])

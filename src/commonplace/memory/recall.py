@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from commonplace.errors import EmbedderUnavailable
+from commonplace.memory.contradictions import show_twins_once
 from commonplace.memory.conversations import ROLES
 from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS
 from commonplace.memory.items import is_stale
@@ -97,6 +98,7 @@ class Hit:
     semantic: float
     lexical: float
     why: Mapping[str, float] = field(default_factory=dict)
+    twins: tuple[Item, ...] = ()  # They say the same, and are not shown themselves.
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,14 +255,15 @@ def _recall_current(
         (items[item_id] for item_id in first if item_id in items and item_id not in noise),
         key=lambda item: -relevance(scores[item.id] + weights[item.id].total) * (STALE_FACTOR if is_stale(item) else 1),
     )[:enough]
-    found = weightiest_first(memory, found, relevances, weights, words)
-    shown = first_per_key(drop_near_duplicates(found, words), _session_requests)
+    once, twins = show_twins_once(found := weightiest_first(memory, found, relevances, weights, words))
+    shown = first_per_key(drop_near_duplicates(once, words), _session_requests)
     by_score, read_too = [relevances[item.id] for item in shown], [by_reading.get(item.id) for item in shown]
     relevant = relevances_in_order(by_score, read_too, answered=answered is not False)
     hits = [
-        Hit(item, passage, value, e.semantic, lexical_signal(e, best), parts.of(item.id, e, weights[item.id]))
+        Hit(item, passage, value, e.semantic, lexical_signal(e, best), why, twins.get(item.id, ()))
         for item, value in zip(shown, relevant, strict=True)
         for passage, e in [(chosen[item.id], evidence[chosen[item.id]])]
+        for why in [parts.of(item.id, e, weights[item.id])]
     ]
     count = len(scores.keys() - noise) - (len(found) - len(hits))
     total = count if len(evidence) < most else max(total, count)
@@ -435,14 +438,12 @@ def _candidates(
     has_words = not query.strict and any(map(str.isalnum, query.text))
     near = [] if vector is None or not has_words else memory.store.search_vectors(vector, scope, k)
     if parsed.time is not None and vector is not None:
-        near = list(
-            {hit.passage_id: hit for hit in [*near, *_of_the_time(memory, parsed.time, vector, scope)]}.values()
-        )
+        near += _of_the_time(memory, parsed.time, vector, scope)
+        near = list({hit.passage_id: hit for hit in near}.values())
     answer = memory.store.search_text(query, scope, k, also=[hit.passage_id for hit in near])
     cosines = {hit.passage_id: hit.cosine for hit in near}
     unknown = [hit.passage_id for hit in answer.hits if hit.passage_id not in cosines]
-    if vector is not None and unknown:
-        cosines |= memory.store.cosines(vector, unknown)
+    cosines |= {} if vector is None or not unknown else memory.store.cosines(vector, unknown)
     scores = {hit.passage_id: hit.score for hit in answer.hits}
     owner = {hit.passage_id: hit.item_id for hit in near} | {hit.passage_id: hit.item_id for hit in answer.hits}
     share = 1.0 if query.strict or query.has_content_words else EMPTY_WORDS

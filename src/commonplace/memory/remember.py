@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from commonplace.errors import InvalidInput, NothingToRemember, TooLarge
 from commonplace.item_ids import ref
 from commonplace.memory.authors import sign
+from commonplace.memory.contradictions import SAME_AS, Compared, Contradiction, compare_statement, find_contradictions
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import (
     ACCEPTED,
@@ -34,7 +35,7 @@ from commonplace.text.dates import EARLIEST_MS, LATEST_MS, clamp_time
 from commonplace.text.passages import split_passages
 from commonplace.text.paths import check_glob
 from commonplace.text.project_names import normalise_project
-from commonplace.text.query import parse_query, plain_query
+from commonplace.text.query import parse_query
 from commonplace.text.redact import only_private, redact
 from commonplace.text.sentences import title_of
 from commonplace.text.tokens import count_tokens
@@ -52,13 +53,6 @@ MAX_AUTHOR = 200
 SHORT = 1500
 # Statements of so few characters are compared in their plain form, with so many that hold the same words.
 MAX_STATEMENT, SAME_STATEMENTS = 500, 10
-STATEMENT_TYPES = ("rule", "decision", "fact", "constraint")
-CANDIDATES = 10
-MAX_CONTRADICTIONS = 3
-# The longest words of a statement are looked for: they say what it is about.
-LONGEST_WORDS = 4
-# Statements are short; of a long text the beginning says what it is about.
-_STATEMENT_READ = 2_000
 
 _TYPE = re.compile(r"[\w][\w .:/-]{0,99}")
 _CATEGORY = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")
@@ -66,6 +60,8 @@ _CATEGORY = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 # A word that is written with a capital letter because of where it stands or what it is, such as Fridays.
 _CAPITAL = re.compile(r"\b[A-Z][a-z]+\b")
+# Marks between words; a question mark tells a question from a statement.
+_PUNCTUATION = re.compile(r"[.,;:!\"'“”„’)\]]+(?=\s|$)|(?:(?<=\s)|^)[\"'“”„(\[]+|(?<=\s)[–—-]+(?=\s)")
 # What neither a database column nor a JSON reply can carry.
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 # Fields that are stored with a line for each entry.
@@ -106,83 +102,53 @@ class NewItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Contradiction:
-    """An earlier item and in what the new statement differs from it: "opposite", "number" or "choice"."""
-
-    item: Item
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Remembered:
-    """What became of a new item: as it was stored, whether it was known, and what it may contradict or replace."""
+    """What became of a new item: as it was stored, whether it was known, and what it may contradict or replace.
+
+    `twins` say the same in other words.
+    """
 
     item: Item
     duplicate: bool
     contradictions: tuple[Contradiction, ...] = ()
+    twins: tuple[Item, ...] = ()
 
 
 def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
-    """Remember one thing as every door does it: the same again gets the tags and metadata that are new."""
+    """Remember one thing as every door does it: the same again gets the tags and metadata that are new.
+
+    What its author said before in other words is linked with it.
+    """
     # They are about items that are there, and import this module.
     from commonplace.memory.edit_and_forget import enrich_item
     from commonplace.memory.items import get_item
 
-    stored = remember(memory, new)
+    if _find_same_statement(memory, new) is None:
+        compared = compare_statement(memory, sign(memory, make_draft(new, memory.clock())))
+        own = [twin.uid for twin in compared.twins if twin.author == memory.writer.name]
+        stored = remember(memory, replace(new, meta={**new.meta, SAME_AS: own}) if own else new)
+    else:
+        compared, stored = Compared(), remember(memory, new)
     item = get_item(memory, stored.id, forgotten=True)
     if item.forgotten_ms is not None:
         # It was proposed again after it was dismissed.
         return Remembered(item, duplicate=True)
-    if stored.duplicate:
-        draft = make_draft(new, memory.clock())
-        said = (draft.valid_from_ms, draft.valid_until_ms, draft.expires_ms)
-        item = enrich_item(memory, item, new.tags, new.meta, said)
-    if item.review == PROPOSED and stored.duplicate and new.review is None and memory.writer.origin == "person":
+    if not stored.duplicate:
+        return Remembered(item, False, compared.contradictions, compared.twins)
+    draft = make_draft(new, memory.clock())
+    said = (draft.valid_from_ms, draft.valid_until_ms, draft.expires_ms)
+    item = enrich_item(memory, item, new.tags, new.meta, said)
+    if item.review == PROPOSED and new.review is None and memory.writer.origin == "person":
         # What a person says themselves they agree with, in other capitals too.
         memory.store.review([item.id], ACCEPTED, memory.clock(), memory.writer)
         item = get_item(memory, item.id)
-    return Remembered(item, stored.duplicate, tuple(find_contradictions(memory, item)))
-
-
-def find_contradictions(memory: LocalMemory, item: Item) -> list[Contradiction]:
-    """Earlier statements in the same scope that this one may replace, the likeliest first.
-
-    Looked up by their words alone: this is asked at every write, which must not wait for a model.
-    """
-    # Servers load this module when they start.
-    from commonplace.text.statement_comparison import Statement, contradiction_kind
-
-    if item.kind != "memory" or item.type not in STATEMENT_TYPES:
-        return []
-    text = statement_text(item)
-    # As words, never as operators: a statement may say NOT and hold quotes.
-    query = plain_query(text)
-    query = replace(query, words=tuple(sorted(query.words, key=lambda word: -len(word.surface))[:LONGEST_WORDS]))
-    scope = Scope.inside(item.project, kinds=("memory",), types=STATEMENT_TYPES)
-    hits = memory.store.search_text(query, scope, CANDIDATES, shares=False).hits
-    items = memory.store.get(hit.item_id for hit in hits)
-    new = Statement(text)
-    found = []
-    for id_ in dict.fromkeys(hit.item_id for hit in hits):
-        if id_ == item.id or id_ not in items:
-            continue
-        reason = contradiction_kind(Statement(statement_text(items[id_])), new)
-        if reason:
-            found.append(Contradiction(items[id_], reason))
-    return found[:MAX_CONTRADICTIONS]
-
-
-def statement_text(item: Item) -> str:
-    """What a memory states: its text, after a title of its own."""
-    text = item.body.strip()
-    named = "" if title_of(text) == item.title else item.title
-    return "\n".join(part for part in (named, text) if part)[:_STATEMENT_READ]
+    return Remembered(item, True, tuple(find_contradictions(memory, item)))
 
 
 def remember(memory: LocalMemory, note: NewItem) -> Stored:
     """Store one thing. Saying the same again in the same place finds it instead of repeating it.
 
-    A statement is the same with a full stop or without, with another spacing, or without its capital letters.
+    A statement is the same with other punctuation, another spacing, or without its capital letters.
     """
     known = _find_same_statement(memory, note)
     return remember_all(memory, [note])[0] if known is None else Stored(known.id, known.uid, duplicate=True)
@@ -197,7 +163,7 @@ def remember_all(memory: LocalMemory, notes: Sequence[NewItem]) -> list[Stored]:
 
 
 def _find_same_statement(memory: LocalMemory, note: NewItem) -> Item | None:
-    """The statement that this one repeats with other capitals, another spacing or a final full stop.
+    """The statement that this one repeats with other capitals, another spacing or other punctuation.
 
     None if it is the very same, which the store itself knows.
     """
@@ -222,8 +188,8 @@ def same_statements(memory: LocalMemory, note: NewItem, types: tuple[str, ...] =
 
 
 def _plain_form(written: Draft | Item) -> tuple[str, Mapping[str, str]]:
-    """A statement without spacing and a final full stop, ordinary words in lower case, but not userId."""
-    text = " ".join(written.body.split()).rstrip(" .")
+    """A statement without spacing and punctuation, ordinary words in lower case, but not userId and C++."""
+    text = " ".join(_PUNCTUATION.sub("", written.body).split())
     fields = {name: value for name, value in written.details.items() if value}
     return _CAPITAL.sub(lambda word: word[0].lower(), text), fields
 

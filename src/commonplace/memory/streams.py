@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory.authors import sign
+from commonplace.memory.contradictions import find_contradictions
 from commonplace.memory.edit_and_forget import enrich_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, NewItem, Remembered, find_contradictions, make_draft
+from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, NewItem, Remembered, make_draft
 from commonplace.model import Draft, Stream
 from commonplace.text.dates import HOUR_MS
 from commonplace.text.redact import chunk_without_private, joined_chunks, redact, redact_joined

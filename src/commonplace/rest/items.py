@@ -14,15 +14,21 @@ from commonplace.dialects.records import (
     ContradictionRecord,
     ItemBrief,
     ItemRecord,
+    PairRecord,
     change_record,
     contradiction_record,
     item_brief,
     item_record,
+    pair_record,
     parse_id,
 )
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.item_ids import HINT, ref
+from commonplace.memory.contradictions import DEFAULT_LIMIT as DEFAULT_PAIRS
+from commonplace.memory.contradictions import MAX_LIMIT as MAX_PAIRS
+from commonplace.memory.contradictions import Keep, reopen_contradiction, settle_contradiction
+from commonplace.memory.contradictions import list_contradictions as open_contradictions
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.edit_and_forget import forget_items as take_out
 from commonplace.memory.edit_and_forget import mark_superseded as replace_by
@@ -258,6 +264,34 @@ class Superseding(Strict):
     by: fields.Id
 
 
+class OpenPairs(Strict):
+    """Of which project, how many, and whether those that say the same are listed too."""
+
+    project: fields.ProjectName | None = None
+    twins: bool = False
+    limit: Annotated[int, Field(ge=1, le=MAX_PAIRS), fields.WHOLE] = DEFAULT_PAIRS
+
+
+class Settling(Strict):
+    """Two items, and which of them holds; null undoes what was said before."""
+
+    one: fields.Id
+    other: fields.Id
+    keep: Keep | None
+
+
+class PairsReply(TypedDict):
+    """Statements that contradict each other, the newest first."""
+
+    contradictions: list[PairRecord]
+
+
+class SettledReply(TypedDict):
+    """What holds now."""
+
+    kept: list[ItemBrief]
+
+
 @component("Page")
 class Page(TypedDict):
     """A page of items."""
@@ -427,6 +461,23 @@ def item_timeline(memory: LocalMemory, request: ApiRequest[Around, None]) -> Ans
     item = find_item(memory, request.path["id"])
     moments = moments_around(memory, item.id, request.query.before, request.query.after)
     return Answer({"timeline": [{**item_record(one.item), "position": one.position} for one in moments]})
+
+
+def list_contradictions(memory: LocalMemory, request: ApiRequest[OpenPairs, None]) -> Answer[PairsReply]:
+    """Statements that contradict each other and were not settled yet."""
+    asked = request.query
+    pairs = open_contradictions(memory, asked.project, asked.limit, twins=asked.twins)
+    return Answer({"contradictions": [pair_record(pair) for pair in pairs]})
+
+
+def settle(memory: LocalMemory, request: ApiRequest[None, Settling]) -> Answer[SettledReply]:
+    """Say which of two statements holds, or undo that."""
+    one, other = (find_item(memory, id_, forgotten=True).id for id_ in (request.body.one, request.body.other))
+    if request.body.keep is None:
+        pair = reopen_contradiction(memory, one, other)
+        return Answer({"kept": [item_brief(pair.older), item_brief(pair.newer)]})
+    settled = settle_contradiction(memory, one, other, request.body.keep)
+    return Answer({"kept": [item_brief(item) for item in settled.kept]})
 
 
 def created_item(stored: Remembered) -> CreatedItem:

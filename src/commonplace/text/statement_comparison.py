@@ -1,156 +1,386 @@
 """Whether two statements contradict each other: a hint from their words, not a verdict.
 
-Precision comes first: a warning that is often wrong is soon ignored. So two statements disagree only if they are about
-the same thing in nearly the same words, and one denies what the other affirms, or they give different numbers, or
-choose differently for the same purpose.
+Precision comes first: a warning that is often wrong is soon ignored. Two statements contradict each other only if they
+are about the same thing in nearly the same words, and then in one of four ways: one denies what the other affirms or
+has the opposite word ("opposite"), they give different numbers or times ("number"), they choose differently where one
+can hold ("choice"), or one says that what the other states has changed ("replaced").
 """
 
 from __future__ import annotations
 
-import re
-from itertools import zip_longest
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 
-from commonplace.text.tokens import STOP_WORDS, fold, stem
+from commonplace.text.statement_reading import PLACE, Statement, statements_in
+from commonplace.text.statement_words import (
+    AUXILIARY,
+    FAMILIES,
+    KEEPING,
+    LIGHT,
+    OPPOSITES,
+    OWNING,
+    SEVERAL,
+    SINGLE_VALUED,
+)
+from commonplace.text.tokens import stem
 
-# How much of their words two statements share (of all words of both) before each kind of disagreement is looked for.
+# How much of their words two statements share (of all words of both) before each kind of contradiction is looked for.
 SAME_WORDS, MOST_WORDS = 0.75, 0.6
-# Longer texts are prose: they contain statements, but are none.
-MOST_TELLING = 40
-_DENIES, _CHOOSES = 6, 3
+# Words of a value: the name of a thing or a person, not a clause.
+MAX_VALUE = 3
+# Numbers in one statement: more of them are a table.
+MAX_NUMBERS = 2
+# Words of a statement that a change can replace.
+MAX_REPLACED = 9
 
-_PIECE = re.compile(r"\w+(?:['’.-]\w+)*|[,;:.!?()—–]")
-_BORDERS = frozenset(",;:.!?()—–") | {"but", "instead", "except", "unless", "because", "since", "so"}
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_DATE = re.compile(r"\d{4}-\d{2}|\d{1,2}/\d{1,2}")
-_COUNTED = {word: str(n) for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
-_NEGATIONS = frozenset(
-    "not no never nothing don't doesn't didn't isn't aren't won't can't cannot mustn't shouldn't needn't avoid forbid"
-    " forbids forbidden disallow disallows disallowed disable disables disabled deny denies denied reject rejects"
-    " rejected prohibit prohibited ban banned deprecated stop stopped".split()
-)
-_VERBS = frozenset(
-    "use uses using used prefer prefers preferred choose chooses chose chosen adopt adopts adopted pick picked select"
-    " selected".split()
-)
-# Like "over", they put one thing in the place of another; what follows is denied.
-_RATHER = frozenset({("instead", "of"), ("rather", "than")})
-_PURPOSE = frozenset({"for", "as"})
-_PLACE = frozenset({"in", "on", "at", "to", "when", "with", "from", "by", "where", "while", "until", "before", "after"})
-# They say nothing about what a statement is about.
-_EMPTY = _VERBS | frozenset(
-    "always never must should now currently today enable enables enabled allow allows allowed permit permitted require"
-    " requires required raise raised lower lowered increase increased reduce reduced change changed bump bumped set"
-    " instead rather over only longer anymore".split()
-)
-_FULL = {
-    **dict.fromkeys(("min", "mins", "minutes"), "minute"),
-    **dict.fromkeys(("sec", "secs", "seconds"), "second"),
-    **dict.fromkeys(("hr", "hrs", "hours"), "hour"),
-    **dict.fromkeys(("req", "reqs", "requests"), "request"),
-    "db": "database",
-    "prod": "production",
-    "repo": "repository",
-}
+
+def contradiction_kind(old: str, new: str) -> str:
+    """ "opposite", "number", "choice" or "replaced": how two texts contradict each other; empty if they do not."""
+    pairs = [(one, other) for one in statements_in(old) for other in statements_in(new)]
+    return next((kind for one, other in pairs if (kind := compare(one, other))), "")
+
+
+def compare(one: Statement, other: Statement) -> str:
+    """The same of two sentences."""
+    if one.scope != other.scope and one.scope and other.scope:
+        return ""
+    shared = one.subject & other.subject
+    if not shared:
+        return ""
+    return (
+        _opposite(one, other)
+        or _number(one, other)
+        or _replaced(one, other)
+        or _replaced(other, one)
+        or _choice(one, other)
+    )
+
+
+def _own(one: Statement, other: Statement) -> set[str]:
+    """What only the one says, besides verbs that say little."""
+    return set(one.subject) - other.subject - LIGHT
+
+
+def _flips(one: Statement, other: Statement) -> list[tuple[str, str]]:
+    """Words of the one and their opposites in the other."""
+    mine, its = one.affirmed - other.subject, other.affirmed - one.subject
+    flips = [(a, b) for a in mine for b in OPPOSITES.get(a, ()) if b in its]
+    if flips and all(one.words[0].stem == a and other.words[0].stem == b and a in _STEPS for a, b in flips):
+        # Steps of a procedure: "open the valve", "close the valve".
+        return []
+    return flips
+
+
+def _opposite(one: Statement, other: Statement) -> str:
+    mine, its = _own(one, other), _own(other, one)
+    flips = _flips(one, other)
+    mine -= {a for a, _b in flips}
+    its -= {b for _a, b in flips}
+    if flips and (one.is_addition or other.is_addition):
+        return ""
+    turns = min(len({a for a, _b in flips}), len({b for _a, b in flips})) + (one.is_negated != other.is_negated)
+    if turns % 2 == 0 or _values_differ(one, other):
+        return "opposite" if not flips and (_denies(one, other) or _denies(other, one)) else ""
+    alike = _alike(one, other, {word for pair in flips for word in pair})
+    if not mine and not its and alike >= MOST_WORDS:
+        return "opposite"
+    if flips:
+        return "opposite" if not (mine and its) and (alike >= SAME_WORDS or len(mine | its) == 1) else ""
+    # The denial of something contradicts it with all its details; a denied detail is an exception.
+    denying, details, exception = (one, its, mine) if one.is_negated else (other, mine, its)
+    affirming = other if denying is one else one
+    if denying.denied & affirming.denied:
+        return ""
+    details = details - KEEPING
+    exception = (exception | (denying.subject - affirming.subject)) - AUXILIARY - _NUANCES
+    if any(values - affirming.when.get(unit, set()) for unit, values in denying.when.items()):
+        return ""
+    known = len(denying.subject - LIGHT) + ("stop" in denying.change)
+    if not exception and len(details) <= MAX_VALUE and known >= 2:
+        return "opposite"
+    return "opposite" if alike >= SAME_WORDS and not (mine and its) else ""
+
+
+def _alike(one: Statement, other: Statement, but: AbstractSet[str] = frozenset()) -> float:
+    mine, its = one.subject - but - _FINE, other.subject - but - _FINE
+    either = mine | its
+    return len(mine & its) / len(either) if either else 1.0
+
+
+def _denies(one: Statement, other: Statement) -> bool:
+    """Whether one denies just what the other affirms, and both are about the same or about a choice."""
+    if not one.denied or not one.denied <= other.affirmed or (one.is_negated and other.is_negated):
+        return False
+    if _alike(one, other) >= MOST_WORDS:
+        return True
+    apart = [_own(a, b) - a.choice - a.purpose for a, b in ((one, other), (other, one))]
+    return one.denied <= other.choice and not all(apart)
+
+
+def _values_differ(one: Statement, other: Statement) -> bool:
+    same_words = not _own(one, other) and not _own(other, one)
+    if (same_words or "number" in one.change | other.change) and len(one.numbers) == len(other.numbers) == 1:
+        # "5 attempts" and "attempts were cut to 3"
+        (unit, values), (its_unit, its) = *one.numbers.items(), *other.numbers.items()
+        if (not unit or not its_unit) and values.isdisjoint(its):
+            return True
+    return _disjoint(one.numbers, other.numbers) or _disjoint(one.when, other.when)
+
+
+def _disjoint(mine: Mapping[str, AbstractSet[object]], its: Mapping[str, AbstractSet[object]]) -> bool:
+    return any(values.isdisjoint(its[unit]) for unit, values in mine.items() if unit in its)
+
+
+def _number(one: Statement, other: Statement) -> str:
+    if not _values_differ(one, other) or one.is_negated != other.is_negated or one.is_event or other.is_event:
+        return ""
+    mine, its = _own(one, other), _own(other, one)
+    if (mine and its) or _flips(one, other) or one.is_addition or other.is_addition:
+        return ""
+    if _disjoint(one.when, other.when) and _disjoint(one.numbers, other.numbers):
+        # Records of two days.
+        return ""
+    if not mine and not its:
+        return "number"
+    if max(sum(map(len, one.numbers.values())), sum(map(len, other.numbers.values()))) > MAX_NUMBERS:
+        # A table, of which another row or column may be meant.
+        return ""
+    changed = bool(one.change or other.change) and len((one.subject & other.subject) - LIGHT) > len(mine | its) - 1
+    return "number" if (changed and len(mine | its) <= 2) or _alike(one, other) >= SAME_WORDS else ""
+
+
+def _replaced(old: Statement, new: Statement) -> str:
+    """Whether the new one says that something changed which the old one states."""
+    if not new.change or old.is_negated or old.is_event:
+        return ""
+    mine, its = _own(old, new) - old.denied, _own(new, old) - new.denied
+    if new.change - {"now", "decided"}:
+        mine -= old.verbs
+    shared = (old.subject & new.subject) - LIGHT
+    if not shared or len(mine) > MAX_VALUE + 1 or len(its) > MAX_VALUE + 1 or len(old.words) > MAX_REPLACED:
+        return ""
+    if not _is_segment(new, its) or not _is_segment(old, mine, alone=False) or not _is_said(new, its):
+        return ""
+    if (new.denied & old.affirmed) - LIGHT and new.denied <= old.subject | LIGHT and _names_value(old, new, shared):
+        # It names what was.
+        return "replaced" if not new.is_negated and (its or _values_differ(old, new)) else ""
+    if "time" in new.change and old.when and new.when and not its and not old.when.keys() & new.when.keys():
+        return "replaced"
+    if new.is_negated or not its:
+        return ""
+    called = _CALLED & {word.stem for word in (old if "any" in new.change else new).words}
+    if ("name" in new.change or called) and _renames(old, new, mine):
+        return "replaced"
+    if "person" in new.change and not mine and old.subject & OWNING:
+        return "replaced"
+    if not mine or not _is_segment(old, mine) or not _is_said(old, mine) or not _same_head(old, new, mine, its):
+        return ""
+    return "replaced" if _same_attribute(old, new, mine, its) else ""
+
+
+def _is_segment(statement: Statement, own: AbstractSet[str], *, alone: bool = True) -> bool:
+    """Whether these words are one phrase, as those of a value are, and not part of what the statement is about."""
+    words = [word for word in statement.words if word.stem not in LIGHT]
+    at = [n for n, word in enumerate(words) if word.stem in own]
+    if not at:
+        return True
+    first, last = words[at[0]], words[at[-1]]
+    if first.lead in _ABOUT or (alone and at[-1] - at[0] >= len(at)):
+        return False
+    if not alone:
+        return True
+    places = {word.place for word in words if word.stem not in OWNING and word.stem not in statement.verbs}
+    after_preposition = first.lead in PLACE or first.lead in _SAYING
+    if first.place - 1 in places and first.lead not in _SAYING:
+        # The end of a longer name: "tax API" and "tax worker".
+        return False
+    if not after_preposition and last.place + 1 in places:
+        # The beginning of one: "search gateway" and "fraud gateway".
+        return False
+    return after_preposition or all(word.lead not in PLACE for word in words[at[0] : at[-1] + 1])
+
+
+def _is_said(statement: Statement, own: AbstractSet[str]) -> bool:
+    """Whether these words are what is said, not what it is said of; or the bare name of somebody or something."""
+    words = [word for word in statement.words if word.stem in own]
+    if all(word.place > statement.verb_at for word in words):
+        return True
+    return all(word.place < statement.verb_at for word in words) and words[0].before in ("", ",", ";", ":", "now", "by")
+
+
+def _same_head(old: Statement, new: Statement, mine: AbstractSet[str], its: AbstractSet[str]) -> bool:
+    """Whether both begin with what they share, or with a value of it."""
+    heads = [next((word.stem for word in one.words if word.stem not in LIGHT), "") for one in (old, new)]
+    return (heads[0] in new.subject or heads[0] in mine) and (heads[1] in old.subject or heads[1] in its)
+
+
+def _names_value(old: Statement, new: Statement, shared: AbstractSet[str]) -> bool:
+    """Whether what the new one names as past is what the old one states, and not what it is about."""
+    if shared - new.denied - {word.stem for word in old.words if word.place > old.verb_at >= 0}:
+        return True
+    last = old.words[-1].stem
+    return any(
+        word.stem in new.denied
+        and (word.place > old.verb_at >= 0 or word.before in PLACE or word.stem == last or word.place == 0)
+        for word in old.words
+    )
+
+
+def _renames(old: Statement, new: Statement, mine: set[str]) -> bool:
+    """Whether the new name is given to what the old statement names."""
+    said = {word.stem for word in old.words if word.place > old.verb_at} - LIGHT
+    if not mine:
+        return True
+    named = bool(_CALLED & {word.stem for word in old.words})
+    subject = {word.stem for word in new.words if word.place < new.verb_at} - LIGHT
+    if subject and subject <= said:
+        return True
+    return mine <= said and (
+        named or all(_is_code(word.text) or word.is_name for word in old.words if word.stem in mine)
+    )
+
+
+def _is_code(text: str) -> bool:
+    return not text.isalpha()
+
+
+def _same_attribute(old: Statement, new: Statement, mine: set[str], its: set[str]) -> bool:
+    """Whether what only the old one says and what only the new one says are values of one thing."""
+    if _all_of_family(mine, its):
+        return True
+    if all(any(word in FAMILIES for word in own) for own in (mine, its)):
+        return False
+    names = {word.stem for word in (*old.words, *new.words) if word.is_name or word.place == 0}
+    in_charge = (old.subject | new.subject) & OWNING or "person" in old.change & new.change
+    are_names = mine <= names and its <= names and not new.change & {"tool", "place", "name"}
+    if are_names and (in_charge or ("now" in new.change and len(mine) == len(its) == 1)):
+        return True
+    if "person" in new.change:
+        return bool(old.subject & OWNING) and bool(mine & names)
+    first = [next(word for word in one.words if word.stem in own) for one, own in ((old, mine), (new, its))]
+    leads = [word.lead for word in first]
+    if first[0].before == "by" and leads[1] != "by":
+        return False
+    if bool(old.numbers) != bool(new.numbers) and not new.change & {"tool", "name"}:
+        return False
+    if new.change & {"place", "any", "tool"} and _has_place(old, mine) and _has_place(new, its):
+        return True
+    after = all(w.place > one.verb_at for one, own in ((old, mine), (new, its)) for w in one.words if w.stem in own)
+    if "tool" in new.change and after:
+        return bool(mine & names) and len(mine) <= 2 and leads[0] not in _CHOICE
+    if new.change <= {"number", "time", "stop"}:
+        return False
+    # The same sentence with another value.
+    shared = len((old.subject & new.subject) - LIGHT)
+    alike = leads[0] == leads[1] or any(all(lead in some for lead in leads) for some in (_SITES, _SAYING, {"", "now"}))
+    enough = 1 if all(lead in _SITES for lead in leads) else min(2, max(len(mine), len(its)))
+    return alike and shared >= enough and _one_place(old, new)
+
+
+def _has_place(statement: Statement, own: AbstractSet[str]) -> bool:
+    """Whether these words are said after a preposition, as the place of something is."""
+    first = next(word for word in statement.words if word.stem in own)
+    return first.place > statement.verb_at and first.before in (*PLACE, "the", "a", "an", "their", "our", "its", "own")
+
+
+def _all_of_family(mine: AbstractSet[str], its: AbstractSet[str]) -> bool:
+    """Whether all are things of one kind."""
+    pairs = [(a, b) for a in mine for b in its if FAMILIES.get(a, frozenset()) & FAMILIES.get(b, frozenset())]
+    return len(pairs) == 1 and min(len(mine), len(its)) == 1 and max(len(mine), len(its)) <= 2
+
+
+def _one_place(one: Statement, other: Statement) -> bool:
+    """Whether two sentences are the same word for word but for one place."""
+    a = [word for word in one.sequence if word not in LIGHT or word in other.sequence]
+    b = [word for word in other.sequence if word not in LIGHT or word in one.sequence]
+    start = 0
+    while start < min(len(a), len(b)) and a[start] == b[start]:
+        start += 1
+    end = 0
+    while end < min(len(a), len(b)) - start and a[-1 - end] == b[-1 - end]:
+        end += 1
+    left, right = a[start : len(a) - end], b[start : len(b) - end]
+    return bool(left and right) and max(len(left), len(right)) <= MAX_VALUE
+
+
+def _choice(one: Statement, other: Statement) -> str:
+    if one.is_negated or other.is_negated or _values_differ(one, other) or _flips(one, other):
+        return ""
+    mine, its = _own(one, other), _own(other, one)
+    if not mine or not its or max(len(mine), len(its)) > MAX_VALUE or one.is_addition or other.is_addition:
+        return ""
+    if one.choice and other.choice and not one.choice & other.choice:
+        shared = one.purpose & other.purpose
+        apart = bool(mine - one.choice) and bool(its - other.choice)
+        if not apart and shared - _WIDE and len(shared) >= SAME_WORDS * len(one.purpose | other.purpose):
+            return "choice"
+    if one.verbs and other.verbs and one.verbs.isdisjoint(other.verbs):
+        return ""
+    if not _one_place(one, other) or (one.subject & other.subject) & SEVERAL:
+        return ""
+    return "choice" if _all_of_family(mine, its) or _single(one, mine, other, its) else ""
+
+
+def _single(one: Statement, mine: set[str], other: Statement, its: set[str]) -> bool:
+    """Whether both name the one thing that has to be one, such as the primary database."""
+    if all({"called", "named", "name"} & {word.text for word in statement.words} for statement in (one, other)):
+        return _is_said(one, mine) and _is_said(other, its)
+    for statement, own in ((one, mine), (other, its)):
+        before = {word.stem for word in statement.words if word.place < statement.verb_at}
+        said = [word for word in statement.words if word.stem in own]
+        if not before & SINGLE_VALUED or any(word.place < statement.verb_at for word in said):
+            return False
+        if any(word.text.endswith(_DESCRIBING) or word.text in _DESCRIPTIONS for word in said):
+            return False
+    return max(len(mine), len(its)) <= 2
+
+
+# They lead to what a statement is about, not to what it says of it.
+_ABOUT = frozenset({"of", "for", "about"})
+# They lead to what is said.
+_SAYING = frozenset("is are was were : = -> called named now use uses prefer as".split())
+_STEPS = frozenset(map(stem, "open close increase decrease start stop end begin".split()))
+_FINE = frozenset(map(stem, "fine ok okay allow allowed permit permitted possible".split()))
+_NUANCES = frozenset(map(stem, "immediately instantly completely entirely altogether simply".split()))
+_CHOICE = frozenset("use uses prefer prefers choose chose".split())
+_SITES = frozenset("in on at to from into under".split())
+_CALLED = frozenset({"call", "name", "known"})
+# How words end that describe something instead of naming it.
+_DESCRIBING = ("ed", "ing", "able", "ible", "ful", "ous", "ive", "less", "ly")
+_DESCRIPTIONS = frozenset("rebuilt full empty slow fast big small old new ready down up safe broken built kept".split())
 # Wide enough for several choices at once: TypeScript and Tailwind are both "for the frontend".
 _WIDE = frozenset(
-    map(
-        stem,
-        "project projects code codebase app application service services frontend backend api web website team"
-        " everything development production staging repository work new".split(),
-    )
+    "project code codebas app applic servic frontend backend api web websit team everyth develop product stage"
+    " repositori"
+    " work new".split()
 )
-# Words of statements that allow one value only, such as "the default branch is main".
-_UNIQUE = frozenset(map(stem, "default primary main current official preferred standard production canonical".split()))
-_COPULA = frozenset({"is", "are"})
 
 
-def contradiction_kind(old: Statement, new: Statement) -> str:
-    """ "opposite", "number" or "choice": how two statements contradict each other; empty if they do not."""
-    shared, either = old.subject & new.subject, old.subject | new.subject
-    if not shared or max(len(old.subject), len(new.subject)) > MOST_TELLING:
-        return ""
-    alike = len(shared) / len(either)
-    within = shared in (old.subject, new.subject)
-    if _denies(old, new, alike) or _denies(new, old, alike) or (alike >= SAME_WORDS and old.negated != new.negated):
-        return "opposite"
-    if within and alike >= SAME_WORDS and old.numbers and new.numbers and old.numbers != new.numbers:
-        return "number"
-    return "choice" if old.chooses_otherwise(new) or old.names_otherwise(new) else ""
+# From this cosine on, two statements whose words differ may say the same.
+SAME_MEANING = 0.9
+# Words that two statements of the same may have each besides those that they share.
+OTHER_WORDS = 2
 
 
-def _denies(one: Statement, other: Statement, alike: float) -> bool:
-    """Whether one denies just what the other affirms, and both are about the same or about a choice."""
-    if not one.denied or not one.denied <= other.affirmed:
+def says_the_same(old: str, new: str, cosine: float = 0.0) -> bool:
+    """Whether two texts state the same: in other order or with other small words, or by a paraphrase of this cosine."""
+    mine, its = statements_in(old), statements_in(new)
+    if not mine or len(mine) != len(its):
         return False
-    return alike >= MOST_WORDS or one.denied <= other.choice
+    return all(_same(a, b, cosine) for a, b in zip(mine, its, strict=True))
 
 
-class Statement:
-    """A statement taken apart: what it is about, affirms, denies and chooses, and its numbers."""
-
-    def __init__(self, text: str) -> None:
-        pieces = [fold(piece.replace("’", "'")) for piece in _PIECE.findall(text)]
-        self.numbers = frozenset() if _DATE.search(text) else frozenset(_NUMBER.findall(text)) | _counted(pieces)
-        self.negated = False
-        self.affirmed: set[str] = set()
-        self.denied: set[str] = set()
-        self.choice: set[str] = set()
-        self.purpose: set[str] = set()
-        self.named: frozenset[str] | None = None
-        self._read(pieces)
-        self.subject = frozenset(self.affirmed | self.denied)
-        self.affirmed -= self.denied
-
-    def _read(self, pieces: list[str]) -> None:
-        denying = choosing = 0
-        aiming = decided = contrasting = False
-        for piece, following in zip_longest(pieces, pieces[1:], fillvalue=""):
-            if piece in _NEGATIONS or (decided and (piece == "over" or (piece, following) in _RATHER)):
-                denying, choosing, contrasting = _DENIES, 0, decided
-                self.negated = self.negated or not contrasting
-            elif piece in _BORDERS:
-                denying = choosing = 0
-                aiming = False
-            elif piece in _VERBS:
-                decided, aiming, choosing = True, False, _CHOOSES
-            elif piece in _PURPOSE:
-                aiming, choosing = True, 0
-                # "Use tabs, not spaces for indentation" denies the spaces; "never use tabs for ..." the whole of it.
-                denying = 0 if contrasting else denying
-            elif piece in _PLACE:
-                aiming, choosing = False, 0
-            elif piece in _COPULA:
-                decided = False
-                if self.named is None and denying <= 0:
-                    self.named = frozenset(self.affirmed)
-            elif _is_telling(piece):
-                word = stem(_FULL.get(piece, piece))
-                (self.denied if denying > 0 else self.affirmed).add(word)
-                if choosing > 0 and denying <= 0:
-                    self.choice.add(word)
-                if aiming:
-                    self.purpose.add(word)
-                denying -= 1
-                choosing -= 1
-
-    def chooses_otherwise(self, other: Statement) -> bool:
-        """Whether both choose, for the same narrow purpose, different things."""
-        if not self.choice or not other.choice or self.choice & other.choice:
-            return False
-        shared = self.purpose & other.purpose
-        return bool(shared - _WIDE) and len(shared) >= SAME_WORDS * len(self.purpose | other.purpose)
-
-    def names_otherwise(self, other: Statement) -> bool:
-        """Whether both say what the one default, main or current thing is, and say different things."""
-        if not self.named or self.named != other.named or not self.named & _UNIQUE or len(self.named) < 2:
-            return False
-        mine, its = self.affirmed - self.named, other.affirmed - self.named
-        return bool(mine and its) and not mine & its and max(len(mine), len(its)) <= _CHOOSES
+def _same(one: Statement, other: Statement, cosine: float) -> bool:
+    facts = [(s.numbers, s.when, s.is_negated, s.is_addition) for s in (one, other)]
+    if facts[0] != facts[1] or _names(one, other) != _names(other, one) or compare(one, other):
+        return False
+    own, its = one.subject - other.subject, other.subject - one.subject
+    if not own - LIGHT and not its - LIGHT:
+        return one.denied == other.denied and _alike(one, other) >= MOST_WORDS and not (own | its) & OPPOSITES.keys()
+    return cosine >= SAME_MEANING and 0 < len(own - LIGHT) <= OTHER_WORDS and 0 < len(its - LIGHT) <= OTHER_WORDS
 
 
-def _counted(pieces: list[str]) -> frozenset[str]:
-    return frozenset(_COUNTED[piece] for piece in pieces if piece in _COUNTED)
-
-
-def _is_telling(piece: str) -> bool:
-    return not (piece in STOP_WORDS or piece in _EMPTY or piece in _COUNTED or piece[0].isdigit())
+def _names(statement: Statement, other: Statement) -> list[str]:
+    """The names in a statement, in their order: who did what to whom is not the same the other way round."""
+    names = {word.stem for word in (*statement.words, *other.words) if word.is_name}
+    return [word.stem for word in statement.words if word.stem in names]

@@ -10,7 +10,19 @@ from starlette.routing import BaseRoute, Route, compile_path
 
 from commonplace.errors import NotFound
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.web import conversations, home, items, review, rules, search, settings, static, timeline, topics
+from commonplace.web import (
+    contradictions,
+    conversations,
+    home,
+    items,
+    review,
+    rules,
+    search,
+    settings,
+    static,
+    timeline,
+    topics,
+)
 from commonplace.web.login import KeyCheck, LoginPages, LoginTickets
 from commonplace.web.page import Page, PageRequest
 from commonplace.web.page_handler import PageHandler
@@ -44,7 +56,9 @@ PAGES: tuple[Page, ...] = (
     Page("POST", "/rules/{id}", "write", rules.edit_rule, "rules"),
     Page("POST", "/rules/{id}/forget", "write", rules.forget_rule, "rules"),
     Page("POST", "/rules/{id}/restore", "write", rules.restore_rule, "rules"),
-    Page("POST", "/rules/{id}/settle", "write", rules.resolve_contradiction, "rules"),
+    Page("GET", "/contradictions", "read", contradictions.contradictions_page, "rules"),
+    Page("POST", "/contradictions", "write", contradictions.settle_pair, "rules"),
+    Page("POST", "/contradictions/undo", "write", contradictions.undo_settling, "rules"),
     Page("GET", "/review", "read", review.review_page, "review"),
     Page("POST", "/review/{id}/accept", "write", review.accept_proposal, "review"),
     Page("POST", "/review/{id}/dismiss", "write", review.dismiss_proposal, "review"),

@@ -1,4 +1,4 @@
-"""Rules: by project and files, edited in place, checked for contradictions, and previewed as agents get them."""
+"""Rules: by project and files, edited in place, and previewed as agents get them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
 from commonplace.hosts.generate_rule_files import generate
 from commonplace.hosts.registry import rule_targets
-from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, restore_items
 from commonplace.memory.items import browse_items, get_item, get_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import Contradiction, NewItem, find_contradictions, remember_item
+from commonplace.memory.remember import NewItem, remember_item
 from commonplace.memory.rules import active_rules, rule_paths
 from commonplace.model import Item, Scope
 from commonplace.text.paths import any_glob_matches
@@ -94,12 +94,6 @@ def restore_rule(memory: LocalMemory, request: PageRequest) -> Redirect:
     return Redirect(_back(request), "restored", item.short_id)
 
 
-def resolve_contradiction(memory: LocalMemory, request: PageRequest) -> Redirect:
-    """Of two contradicting rules keep one, which supersedes the other."""
-    old, new = mark_superseded(memory, request.given("old"), request.path["id"])
-    return Redirect(_back(request), "superseded", old.short_id if old.id != new.id else "")
-
-
 def preview_rule_files(memory: LocalMemory, request: PageRequest) -> Rendered:
     """The files that agents would read, as they would be written into an empty folder."""
     project = request.one("project")
@@ -125,7 +119,6 @@ def _rules_page(
         "sections": _sections(found),
         "elsewhere": elsewhere,
         "too_many": len(found) + elsewhere >= AT_ONCE,
-        "opposed": _opposed(memory, found) if request.one("check") else None,
         "may_change": request.may("write"),
         "held": held,
         "paths_of": rule_paths,
@@ -162,15 +155,6 @@ def _grouped(items: Sequence[Item]) -> list[Group]:
     for item in items:
         groups.setdefault(rule_paths(item), []).append(item)
     return [Group(paths, tuple(groups[paths])) for paths in sorted(groups)]
-
-
-def _opposed(memory: LocalMemory, items: Sequence[Item]) -> list[tuple[Item, Contradiction]]:
-    """Pairs that cannot both hold, each pair once."""
-    pairs: dict[frozenset[int], tuple[Item, Contradiction]] = {}
-    for item in items:
-        for found in find_contradictions(memory, item):
-            pairs.setdefault(frozenset((item.id, found.item.id)), (item, found))
-    return list(pairs.values())
 
 
 def _paths(request: PageRequest) -> dict[str, str]:

@@ -1,0 +1,98 @@
+"""`contradictions`: statements that cannot both hold, and statements that say the same, listed and settled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from commonplace.cli.command import Call, command
+from commonplace.cli.options import limit_option, project_filter
+from commonplace.cli.terminal import is_interactive
+from commonplace.dialects.records import item_brief, pair_record, parse_id
+from commonplace.memory.contradictions import DEFAULT_LIMIT, KEEP, MAX_LIMIT, Keep, Settled, StatementPair
+from commonplace.text.dates import iso_time
+
+if TYPE_CHECKING:
+    from commonplace.library.memory import Memory
+
+REASONS = {
+    "opposite": "say the opposite of each other",
+    "number": "give different numbers or times",
+    "choice": "choose differently",
+    "replaced": "differ: the newer one says that something changed",
+    "same": "say the same",
+    "": "do not seem to contradict each other",
+}
+_ANSWERS: dict[str, Keep | Literal["skip", "quit"]] = {"n": "new", "o": "old", "b": "both", "s": "skip", "q": "quit"}
+
+
+@command(
+    "contradictions",
+    "commonplace contradictions",
+    "commonplace contradictions 1 2 --keep new",
+    "commonplace contradictions 1 2 --undo",
+)
+@click.argument("ids", nargs=-1, metavar="[ID ID]")
+@click.option("--keep", type=click.Choice(KEEP), help="Settle the two: the newer holds, the older, or both do.")
+@click.option("--undo", is_flag=True, help="Undo how the two were settled.")
+@click.option("--twins", is_flag=True, help="List statements that say the same, too.")
+@project_filter
+@limit_option(DEFAULT_LIMIT, MAX_LIMIT, "At most so many pairs.")
+def contradictions(
+    call: Call,
+    ids: tuple[str, ...],
+    keep: Keep | None,
+    undo: bool,
+    twins: bool,
+    project: str | None,
+    limit: int,
+) -> None:
+    """List statements that contradict each other; in a terminal, ask for each which one holds.
+
+    Rules, decisions, facts, constraints and notes are compared within their project. What you keep supersedes the other
+    one; two that both hold are not shown again. --undo takes either back.
+    """
+    if (ids or keep or undo) and (len(ids) != 2 or bool(keep) == undo):
+        raise click.UsageError("Name two items and either --keep or --undo.", click.get_current_context())
+    with call.memory() as memory:
+        if undo:
+            pair = memory.reopen(*map(parse_id, ids))
+            call.answer(pair_record(pair), f"Undone: {pair.older.id} and {pair.newer.id} are open again.")
+        elif keep:
+            _answer_settled(call, memory.settle(*map(parse_id, ids), keep=keep))
+        else:
+            _list_pairs(call, memory, memory.open_contradictions(project=project, twins=twins, limit=limit))
+
+
+def _list_pairs(call: Call, memory: Memory, pairs: list[StatementPair]) -> None:
+    if call.json:
+        call.reply({"contradictions": [pair_record(pair) for pair in pairs]})
+        return
+    if not pairs:
+        call.note("No two statements seem to contradict each other.")
+    asking = is_interactive()
+    for number, pair in enumerate(pairs, 1):
+        call.say(f"{number} of {len(pairs)}: {pair.older.id} and {pair.newer.id} {REASONS[pair.reason]}")
+        for item in (pair.older, pair.newer):
+            by = f", {item.author}" if item.author else ""
+            call.say(f"  {item.id}  {iso_time(item.created_ms)[:10]}{by}  {' '.join(item.text.split())}")
+        if not asking:
+            call.say(f"  commonplace contradictions {pair.older.id} {pair.newer.id} --keep new|old|both")
+            continue
+        answers = click.Choice(list(_ANSWERS))
+        question, proposed = "Keep (n)ew, (o)ld, (b)oth, (s)kip, (q)uit", "n" if pair.supersede else "s"
+        chosen = _ANSWERS[click.prompt(question, default=proposed, type=answers, show_choices=False)]
+        if chosen == "quit":
+            return
+        if chosen != "skip":
+            _answer_settled(call, memory.settle(pair.older.id, pair.newer.id, keep=chosen))
+
+
+def _answer_settled(call: Call, settled: Settled) -> None:
+    kept = " and ".join(str(item.id) for item in settled.kept)
+    undo = f"commonplace contradictions {settled.older.id} {settled.newer.id} --undo"
+    call.answer(
+        {"kept": [item_brief(item) for item in settled.kept], "keep": settled.keep, "undo": undo},
+        f"Settled: {kept} {'hold' if len(settled.kept) > 1 else 'holds'}. To undo: {undo}",
+    )

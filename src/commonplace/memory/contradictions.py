@@ -1,0 +1,280 @@
+"""Statements that cannot both hold, and statements that say the same: found on writing, listed, and settled.
+
+Words decide, for rules, decisions, facts, constraints and notes of one project. A model that is loaded proposes more
+statements to compare. Nothing is replaced unless someone says so; what was settled is not shown again until undone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from commonplace.errors import InvalidInput
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import require_project
+from commonplace.model import Draft, Item, Scope
+from commonplace.text.query import plain_query
+from commonplace.text.sentences import title_of
+
+if TYPE_CHECKING:
+    from commonplace.text.statement_reading import Statement
+
+STATEMENT_TYPES = ("rule", "decision", "fact", "constraint", "note")
+# How many statements are looked at on a write: by words, and by meaning if a model is loaded.
+CANDIDATES, NEAREST = 20, 10
+MAX_CONTRADICTIONS = 3
+# The longest words of a statement are looked for: they say what it is about.
+LONGEST_WORDS = 6
+# Statements are short; of a long text the beginning says what it is about.
+_STATEMENT_READ = 2_000
+# So many of the newest statements are compared with each other for a list, each with so many that share words with it.
+# A word of more statements than this does not bring two together.
+SCANNED, COMPARED, COMMON_WORD = 5_000, 60, 250
+DEFAULT_LIMIT, MAX_LIMIT = 50, 200
+# Metadata of an item: the uids of others that it does not contradict though it may look so, and that it repeats.
+BOTH_HOLD, SAME_AS = "both_hold", "same_as"
+
+Reason = Literal["opposite", "number", "choice", "replaced", "same"]
+Keep = Literal["new", "old", "both"]
+KEEP: tuple[Keep, ...] = ("new", "old", "both")
+
+# What holds for a while replaces nothing for good.
+_FOR_A_WHILE = re.compile(
+    r"^(?:until|till|through|during)\b"
+    r"|\b(?:for now|for the time being|temporarily|until further notice|this week only)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """An earlier item and in what the new statement differs from it: "opposite", "number", "choice" or "replaced".
+
+    `supersede`: the same author said both, and the new one is meant to last, so it should supersede the earlier one.
+    """
+
+    item: Item
+    reason: str
+    supersede: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StatementPair:
+    """Two statements to settle: they contradict each other, or say the same (`reason` is "same")."""
+
+    older: Item
+    newer: Item
+    reason: str
+    supersede: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What a statement contradicts, the likeliest first, and what says the same already."""
+
+    contradictions: tuple[Contradiction, ...] = ()
+    twins: tuple[Item, ...] = ()
+
+
+def find_contradictions(memory: LocalMemory, item: Item) -> list[Contradiction]:
+    """Statements in the same project that this one may replace, the likeliest first."""
+    return list(compare_statement(memory, item, item.id).contradictions)
+
+
+def compare_statement(memory: LocalMemory, written: Draft | Item, known_as: int | None = None) -> Compared:
+    """What a statement contradicts and repeats in its project. Cheap: this is asked at every write."""
+    if written.kind != "memory" or written.type not in STATEMENT_TYPES:
+        return Compared()
+    # Servers load this module when they start.
+    from commonplace.text.statement_comparison import contradiction_kind, says_the_same
+
+    text = statement_text(written)
+    found = _candidates(memory, text, written.project)
+    items = memory.store.get(found)
+    against, twins = [], []
+    for id_, cosine in found.items():
+        if id_ == known_as or id_ not in items or is_settled(written, items[id_]):
+            continue
+        other = statement_text(items[id_])
+        if reason := contradiction_kind(other, text):
+            against.append(Contradiction(items[id_], reason, _may_supersede(items[id_], written)))
+        elif says_the_same(other, text, cosine):
+            twins.append(items[id_])
+    return Compared(tuple(against[:MAX_CONTRADICTIONS]), tuple(twins))
+
+
+def statement_text(written: Draft | Item) -> str:
+    """What a memory states: its text, after a title of its own."""
+    text = written.body.strip()
+    named = "" if title_of(text) == written.title else written.title
+    return "\n".join(part for part in (named, text) if part)[:_STATEMENT_READ]
+
+
+def _candidates(memory: LocalMemory, text: str, project: str | None) -> dict[int, float]:
+    """Items that may be about the same, each with its cosine if a model proposed it."""
+    # As words, never as operators: a statement may say NOT and hold quotes.
+    query = plain_query(text)
+    query = replace(query, words=tuple(sorted(query.words, key=lambda word: -len(word.surface))[:LONGEST_WORDS]))
+    scope = Scope.inside(project, kinds=("memory",), types=STATEMENT_TYPES)
+    found = {hit.item_id: 0.0 for hit in memory.store.search_text(query, scope, CANDIDATES, shares=False).hits}
+    # Only a model that is loaded: writing does not wait for one.
+    vector = memory.embeddings.embed_query(text) if memory.embeddings.is_ready else None
+    if vector is not None:
+        for hit in memory.store.search_vectors(vector, scope, NEAREST):
+            found[hit.item_id] = max(found.get(hit.item_id, 0.0), hit.cosine)
+    return found
+
+
+def _may_supersede(old: Item, new: Draft | Item) -> bool:
+    for_a_while = new.valid_until_ms is not None or _FOR_A_WHILE.search(statement_text(new))
+    # An author that is not known may be anybody.
+    return old.author is not None and old.author == new.author and not for_a_while
+
+
+def is_settled(one: Draft | Item, other: Draft | Item) -> bool:
+    """Whether someone said that both hold."""
+    return other.uid in _uids(one, BOTH_HOLD) or one.uid in _uids(other, BOTH_HOLD)
+
+
+def _uids(written: Draft | Item, field: str) -> list[str]:
+    value = written.meta.get(field)
+    return [uid for uid in value if isinstance(uid, str)] if isinstance(value, list) else []
+
+
+def show_twins_once(items: Sequence[Item]) -> tuple[list[Item], dict[int, tuple[Item, ...]]]:
+    """Items in order without those that are linked as saying the same as an earlier one, and those by its id."""
+    first: dict[str, int] = {}
+    shown: list[Item] = []
+    twins: dict[int, tuple[Item, ...]] = {}
+    for item in items:
+        uids = [item.uid, *_uids(item, SAME_AS)]
+        known = next((first[uid] for uid in uids if uid in first), None)
+        if known is None:
+            shown.append(item)
+        else:
+            twins[known] = (*twins.get(known, ()), item)
+        for uid in uids:
+            first.setdefault(uid, item.id if known is None else known)
+    return shown, twins
+
+
+def list_contradictions(
+    memory: LocalMemory, project: str | None = None, limit: int = DEFAULT_LIMIT, *, twins: bool = False
+) -> list[StatementPair]:
+    """Pairs of live statements to settle, the newest first: of one project, or of all. With `twins` those alike too."""
+    if not 1 <= limit <= MAX_LIMIT:
+        raise InvalidInput(f"limit must be between 1 and {MAX_LIMIT}.")
+    require_project(memory, project)
+    by_project: dict[str | None, list[Item]] = defaultdict(list)
+    for item in _newest_statements(memory, project):
+        by_project[item.project].append(item)
+    pairs = [pair for items in by_project.values() for pair in _pairs(items, twins=twins)]
+    return sorted(pairs, key=lambda pair: (-pair.newer.created_ms, -pair.newer.id, -pair.older.id))[:limit]
+
+
+def _newest_statements(memory: LocalMemory, project: str | None) -> Iterator[Item]:
+    scope = Scope(project=project, kinds=("memory",), types=STATEMENT_TYPES)
+    now, left, before = memory.clock(), SCANNED, None
+    while left > 0:
+        page = memory.store.newest(scope, min(500, left), before)
+        yield from (item for item in page if item.valid_until_ms is None or item.valid_until_ms > now)
+        if len(page) < min(500, left):
+            return
+        left -= len(page)
+        before = (page[-1].created_ms, page[-1].id)
+
+
+def _pairs(items: Sequence[Item], *, twins: bool) -> Iterator[StatementPair]:
+    """Each item with the older ones that share its words; the newest come first in `items`."""
+    from commonplace.text.statement_comparison import contradiction_kind, says_the_same
+    from commonplace.text.statement_reading import statements_in
+
+    texts = [statement_text(item) for item in items]
+    words = [_subjects(statements_in(text)) for text in texts]
+    holding: dict[str, list[int]] = defaultdict(list)
+    for place in reversed(range(len(items))):
+        shared = Counter(n for word in words[place] if len(holding[word]) <= COMMON_WORD for n in holding[word])
+        for other, _count in shared.most_common(COMPARED):
+            if is_settled(items[other], items[place]):
+                continue
+            reason = contradiction_kind(texts[other], texts[place])
+            if not reason and twins and says_the_same(texts[other], texts[place]):
+                reason = "same"
+            if reason:
+                yield StatementPair(items[other], items[place], reason, _may_supersede(items[other], items[place]))
+        for word in words[place]:
+            holding[word].append(place)
+
+
+def _subjects(statements: Iterable[Statement]) -> set[str]:
+    return {word for statement in statements for word in statement.subject}
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How two statements were settled. `kept` is what holds now."""
+
+    older: Item
+    newer: Item
+    keep: str
+    kept: tuple[Item, ...]
+
+
+def settle_contradiction(memory: LocalMemory, one: int | str, other: int | str, keep: Keep) -> Settled:
+    """Say which of two statements holds: the newer supersedes the older, or the other way round, or both hold.
+
+    Tags of a statement that says the same go over to the one that is kept. Nothing is deleted.
+    """
+    # It imports the module that imports this one.
+    from commonplace.memory.edit_and_forget import Changes, edit_item, enrich_item, mark_superseded
+
+    older, newer = _by_age(memory, one, other)
+    if keep not in KEEP:
+        raise InvalidInput(f"{keep!r} cannot be kept.", f"Choose one of {', '.join(KEEP)}.")
+    if keep == "both":
+        if not is_settled(older, newer):
+            known = {**newer.meta, BOTH_HOLD: [*_uids(newer, BOTH_HOLD), older.uid]}
+            newer = edit_item(memory, newer.id, Changes(meta=known))
+        return Settled(older, newer, keep, (older, newer))
+    gone, kept = (older, newer) if keep == "new" else (newer, older)
+    mark_superseded(memory, gone.id, by=kept.id)
+    from commonplace.text.statement_comparison import says_the_same
+
+    if says_the_same(statement_text(gone), statement_text(kept)):
+        kept = enrich_item(memory, kept, gone.tags)
+    return Settled(older, newer, keep, (kept,))
+
+
+def reopen_contradiction(memory: LocalMemory, one: int | str, other: int | str) -> StatementPair:
+    """Undo how two statements were settled: what was superseded by the other comes back."""
+    from commonplace.memory.edit_and_forget import Changes, edit_item, restore_items
+
+    older, newer = _by_age(memory, one, other)
+    hidden = [a.id for a, b in ((older, newer), (newer, older)) if a.superseded_by == b.id]
+    if hidden:
+        restore_items(memory, hidden)
+    for a, b in ((older, newer), (newer, older)):
+        if b.uid in _uids(a, BOTH_HOLD):
+            left = [uid for uid in _uids(a, BOTH_HOLD) if uid != b.uid]
+            meta = {name: value for name, value in a.meta.items() if name != BOTH_HOLD}
+            edit_item(memory, a.id, Changes(meta={**meta, BOTH_HOLD: left} if left else meta))
+    older, newer = _by_age(memory, one, other)
+    return StatementPair(older, newer, _reason(older, newer))
+
+
+def _reason(older: Item, newer: Item) -> str:
+    from commonplace.text.statement_comparison import contradiction_kind
+
+    return contradiction_kind(statement_text(older), statement_text(newer))
+
+
+def _by_age(memory: LocalMemory, one: int | str, other: int | str) -> tuple[Item, Item]:
+    from commonplace.memory.items import get_item
+
+    first, second = (get_item(memory, id_, forgotten=True) for id_ in (one, other))
+    if first.id == second.id:
+        raise InvalidInput("One item does not contradict itself.", "Name two items.")
+    return (first, second) if (first.created_ms, first.id) < (second.created_ms, second.id) else (second, first)
