@@ -13,11 +13,12 @@ from commonplace.errors import StoreFull
 
 
 def test_every_area_is_examined_in_order(context: DoctorContext) -> None:
-    assert NAMES == ("store", "index", "model", "connections", "hooks", "recall", "spool", "permissions", "versions")
+    areas = "store index model connections hooks recall spool resident permissions versions"
+    assert " ".join(NAMES) == areas
     found = [*run_checks(context)]
     assert not [one for one in found if one.state == "failure"]
     assert [*dict.fromkeys(one.area for one in found)] == [
-        *("store", "model", "connections", "recall", "spool", "versions")
+        *("store", "model", "connections", "recall", "spool", "resident", "versions")
     ]
     assert {one.area for one in run_checks(context, ["spool"])} == {"spool"}
 

@@ -45,6 +45,9 @@ class _Output(io.TextIOBase):
         self._number, self._own = number, own
 
     def write(self, text: str, /) -> int:
+        if not isinstance(text, str):
+            # So click finds out that this is a stream of text.
+            raise TypeError("This stream takes text.")
         printed = _printed.get()
         if printed is None:
             return self._own.write(text)

@@ -179,6 +179,8 @@ class Resident:
         if reply is not None:
             connection.writer.write(json.dumps(reply).encode() + b"\n")
             await connection.writer.drain()
+            # Not those that the shell has to run itself.
+            self._commands += connection.kind == "run" and bool(reply.get("result"))
 
     async def _exchange_proofs(self, connection: Connection) -> str:
         """Prove to a caller over a port who we are; what it has to prove in turn."""
@@ -212,7 +214,6 @@ class Resident:
         if hello["kind"] == "run":
             caller = Caller.of(hello)
             connection.writer.write(b'{"begun": true}\n')
-            self._commands += 1
             return {"result": await self._workers.do(lambda: run_command(self._memories, caller), connection.pid)}
         if hello["kind"] != "ask":
             raise InvalidInput(f"There is no kind of connection {hello['kind']!r}.")
