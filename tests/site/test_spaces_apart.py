@@ -109,6 +109,7 @@ def learns_nothing(answer: httpx2.Response, owner: Side) -> None:
 IDS: dict[str, Callable[[Side], tuple[object, ...]]] = {
     "/api/v1/items/": lambda owner: owner.loot.items,
     "/api/v1/messages/": lambda owner: owner.loot.items,
+    "/api/v1/review/": lambda owner: owner.loot.items,
     "/api/v1/streams/": lambda owner: (owner.loot.stream,),
     "/api/v1/conversations/": lambda owner: owner.loot.talks,
     "/api/v1/keys/": lambda owner: (owner.key, owner.prefix),
@@ -164,6 +165,11 @@ ASKED_BY_ROUTE: dict[str, Attempts] = {
     "POST /api/v1/search": saying({"q": "walrus"}, {"q": "title:walrus OR ice*"}),
     "GET /api/v1/context": saying({"project": PROJECT}, {"project": PROJECT, "query": "walrus"}),
     "GET /api/v1/rules": saying({}, {"project": PROJECT}),
+    "GET /api/v1/contradictions": saying({}, {"project": PROJECT}),
+    "POST /api/v1/contradictions": lambda owner: [
+        {"one": str(id_), "other": str(owner.loot.items[0]), "keep": "new"} for id_ in owner.loot.items
+    ],
+    "GET /api/v1/review": saying({}, {"project": PROJECT}),
     "GET /api/v1/streams": saying({}),
     "POST /api/v1/streams": saying({}),
     "GET /api/v1/conversations": SESSIONS,
@@ -280,7 +286,13 @@ def with_talks(name: str = "id", **more: Any) -> Attempts:
 
 ASKED_BY_METHOD: dict[str, Attempts] = {
     **dict.fromkeys(("get", "history", "related", "contradictions", "timeline", "revert"), with_items()),
-    **dict.fromkeys(("forget", "restore", "get_many"), lambda owner: [{"ids": [id_]} for id_ in owner.loot.items]),
+    **dict.fromkeys(("accept", "undo_review"), with_items()),
+    **dict.fromkeys(("open_contradictions", "proposals"), saying({}, {"project": PROJECT})),
+    "settle": lambda owner: [{"one": id_, "other": owner.loot.items[0], "keep": "new"} for id_ in owner.loot.items],
+    "reopen": lambda owner: [{"one": id_, "other": owner.loot.items[0]} for id_ in owner.loot.items],
+    **dict.fromkeys(
+        ("forget", "restore", "get_many", "dismiss"), lambda owner: [{"ids": [id_]} for id_ in owner.loot.items]
+    ),
     "edit": with_items(content="Taken over"),
     "supersede": lambda owner: [{"old": id_, "by": owner.loot.items[0]} for id_ in owner.loot.items],
     **dict.fromkeys(

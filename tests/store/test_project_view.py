@@ -14,7 +14,7 @@ from tests.contract.conftest import THEN, make_draft
 
 from commonplace.errors import Conflict, Forbidden, NotFound
 from commonplace.item_ids import ref
-from commonplace.model import Draft, Key, Scope, SessionDraft, SessionScope, Stream
+from commonplace.model import UNKNOWN_AUTHOR, Draft, Key, Scope, SessionDraft, SessionScope, Stream
 from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.invariants import SPLIT
 from commonplace.store.maintenance import Limits, StoreMaintenance
@@ -131,6 +131,8 @@ def claim() -> RequestClaim:
 READING: Mapping[str, Callable[[World], object]] = {
     "resolve": lambda w: w.part.resolve([ref(w.theirs), ref(UID), ref(UID[-12:]), ref(w.everywhere)]),
     "get": lambda w: w.part.get([w.ours, w.theirs, w.everywhere]),
+    "uses": lambda w: w.part.uses([w.ours, w.theirs, w.everywhere]),
+    "record_use": lambda w: (w.part.record_use([w.ours, w.theirs], THEN), w.whole.uses([w.theirs])),
     "newest": lambda w: [
         w.part.newest(scope, 50)
         for scope in (
@@ -226,6 +228,7 @@ READING: Mapping[str, Callable[[World], object]] = {
 REFUSED: Mapping[str, Callable[[World], object]] = {
     "put": lambda w: w.part.put([make_draft("fine"), make_draft("zebra", project=THEIRS)], THEN),
     "rewrite": lambda w: w.part.rewrite(w.theirs, make_draft("mine now"), THEN),
+    "review": lambda w: w.part.review([w.ours, w.theirs], "accepted", THEN, UNKNOWN_AUTHOR),
     "forget": lambda w: w.part.forget([w.ours, w.theirs], THEN),
     "restore": lambda w: w.part.restore([w.ours, w.theirs], THEN),
     "supersede": lambda w: w.part.supersede(w.theirs, w.ours, THEN),

@@ -110,19 +110,16 @@ def prompt_question(prompt: str) -> str:
     return text if not query.strict else " ".join(word.surface.replace(":", " ") for word in query.words)
 
 
-# How sure it must be that the best hit answers before it is shown, and how sure for a second and third. It is the
-# log odds of the hit's relevance and COSINE times its cosine: relevance alone is just as high for what only shares the
-# subject. Chosen on the training worlds so that more than eight of ten hints answer and most questions get theirs
-# (benchmarks/hints.py). Without vectors it is how many words of the prompt a hit has, rare ones for more.
-COSINE = 6.0
-BORDER, FURTHER_BORDER, WORDS_BORDER = 6.5, 11.0, 3.0
+# The relevance that the best hit must have to be shown, and a second and third. Chosen on the training worlds so that
+# eight of ten hints answer and most questions get theirs (benchmarks/hints.py). Without vectors it is how many words of
+# the prompt a hit has, rare ones for more.
+BORDER, FURTHER_BORDER, WORDS_BORDER = 0.76, 0.96, 3.0
 _CANDIDATES = 6
 # How far the cosine of what was read as the best may be below that of others which are as relevant.
 _NEAR = 0.1
 # How many items after a question its answer is looked for.
 _NEARBY = 4
 _KINDS: tuple[Kind, ...] = ("memory", "summary", "message", "observation")
-_SMALLEST = 1e-5
 
 
 def prompt_hints(
@@ -164,8 +161,7 @@ def certainty(hit: Hit, parsed: ParsedQuestion) -> float:
     """How sure it is that a hit answers, comparable among questions; without a vector, how many words say so."""
     if parsed.vector is None:
         return hit.lexical * len(content_stems(parsed.query.text))
-    odds = hit.relevance / max(1.0 - hit.relevance, _SMALLEST)
-    return math.log(max(odds, _SMALLEST)) + COSINE * hit.semantic
+    return hit.relevance
 
 
 def border(parsed: ParsedQuestion, place: int) -> float:
