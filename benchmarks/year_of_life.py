@@ -329,12 +329,12 @@ class Writer:
     memory: LocalMemory
     clock: list[int]
     ids: dict[int, int] = field(default_factory=dict)
+    slots: dict[int, Entry] = field(default_factory=dict)
     told: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
     wrong: list[tuple[str, str]] = field(default_factory=list)
 
     def write(self, year: Year) -> None:
         batch: list[Entry] = []
-        slots = {}
         for entry in year.entries:
             if entry.told == "noise":
                 batch.append(entry)
@@ -349,17 +349,17 @@ class Writer:
             new = NewItem(entry.text, type=entry.type, project=entry.project, created_ms=entry.at_ms)
             done = remember_item(self.memory, new)
             self.ids[entry.number] = done.item.id
-            slots[done.item.id] = entry
+            self.slots[done.item.id] = entry
             found = [one.item.id for one in done.contradictions]
             if entry.replaces is not None and self.ids[entry.replaces] not in found:
                 mark_superseded(self.memory, self.ids[entry.replaces], by=done.item.id)
             for id_ in found:
-                if slots[id_].slot != entry.slot or slots[id_].value == entry.value:
-                    self.wrong.append((slots[id_].text, entry.text))
+                if self.slots[id_].slot != entry.slot or self.slots[id_].value == entry.value:
+                    self.wrong.append((self.slots[id_].text, entry.text))
                 if entry.told in ("said", "superseded", "announced"):
                     mark_superseded(self.memory, id_, by=done.item.id)
             count = self.told[entry.told]
-            count[0] += any(slots[id_].slot == entry.slot for id_ in found)
+            count[0] += any(self.slots[id_].slot == entry.slot for id_ in found)
             count[1] += 1
         self._write_noise(batch)
         self.clock[0] = year.end_ms
@@ -367,10 +367,9 @@ class Writer:
     def _write_noise(self, batch: Sequence[Entry]) -> None:
         if batch:
             self.clock[0] = batch[-1].at_ms
-            remember_all(
-                self.memory,
-                [NewItem(e.text, type=e.type, project=e.project, created_ms=e.at_ms) for e in batch],
-            )
+            notes = [NewItem(e.text, type=e.type, project=e.project, created_ms=e.at_ms) for e in batch]
+            stored = remember_all(self.memory, notes)
+            self.slots |= {one.id: entry for one, entry in zip(stored, batch, strict=True)}
 
 
 def ask(memory: LocalMemory, question: Question) -> str:
