@@ -127,12 +127,18 @@ def claim() -> RequestClaim:
     return RequestClaim("key 1", "name", b"f", "a")
 
 
+def _uses_after_theirs_was_used(w: World) -> object:
+    w.part.record_use([w.ours, w.theirs], THEN)
+    assert w.theirs not in w.whole.uses([w.ours, w.theirs])
+    return w.part.uses([w.ours, w.theirs])
+
+
 # Every method of a store, tried at what belongs elsewhere. What it answers is looked through for anything of theirs.
 READING: Mapping[str, Callable[[World], object]] = {
     "resolve": lambda w: w.part.resolve([ref(w.theirs), ref(UID), ref(UID[-12:]), ref(w.everywhere)]),
     "get": lambda w: w.part.get([w.ours, w.theirs, w.everywhere]),
     "uses": lambda w: w.part.uses([w.ours, w.theirs, w.everywhere]),
-    "record_use": lambda w: (w.part.record_use([w.ours, w.theirs], THEN), w.whole.uses([w.theirs])),
+    "record_use": lambda w: _uses_after_theirs_was_used(w),
     "newest": lambda w: [
         w.part.newest(scope, 50)
         for scope in (
