@@ -41,28 +41,25 @@ ROOMS: dict[str, set[str]] = {
     "memory": {"store", "ranking", "embed", "text"},
     "hosts": {"memory", "text"},
     "remote": {"memory", "text"},
-    "capture": {"hosts", "remote", "memory", "text"},
+    "resident": {"text"},
+    "capture": {"hosts", "remote", "memory", "resident", "text"},
     "library": {"capture", "hosts", "remote", "memory", "text"},
     "dialects": {"library", "memory", "ranking", "text"},
-    "doctor": {"library", "hosts", "capture", "memory", "text"},
+    "doctor": {"library", "hosts", "capture", "memory", "resident", "text"},
     "http": {"memory", "text"},
     "mcp": {"dialects", "library", "memory", "capture", "text"},
     "rest": {"http", "dialects", "library", "memory", "capture", "text"},
     "web": {"http", "doctor", "library", "hosts", "capture", "memory", "text"},
     "site": {"http", "mcp", "rest", "web", "library", "memory", "capture", "text"},
-    "resident": {"mcp", "cli", "memory", "capture", "text"},
-    "cli": {"dialects", "library", "hosts", "memory", "capture", "doctor", "text", "remote"},
-    "__main__": {"cli", "capture", "resident"},
+    "resident_process": {"resident", "mcp", "cli", "memory", "capture", "text"},
+    "cli": {"dialects", "library", "hosts", "memory", "capture", "doctor", "resident", "text", "remote"},
+    "__main__": {"cli", "capture", "resident", "resident_process"},
 }
-# The command line starts the servers, and others ask the resident process: they may import these modules of rooms that
-# they cannot import otherwise.
+# The command line starts the servers: it may import these modules of rooms that it cannot import otherwise.
 SERVERS = {
     ("cli", "commonplace.mcp.stdio"),
     ("cli", "commonplace.site.server"),
     ("cli", "commonplace.site.workers"),
-    ("cli", "commonplace.resident.control"),
-    ("doctor", "commonplace.resident.control"),
-    ("capture", "commonplace.resident.client"),
 }
 # Which rooms use which library.
 LIBRARIES: dict[str, set[str]] = {

@@ -23,7 +23,7 @@ def main() -> None:
         if code is not None:
             sys.exit(code)
     if "mcp" in arguments:
-        from commonplace.resident.front import main as serve
+        from commonplace.resident_process.front import main as serve
 
         code = serve(arguments)
         if code is not None:

@@ -37,7 +37,7 @@ from commonplace.resident.address import (
 )
 from commonplace.resident.client import OFF_VARIABLE, ask, hello
 from commonplace.resident.control import stop_residents
-from commonplace.resident.prepared_replies import PreparedReplies
+from commonplace.resident_process.prepared_replies import PreparedReplies
 from commonplace.worker_threads import Workers
 
 from .conftest import Status

@@ -68,9 +68,9 @@ def _tokens(lines: Sequence[str]) -> int:
 def _hint(item: Item, text: str, known: str = "", others: Sequence[Item] = ()) -> Hint:
     kind = item.type if item.kind in ("memory", "observation") else item.kind
     kind = f"proposed {kind}" if item.review == "proposed" else kind
-    said = shorten(redact(text), _LONGEST + _LONGEST_ASKED)
-    line = f"- {iso_time(item.created_ms)[:10]} [{kind}] {said} ({item.short_id})"
-    return Hint(line, (item.short_id, *(one.short_id for one in others)), tuple(_telling_words(said, known)))
+    shown_text = shorten(redact(text), _LONGEST + _LONGEST_ASKED)
+    line = f"- {iso_time(item.created_ms)[:10]} [{kind}] {shown_text} ({item.short_id})"
+    return Hint(line, (item.short_id, *(one.short_id for one in others)), tuple(_telling_words(shown_text, known)))
 
 
 # A memory counts as used if an agent writes some of these later. So many are kept, no shorter than this.
@@ -80,9 +80,9 @@ _WORD = re.compile(r"[A-Za-z0-9_][\w./:-]*[\w]")
 
 def _telling_words(text: str, known: str) -> Iterator[str]:
     """The words of a hint by which its use shows: names, numbers and long words that the prompt did not have."""
-    said = known.casefold()
+    in_prompt = known.casefold()
     words = dict.fromkeys(word.casefold() for word in _WORD.findall(text))
-    fresh = [word for word in words if len(word) >= _SHORTEST and word not in STOP_WORDS and word not in said]
+    fresh = [word for word in words if len(word) >= _SHORTEST and word not in STOP_WORDS and word not in in_prompt]
     named = [word for word in fresh if not word.isalpha()]
     yield from (*named, *sorted((word for word in fresh if word.isalpha()), key=len, reverse=True))[:_TELLING]
 

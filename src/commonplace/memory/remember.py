@@ -408,11 +408,11 @@ def checked_time(created_ms: int) -> int:
     return created_ms
 
 
-def _interval(note: NewItem, content: str, said_ms: int) -> tuple[int | None, int | None]:
+def _interval(note: NewItem, content: str, stated_ms: int) -> tuple[int | None, int | None]:
     """When it holds: as it is given, or else as its text says."""
     start_ms, end_ms = note.valid_from_ms, note.valid_until_ms
     if note.kind == "memory" and note.reads_validity and start_ms is None and end_ms is None:
-        return read_validity(content, said_ms)
+        return read_validity(content, stated_ms)
     if start_ms is not None and end_ms is not None and end_ms <= start_ms:
         raise InvalidInput("It would end before it begins to hold.", "Give a valid_until later than valid_from.")
     return (None if start_ms is None else checked_time(start_ms)), (None if end_ms is None else checked_time(end_ms))

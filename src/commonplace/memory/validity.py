@@ -20,7 +20,7 @@ def follows_text(item: Item) -> bool:
     """Whether nobody gave an item another interval than its text says, if that says any."""
     given = (item.valid_from_ms, item.valid_until_ms)
     return item.kind == "memory" and any(
-        read_validity(item.body, said_ms) == given for said_ms in (item.created_ms, item.updated_ms)
+        read_validity(item.body, stated_ms) == given for stated_ms in (item.created_ms, item.updated_ms)
     )
 
 

@@ -1,1 +1,1 @@
-"""One resident process per user and data folder: it holds the memory for all windows, commands and hooks."""
+"""How windows, commands and hooks find the resident process of a data folder, ask it, start it and end it."""

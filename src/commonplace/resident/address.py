@@ -174,7 +174,7 @@ def start(data: str) -> bool:
         if lock is None:
             return True
         # -P: nothing is imported from the folder that we run in.
-        command = [sys.executable, "-P", "-m", "commonplace.resident", os.path.abspath(data)]
+        command = [sys.executable, "-P", "-m", "commonplace.resident_process", os.path.abspath(data)]
         if sys.platform == "win32":
             os.close(lock)
             start_detached(command, folder)

@@ -40,7 +40,7 @@ def ask(
 ) -> dict[str, Any] | None:
     """What the resident process of a data folder answers; None if there is none, or it fails or takes too long.
 
-    `method` is a row of `resident/questions.py`. It answers with the settings of `env`, for the current folder.
+    `method` is a row of `resident_process/questions.py`. It answers with the settings of `env`, for the current folder.
     """
     if is_off(env):
         return None
@@ -151,8 +151,8 @@ def hello(kind: str, data: str, proof: str, env: Mapping[str, str], **more: obje
         cwd = os.getcwd()
     except OSError:
         cwd = ""
-    said = {"kind": kind, "identity": identity(), "proof": proof, "data_dir": os.path.abspath(data), "cwd": cwd}
-    return json.dumps({**said, "pid": os.getpid(), "env": caller_environment(env), **more}).encode() + b"\n"
+    greeting = {"kind": kind, "identity": identity(), "proof": proof, "data_dir": os.path.abspath(data), "cwd": cwd}
+    return json.dumps({**greeting, "pid": os.getpid(), "env": caller_environment(env), **more}).encode() + b"\n"
 
 
 class LineReader:

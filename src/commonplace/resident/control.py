@@ -40,9 +40,9 @@ def stop_residents(data: str) -> list[int]:
     """End all of them, also one that hangs; their process ids. Nothing acknowledged is lost by that."""
     stopped = []
     for address in _addresses(data):
-        said = _ask(data, address, "stop")
-        if _ends(address, END_SECONDS if "hangs" not in said else 0.0) or _kill(said["pid"], address):
-            stopped.append(int(said["pid"]))
+        reply = _ask(data, address, "stop")
+        if _ends(address, END_SECONDS if "hangs" not in reply else 0.0) or _kill(reply["pid"], address):
+            stopped.append(int(reply["pid"]))
     return stopped
 
 

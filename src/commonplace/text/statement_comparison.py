@@ -159,7 +159,7 @@ def _replaced(old: Statement, new: Statement) -> str:
     shared = (old.subject & new.subject) - LIGHT
     if not shared or len(mine) > MAX_VALUE + 1 or len(its) > MAX_VALUE + 1 or len(old.words) > MAX_REPLACED:
         return ""
-    if not _is_segment(new, its) or not _is_segment(old, mine, alone=False) or not _is_said(new, its):
+    if not _is_segment(new, its) or not _is_segment(old, mine, alone=False) or not _is_stated(new, its):
         return ""
     if (new.denied & old.affirmed) - LIGHT and new.denied <= old.subject | LIGHT and _names_value(old, new, shared):
         # It names what was.
@@ -173,7 +173,7 @@ def _replaced(old: Statement, new: Statement) -> str:
         return "replaced"
     if "person" in new.change and not mine and old.subject & OWNING:
         return "replaced"
-    if not mine or not _is_segment(old, mine) or not _is_said(old, mine) or not _same_head(old, new, mine, its):
+    if not mine or not _is_segment(old, mine) or not _is_stated(old, mine) or not _same_head(old, new, mine, its):
         return ""
     return "replaced" if _same_attribute(old, new, mine, its) else ""
 
@@ -200,7 +200,7 @@ def _is_segment(statement: Statement, own: AbstractSet[str], *, alone: bool = Tr
     return after_preposition or all(word.lead not in PLACE for word in words[at[0] : at[-1] + 1])
 
 
-def _is_said(statement: Statement, own: AbstractSet[str]) -> bool:
+def _is_stated(statement: Statement, own: AbstractSet[str]) -> bool:
     """Whether these words are what is said, not what it is said of; or the bare name of somebody or something."""
     words = [word for word in statement.words if word.stem in own]
     if all(word.place > statement.verb_at for word in words):
@@ -228,14 +228,14 @@ def _names_value(old: Statement, new: Statement, shared: AbstractSet[str]) -> bo
 
 def _renames(old: Statement, new: Statement, mine: set[str]) -> bool:
     """Whether the new name is given to what the old statement names."""
-    said = {word.stem for word in old.words if word.place > old.verb_at} - LIGHT
+    stated = {word.stem for word in old.words if word.place > old.verb_at} - LIGHT
     if not mine:
         return True
     named = bool(_CALLED & {word.stem for word in old.words})
     subject = {word.stem for word in new.words if word.place < new.verb_at} - LIGHT
-    if subject and subject <= said:
+    if subject and subject <= stated:
         return True
-    return mine <= said and (
+    return mine <= stated and (
         named or all(_is_code(word.text) or word.is_name for word in old.words if word.stem in mine)
     )
 
@@ -324,13 +324,13 @@ def _choice(one: Statement, other: Statement) -> str:
 def _single(one: Statement, mine: set[str], other: Statement, its: set[str]) -> bool:
     """Whether both name the one thing that has to be one, such as the primary database."""
     if all({"called", "named", "name"} & {word.text for word in statement.words} for statement in (one, other)):
-        return _is_said(one, mine) and _is_said(other, its)
+        return _is_stated(one, mine) and _is_stated(other, its)
     for statement, own in ((one, mine), (other, its)):
         before = {word.stem for word in statement.words if word.place < statement.verb_at}
-        said = [word for word in statement.words if word.stem in own]
-        if not before & SINGLE_VALUED or any(word.place < statement.verb_at for word in said):
+        stated = [word for word in statement.words if word.stem in own]
+        if not before & SINGLE_VALUED or any(word.place < statement.verb_at for word in stated):
             return False
-        if any(word.text.endswith(_DESCRIBING) or word.text in _DESCRIPTIONS for word in said):
+        if any(word.text.endswith(_DESCRIBING) or word.text in _DESCRIPTIONS for word in stated):
             return False
     return max(len(mine), len(its)) <= 2
 

@@ -423,7 +423,7 @@ class _Reader:
             return rest[0] not in UNITS
         if not place or not rest or rest[0] in UNITS or self.folded[place - 1] in (*PLACE, *_PURPOSE):
             return False
-        said = [
+        predicate = [
             word
             for word in rest
             if (word not in STOP_WORDS or word == "done") and word not in _COPULA and word not in _BORDERS
@@ -433,7 +433,7 @@ class _Reader:
         )
         dated = any(word in MONTHS or word in WEEKDAYS for word in rest)
         return has_verb and (
-            dated or any((word == "done" or stem(word) not in LIGHT) and word not in _EMPTY for word in said)
+            dated or any((word == "done" or stem(word) not in LIGHT) and word not in _EMPTY for word in predicate)
         )
 
     def _lead(self, place: int) -> str:

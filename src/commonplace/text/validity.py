@@ -106,46 +106,46 @@ class ReadValidity(NamedTuple):
 NOTHING_READ = ReadValidity()
 
 
-def read_validity(text: str, said_ms: int, zone: tzinfo | None = None) -> ReadValidity:
+def read_validity(text: str, stated_ms: int, zone: tzinfo | None = None) -> ReadValidity:
     """From when until when a statement holds, by its own words, given when it was said."""
     if len(text) > _LONGEST or not _search(rf"\d|day\b|week|month|quarter|year|tonight|tomorrow|{_MONTH}", text):
         return NOTHING_READ
     plain = _compiled(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|https?://\S+").sub(" … ", text).strip()
     try:
-        said = _Said(said_ms, zone)
+        moment = _Moment(stated_ms, zone)
         if found := _search(_OF_ITSELF, plain):
-            return _unless_over(_interval(found["word"], _dated(found, "a", said), said), said)
+            return _unless_over(_interval(found["word"], _dated(found, "a", moment), moment), moment)
         sentences = [one for one in _compiled(r"(?<=[.!?])\s+|\n+").split(plain) if one.strip()]
         if not sentences or len(sentences) > _MOST_SENTENCES:
             return NOTHING_READ
-        return _unless_over(_read_sentence(sentences[0].strip(), said), said)
+        return _unless_over(_read_sentence(sentences[0].strip(), moment), moment)
     except (ValueError, OverflowError, OSError):
         return NOTHING_READ
 
 
-def _read_sentence(sentence: str, said: _Said) -> ReadValidity:
+def _read_sentence(sentence: str, moment: _Moment) -> ReadValidity:
     # Of several statements only one may hold then.
     if sentence.endswith("?") or ";" in sentence or _search(_RECURRING, sentence) or _search(_UNSURE, sentence):
         return NOTHING_READ
     if found := _search(_RANGE, sentence):
-        begin, end = _dated(found, "a", said), _dated(found, "b", said)
+        begin, end = _dated(found, "a", moment), _dated(found, "b", moment)
         # A season, from May to September, comes again.
         if begin is None or end is None or begin.first != begin.last or end.first != end.last:
             return NOTHING_READ
         if end.last < begin.first or not _holds_then(sentence, found, needs_state=True):
             return NOTHING_READ
-        return ReadValidity(said.midnight(begin.first), said.midnight(end.last + timedelta(days=1)))
+        return ReadValidity(moment.midnight(begin.first), moment.midnight(end.last + timedelta(days=1)))
     for pattern in (_REST, _ENDS, _NEXT, _ONLY):
         if found := _search(pattern, sentence):
-            days = _dated(found, "a", said) if pattern == _ENDS else _spoken_span(found, said)
-            return _interval("until", days, said) if _holds_then(sentence, found) else NOTHING_READ
+            days = _dated(found, "a", moment) if pattern == _ENDS else _spoken_span(found, moment)
+            return _interval("until", days, moment) if _holds_then(sentence, found) else NOTHING_READ
     if found := _search(_STARTS, sentence):
         before, after, word = sentence[: found.start()], sentence[found.end() :], found["word"].lower()
         closed = re.match(r"\s*(?:[,.;:!)]|$)", after) is not None
         # "from 1 March" alone is where something comes from; first in its sentence, or with "on", it is a beginning.
         begins = bool(found["on"]) or not before.strip(" (") or (closed and not word.startswith(("from", "since")))
         if begins and _holds_then(sentence, found):
-            return _interval(word, _dated(found, "a", said), said)
+            return _interval(word, _dated(found, "a", moment), moment)
     return NOTHING_READ
 
 
@@ -162,19 +162,19 @@ def _holds_then(sentence: str, found: re.Match[str], *, needs_state: bool = Fals
     return True
 
 
-def _interval(word: str, days: _Days | None, said: _Said) -> ReadValidity:
+def _interval(word: str, days: _Days | None, moment: _Moment) -> ReadValidity:
     if days is None:
         return NOTHING_READ
     if _search(_UNTIL, word):
-        return ReadValidity(until_ms=said.midnight(days.last + timedelta(days=1)))
-    if word.lower() == "since" and days.first > said.day:
+        return ReadValidity(until_ms=moment.midnight(days.last + timedelta(days=1)))
+    if word.lower() == "since" and days.first > moment.day:
         return NOTHING_READ
-    return ReadValidity(from_ms=said.midnight(days.first))
+    return ReadValidity(from_ms=moment.midnight(days.first))
 
 
-def _unless_over(read: ReadValidity, said: _Said) -> ReadValidity:
+def _unless_over(read: ReadValidity, moment: _Moment) -> ReadValidity:
     """What was over when it was said is history: that it was so stays true."""
-    return NOTHING_READ if read.until_ms is not None and read.until_ms <= said.ms else read
+    return NOTHING_READ if read.until_ms is not None and read.until_ms <= moment.ms else read
 
 
 class _Days(NamedTuple):
@@ -184,7 +184,7 @@ class _Days(NamedTuple):
     last: date
 
 
-class _Said:
+class _Moment:
     """When something was said: days are those of the machine's own time zone, or of a given one."""
 
     def __init__(self, ms: int, zone: tzinfo | None) -> None:
@@ -204,7 +204,7 @@ class _Said:
         return None
 
 
-def _dated(found: re.Match[str], name: str, said: _Said) -> _Days | None:
+def _dated(found: re.Match[str], name: str, moment: _Moment) -> _Days | None:
     """The days that the groups of a date name; None where that is no day, or it is unclear of which year."""
 
     def group(key: str) -> str:
@@ -220,23 +220,23 @@ def _dated(found: re.Match[str], name: str, said: _Said) -> _Days | None:
         named_year = group("year") or group("year2")
         if named_year:
             return _one_day(date(int(named_year), month, number))
-        return _one_day(said.nearest(lambda year: date(year, month, number)))
+        return _one_day(moment.nearest(lambda year: date(year, month, number)))
     if group("weekday"):
-        ahead = (_WEEKDAYS.index(group("weekday")) - said.day.weekday() - 1) % 7 + 1
-        return _one_day(said.day + timedelta(days=ahead))
+        ahead = (_WEEKDAYS.index(group("weekday")) - moment.day.weekday() - 1) % 7 + 1
+        return _one_day(moment.day + timedelta(days=ahead))
     if group("relative"):
-        return _one_day(said.day + timedelta(days=int(group("relative") == "tomorrow")))
+        return _one_day(moment.day + timedelta(days=int(group("relative") == "tomorrow")))
     part = group("part").removeprefix("the ").strip()
     if group("span"):
         # "until the week" names none.
-        days = None if group("which") == "the" and not part else _span_of(said.day, group("span"))
+        days = None if group("which") == "the" and not part else _span_of(moment.day, group("span"))
         if days is not None and group("which") == "next":
             days = _span_of(days.last + timedelta(days=1), group("span"))
     else:
         months = 3 if group("quarter") else 1
         month = 3 * int(group("quarter")[1]) - 2 if group("quarter") else _MONTHS[group("alone")]
         named_year = group("quarter_year") or group("alone_year")
-        first = date(int(named_year), month, 1) if named_year else said.nearest(lambda year: date(year, month, 1))
+        first = date(int(named_year), month, 1) if named_year else moment.nearest(lambda year: date(year, month, 1))
         days = None if first is None else _Days(first, _months_later(first, months) - timedelta(days=1))
     return days if days is None or not part else _part_of(days, part)
 
@@ -254,19 +254,19 @@ def _part_of(days: _Days, part: str) -> _Days:
     return _Days(days.first, days.first)
 
 
-def _spoken_span(found: re.Match[str], said: _Said) -> _Days | None:
+def _spoken_span(found: re.Match[str], moment: _Moment) -> _Days | None:
     """The days of "the next two weeks", "the rest of the month" and "this week only"."""
     groups = found.groupdict()
     if groups.get("day"):
-        return _one_day(said.day)
+        return _one_day(moment.day)
     unit = groups.get("unit") or groups.get("unit2") or ""
     if "number" not in groups:
-        return _Days(said.day, said.day if unit == "day" else _span_of(said.day, unit).last)
+        return _Days(moment.day, moment.day if unit == "day" else _span_of(moment.day, unit).last)
     word = (groups["number"] or "a").lower()
     number = int(word) if word.isdecimal() else _NUMBERS[word]
     if unit in ("day", "week"):
-        return _Days(said.day, said.day + timedelta(days=number * (7 if unit == "week" else 1)))
-    return _Days(said.day, _months_later(said.day, number * {"month": 1, "quarter": 3, "year": 12}[unit]))
+        return _Days(moment.day, moment.day + timedelta(days=number * (7 if unit == "week" else 1)))
+    return _Days(moment.day, _months_later(moment.day, number * {"month": 1, "quarter": 3, "year": 12}[unit]))
 
 
 def _span_of(day: date, span: str) -> _Days:
@@ -311,12 +311,12 @@ def parse_moment(text: str, now_ms: int, *, end: bool, zone: tzinfo | None = Non
     if span := re.fullmatch(r"(?:in )?([0-9]{1,4}) ?(min|h|d|w|y|days?|weeks?|years?|hours?|minutes?)", text.lower()):
         unit = span[2].rstrip("s")
         return now_ms + int(span[1]) * UNIT_MS["min" if unit.startswith("min") else unit[0]]
-    said = _Said(now_ms, zone)
+    moment = _Moment(now_ms, zone)
     found = re.fullmatch(_DATE.replace("NAME", "a").replace("May", "may"), text, re.IGNORECASE)
     try:
-        days = None if found is None else _dated(found, "a", said)
+        days = None if found is None else _dated(found, "a", moment)
         if days is not None:
-            return said.midnight(days.last + timedelta(days=1)) if end else said.midnight(days.first)
+            return moment.midnight(days.last + timedelta(days=1)) if end else moment.midnight(days.first)
         return parse_time(text, local=True)
     except (InvalidInput, ValueError, OverflowError, OSError):
         raise InvalidInput(f"{text[:60]!r} is not a time.", _MOMENT_HINT) from None

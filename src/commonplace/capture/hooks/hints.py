@@ -232,9 +232,9 @@ def _about(fields: dict[str, Any], moment: str) -> str:
 def _has_failed(event: str, fields: dict[str, Any]) -> bool:
     """Whether a host says plainly that a tool failed."""
     output = fields.get("tool_response")
-    said = output if isinstance(output, dict) else {}
-    codes = [said.get(name) for name in ("exit_code", "exitCode", "returncode")]
-    return event.lower().endswith("failure") or bool(said.get("is_error") or said.get("error") or any(codes))
+    result = output if isinstance(output, dict) else {}
+    codes = [result.get(name) for name in ("exit_code", "exitCode", "returncode")]
+    return event.lower().endswith("failure") or bool(result.get("is_error") or result.get("error") or any(codes))
 
 
 def _cut(value: Any, levels: int) -> Any:

@@ -28,8 +28,8 @@ from commonplace.resident.address import (
     start,
 )
 from commonplace.resident.client import OFF_VARIABLE, hello
-from commonplace.resident.link import PING, PONG, RECEIVED, Link
-from commonplace.resident.prepared_replies import HANDSHAKE, PreparedReplies
+from commonplace.resident_process.link import PING, PONG, RECEIVED, Link
+from commonplace.resident_process.prepared_replies import HANDSHAKE, PreparedReplies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Front:
     def run(self) -> int:
         """Pass lines on until the editor closes its end and has its answers."""
         if sys.platform == "win32":
-            from commonplace.resident.link import readable_stdin
+            from commonplace.resident_process.link import readable_stdin
 
             self._in = readable_stdin()
         while not self._is_finished():
@@ -358,7 +358,7 @@ class Front:
 
     def _serve_here(self) -> None:
         """Go on with a server in this process."""
-        from commonplace.resident.own_server import OwnServer
+        from commonplace.resident_process.own_server import OwnServer
 
         self._lost = MAX_LOST
         server = OwnServer(self._options)

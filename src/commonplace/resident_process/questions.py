@@ -19,7 +19,7 @@ Answer = Callable[[LocalMemory, Mapping[str, Any]], dict[str, Any]]
 # Imported when it is first asked.
 QUESTIONS: dict[str, str] = {
     "hints": "commonplace.capture.hooks.hint_answers:answer_hints",
-    "search": "commonplace.resident.questions:answer_search",
+    "search": "commonplace.resident_process.questions:answer_search",
 }
 
 

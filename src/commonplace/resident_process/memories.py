@@ -13,6 +13,7 @@ from commonplace.capture.hooks.drain_inline import BackgroundDrain
 from commonplace.config import Settings, load
 from commonplace.errors import CommonplaceError, InvalidInput, StoreBusy
 from commonplace.memory.authors import local_writer
+from commonplace.memory.hints import warm_up
 from commonplace.memory.lazy_memory import LazyMemory
 from commonplace.memory.local_memory import LocalMemory, Models
 
@@ -67,9 +68,7 @@ class Memories:
         with contextlib.suppress(CommonplaceError):
             memory = self.reach(settings, env)()
             if settings.embedder == "builtin":
-                memory.embeddings.embed_query("warm")
-                if memory.cross_encoder is not None:
-                    memory.cross_encoder.score("warm", [("warm", "")])
+                warm_up(memory)
         import_module("commonplace.cli.search_and_recall")
 
     def open_soon(self, settings: Settings, env: Mapping[str, str], seconds: float) -> None:

@@ -41,12 +41,12 @@ from commonplace.resident.address import (
     resident_file,
     resident_folder,
 )
-from commonplace.resident.commands import run_command, take_streams
 from commonplace.resident.control import retire_others
-from commonplace.resident.link import PING, PONG, RECEIVED
-from commonplace.resident.memories import Caller, Memories
-from commonplace.resident.prepared_replies import write_replies
-from commonplace.resident.questions import find_answer
+from commonplace.resident_process.commands import run_command, take_streams
+from commonplace.resident_process.link import PING, PONG, RECEIVED
+from commonplace.resident_process.memories import Caller, Memories
+from commonplace.resident_process.prepared_replies import write_replies
+from commonplace.resident_process.questions import find_answer
 from commonplace.text.redact import redact
 from commonplace.worker_threads import Workers
 

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any, TextIO
 
 from commonplace.cli.terminal import CallerTerminal, caller_terminal
-from commonplace.resident.memories import Caller, Memories
+from commonplace.resident_process.memories import Caller, Memories
 
 
 class NeedsInput(BaseException):

@@ -10,7 +10,7 @@ from threading import Thread
 from commonplace.cli.command import Call, report_failure
 from commonplace.config import load
 from commonplace.errors import CommonplaceError
-from commonplace.resident.link import Link
+from commonplace.resident_process.link import Link
 
 
 class OwnServer:
