@@ -89,7 +89,9 @@ def _apply_missing(connection: Connection, place: str) -> int:
 
 def _known(connection: Connection, place: str) -> int:
     """The schema's version; an error if it went on in a way that this version of Commonplace cannot work with."""
-    if connection.value("SELECT to_regclass('schema_versions')") is None:
+    # Who waited for another server's migration may still believe that there is no such table: opening any table makes
+    # the server look again.
+    if connection.value("SELECT to_regclass('schema_versions') FROM pg_class LIMIT 1") is None:
         return 0
     version, newest = connection.value("SELECT coalesce(max(number), 0) FROM schema_versions"), migrations()[-1][0]
     strange = "SELECT count(*) FROM schema_versions WHERE number > ? AND NOT additive"
