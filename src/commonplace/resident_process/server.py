@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import logging
 import os
@@ -130,10 +131,12 @@ class Resident:
             return False
 
     def _withdraw(self) -> None:
-        if self._is_listed():
-            for ending in ("address", "sock"):
+        address = Path(resident_file(self.data, "address"))
+        # Another one may have taken our place.
+        if self._is_listed() or not address.exists():
+            for path in (address, *_socket_paths(self.data)):
                 with contextlib.suppress(OSError):
-                    Path(resident_file(self.data, ending)).unlink()
+                    path.unlink()
 
     async def _finish_connections(self) -> None:
         """Let what is being worked on be answered: the windows are told by the end of their connection."""
@@ -353,7 +356,8 @@ def _socket_paths(data: str) -> list[Path]:
         with contextlib.suppress(OSError):
             folder.mkdir(0o700)
         if is_private(str(folder)):
-            paths.append(folder / f"{secrets.token_hex(8)}.sock")
+            name = hashlib.sha256(os.fsencode(paths[0].absolute())).hexdigest()[:16]
+            paths.append(folder / f"{name}.sock")
     return [path for path in paths if len(os.fsencode(path)) <= MAX_SOCKET_PATH]
 
 
