@@ -54,7 +54,7 @@ def test_every_editor_is_connected_started_and_fired(run: Run, data_dir: Path) -
     assert {what: one["state"] for what, one in of(done, "hooks").items()} == dict.fromkeys(HOSTS, "ok")
     assert all("8 tools" in one["sentence"] for one in of(done, "connections").values())
     assert {one["area"] for one in data["findings"]} == {
-        *("store", "index", "model", "connections", "hooks", "spool", "versions"),
+        *("store", "index", "model", "connections", "hooks", "recall", "spool", "resident", "versions"),
         *(("permissions",) if os.name == "posix" else ()),
     }
     # The samples left no trace.

@@ -50,6 +50,10 @@ PROVOKED: dict[type[CommonplaceError], tuple[str, str]] = {
         "tests/site/test_operations.py::test_what_has_begun_is_finished_while_no_more_is_asked_for",
         "SHUTTING_DOWN",
     ),
+    errors.Interrupted: (
+        "tests/resident/test_front.py::test_a_killed_process_is_replaced_and_its_calls_are_answered",
+        "INTERRUPTED",
+    ),
     errors.StoreError: (
         "tests/store/postgres/test_failover.py::test_a_server_that_starts_before_its_database_works_once_it_is_there",
         "DB_ERROR",

@@ -54,9 +54,9 @@ class Param:
     """One parameter, written as `Annotated[TYPE, Param(DESCRIPTION)] = DEFAULT` in the signature of its tool.
 
     A number outside `least`..`most` is moved to the border, or refused if `strict`; a wrong type is an error. One that
-    is not `listed` is accepted without being in the schema, for clients of the reference's authors that send more than
-    the reference has. `shape` describes what the entries of an array are, beyond their type; `json_type` is the
-    reference's own name of the type, where it has one. The rest follows from the signature.
+    is not `listed` is accepted without being in the schema, which is the reference's: clients of its authors send more
+    than that, and we have some of our own. `shape` describes what the entries of an array are, beyond their type;
+    `json_type` is the reference's own name of the type, where it has one. The rest follows from the signature.
     """
 
     description: str
