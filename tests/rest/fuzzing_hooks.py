@@ -12,6 +12,14 @@ from schemathesis import GenerationMode
 
 KNOWN_ITEMS = 20
 TIMES = ("7d", "yesterday", "last week", "2026-11-01", "2026-11-01T09:00", "")
+# What holds begins before it ends, also where a request changes only one of the two.
+STARTS = ("2024-05-31", "2024-05-31T18:00", "none", "")
+ENDS = ("31 May", "end of Q3", "tomorrow", "30d", "in 2 weeks", "none", "")
+NAMING_TIMES = {
+    **dict.fromkeys(("since", "until", "as_of"), TIMES),
+    "valid_from": STARTS,
+    **dict.fromkeys(("valid_until", "expires"), ENDS),
+}
 _numbers = itertools.count()
 
 
@@ -43,9 +51,10 @@ def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
         return
     if case.query and isinstance(case.query.get("cursor"), str):
         del case.query["cursor"]
-    for told in (case.query, case.body):
-        for name in {"since", "until"} & told.keys() if isinstance(told, dict) else ():
+    several = case.body.get("items") if isinstance(case.body, dict) else None
+    for told in (case.query, case.body, *(several if isinstance(several, list) else ())):
+        for name in NAMING_TIMES.keys() & told.keys() if isinstance(told, dict) else ():
             if isinstance(told[name], str):
-                told[name] = TIMES[number % len(TIMES)]
+                told[name] = NAMING_TIMES[name][number % len(NAMING_TIMES[name])]
     if "/items/{id}" in case.path and number % 2:
         case.path_parameters["id"] = str(number % KNOWN_ITEMS + 1)

@@ -84,7 +84,7 @@ ITEMS = _tagged(
     _post("/items/{id}/supersede", items.supersede_item, "items_supersede", "Supersede an item", if_match=True),
     _get("/items/{id}/timeline", items.item_timeline, "items_timeline", "What happened around an item"),
     _get("/contradictions", items.list_contradictions, "contradictions_listing", "List contradictions"),
-    _post("/contradictions", items.settle, "contradictions_settle", "Settle a contradiction"),
+    _post("/contradictions", items.settle, "contradictions_settle", "Settle a contradiction", also=(404,)),
 )
 
 REVIEW = _tagged(

@@ -110,7 +110,10 @@ Author = Annotated[
     Field(max_length=2 * MAX_AUTHOR, description="Only by this person, and agents that write for them; or an agent."),
 ]
 Origin = Literal["person", "agreed", "agent", "captured", "imported"]
-AsOf = Annotated[str, Field(max_length=100, description="What was held true then, at the end of a day that is named.")]
+AsOf = Annotated[
+    str,
+    Field(max_length=100, description="What was held true then: `7d` ago, or at the end of `yesterday`, `2026-11-01`."),
+]
 Bound = Annotated[
     str, Field(max_length=100, description="`2026-05-31`, `31 May`, `end of Q3`, `30d`, an ISO 8601 time, or `none`.")
 ]
