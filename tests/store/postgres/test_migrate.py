@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -15,6 +16,7 @@ from tests.contract.conftest import make_draft
 from commonplace.errors import StoreBusy, StoreError, StoreTooNew
 from commonplace.model import Scope
 from commonplace.store.postgres import migrate
+from commonplace.store.postgres.database import Database
 from commonplace.store.postgres.migrate import ADDITIVE
 from commonplace.store.postgres.store import PostgresStore
 
@@ -24,6 +26,12 @@ STEPS = migrate.migrations()
 NEWEST = STEPS[-1][0]
 ADDED = (901, "a_column", f"{ADDITIVE}ALTER TABLE items ADD COLUMN mood text NOT NULL DEFAULT ''")
 CHANGED = (902, "another_shape", "ALTER TABLE items RENAME COLUMN title TO headline")
+# The least that a migration makes; it waits for the table `held`.
+SMALL = """
+CREATE TABLE schema_versions (number integer, name text, additive boolean NOT NULL DEFAULT false);
+CREATE TABLE spaces (); CREATE TABLE items (); CREATE TABLE searched_words ();
+LOCK TABLE held;
+"""
 # Waits for the table `held` in the middle, for longer than anybody would.
 KILLED = """
 import sys
@@ -84,6 +92,24 @@ def test_many_may_open_an_empty_database_at_once(bare: str) -> None:
         assert set(threads.map(schema, range(4))) == {NEWEST}
 
 
+def test_who_waited_for_a_migration_does_not_do_it_again(
+    bare: str, watching: psycopg.Connection[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With few tables and the extension there, nothing makes the server tell a connection that waits what was made.
+    watching.execute("CREATE TABLE held (); CREATE EXTENSION vector")
+    monkeypatch.setattr(migrate, "migrations", lambda: [(1, "slow", SMALL)])
+    monkeypatch.setattr(migrate, "HOLDING_UP_MS", 1000 * WAIT)
+    with closing(Database(bare)) as one, closing(Database(bare)) as other, ThreadPoolExecutor(2) as threads:
+        with psycopg.connect(bare) as holding:
+            holding.execute("LOCK TABLE held")
+            first = threads.submit(migrate.migrate, one)
+            _until_waiting(watching)
+            second = threads.submit(migrate.migrate, other)
+            _until_waiting(watching, "locktype = 'advisory'")
+        assert (first.result(WAIT), second.result(WAIT)) == (1, 1)
+    assert _versions(watching) == [1]
+
+
 def test_beside_a_migration_that_only_adds_older_servers_go_on_and_others_start(
     bare: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,9 +158,11 @@ def test_a_migration_that_waits_for_readers_lets_others_pass(
     assert _versions(watching)[-1] == ADDED[0]
 
 
-def _until_waiting(watching: psycopg.Connection[tuple[object, ...]]) -> None:
-    """Return when somebody waits for a table to be theirs alone."""
-    waiting = "SELECT 1 FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND NOT granted"
+def _until_waiting(
+    watching: psycopg.Connection[tuple[object, ...]], lock: LiteralString = "mode = 'AccessExclusiveLock'"
+) -> None:
+    """Return when somebody waits for such a lock: for a table to be theirs alone, unless told."""
+    waiting = f"SELECT 1 FROM pg_locks WHERE {lock} AND NOT granted"
     for _ in range(100 * WAIT):
         if watching.execute(waiting).fetchall():
             return
