@@ -219,6 +219,26 @@ def test_what_takes_the_place_of_another_may_come_later(open_store: Opener, by_w
     assert there.counts().items["memory"] == 1
 
 
+def test_what_waits_for_its_replacement_holds_as_long_as_it_said(open_store: Opener) -> None:
+    here, there = open_store(name="one"), open_store(name="two")
+    end, began = THEN + 9_000, THEN - 5
+    drafts = [replace(make_draft("old"), valid_until_ms=end), replace(make_draft("new"), valid_from_ms=began)]
+    old, new = here.put(drafts, THEN)
+    here.supersede(old.id, new.id, THEN + 1)
+    known = told(here)
+
+    def until(store: Store) -> int | None:
+        (id_,) = store.resolve([ref(old.uid)])
+        assert id_ is not None
+        return store.get([id_])[id_].valid_until_ms
+
+    results(there, [known["item", old.uid]])
+    assert until(there) == end
+    results(there, [known["item", new.uid]])
+    assert until(there) == until(here) == began
+    assert digests(there) == digests(here)
+
+
 def test_two_that_replaced_each_other_are_no_circle(open_store: Opener) -> None:
     here, there = open_store(name="one"), open_store(name="two")
     first, second = here.put([make_draft("one"), make_draft("two")], THEN)

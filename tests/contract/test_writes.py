@@ -304,6 +304,15 @@ def test_what_is_both_superseded_and_forgotten_is_counted_once(store: Store, dra
     assert len(by_words(store, "walrus")) == 3
 
 
+def test_what_was_superseded_twice_comes_back_with_the_end_it_said(store: Store, draft: Make) -> None:
+    old, new, newer = store.put([replace(draft("a"), valid_until_ms=NOW + 9), draft("b"), draft("c")], NOW)
+    store.supersede(old.id, new.id, NOW + 1)
+    store.supersede(old.id, newer.id, NOW + 2)
+    assert store.get([old.id])[old.id].valid_until_ms == NOW + 1
+    store.restore([old.id], NOW + 3)
+    assert store.get([old.id])[old.id].valid_until_ms == NOW + 9
+
+
 def test_items_cannot_supersede_each_other_in_a_circle(store: Store, draft: Make) -> None:
     a, b, c = store.put([draft("a"), draft("b"), draft("c")], NOW)
     with pytest.raises(Conflict):

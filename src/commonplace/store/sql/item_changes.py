@@ -179,11 +179,16 @@ def _ends_before_superseding(connection: Connection, space_id: int, chosen: Sequ
         " ORDER BY rev, id",
         (space_id, connection.array(replaced)),
     )
-    ends |= dict.fromkeys(replaced)
+    lines: dict[int, list[Mapping[str, object]]] = {item_id: [] for item_id in replaced}
     for item_id, before in rows:
-        end = object_of(before).get("valid_until_ms")
-        ends[item_id] = end if isinstance(end, int) else None
-    return ends
+        lines[item_id].append(object_of(before))
+    return ends | {item_id: end_before_superseding(of_item) for item_id, of_item in lines.items()}
+
+
+def end_before_superseding(lines: Sequence[Mapping[str, object]]) -> int | None:
+    """Until when an item was said to hold, by what it was before each time that it was superseded, in order."""
+    ends = [before.get("valid_until_ms") for before in lines if before.get("superseded_by") is None]
+    return ends[-1] if ends and isinstance(ends[-1], int) else None
 
 
 def supersede(

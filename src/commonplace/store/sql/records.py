@@ -35,6 +35,7 @@ from commonplace.store.sql.item_changes import (
     changeable,
     content_columns,
     count_items,
+    end_before_superseding,
     is_live,
     location_of,
     write_tags,
@@ -178,7 +179,8 @@ class RowWriter:
         item = changeable(self._connection, self._space_id, item_id)
         select = "SELECT version FROM records WHERE space_id = ? AND what = 'item' AND id = ?"
         version = self._connection.value(select, (self._space_id, item_id))
-        until = version if item.valid_until_ms is None else item.valid_until_ms
+        since = items.get_one(self._connection, self._space_id, by).valid_from_ms
+        until = min(end for end in (version, since, item.valid_until_ms) if end is not None)
         self._update("items", item_id, {"superseded_by": by, "valid_until_ms": until})
         self._connection.run(_RECORD, (version, None, self._space_id, item_id))
         if item.forgotten_ms is None:
@@ -235,6 +237,10 @@ class RowWriter:
         newer = {name: fields.get(name) for name in (*VALIDITY_FIELDS, *SOURCE_FIELDS)}
         if item.by is not None and newer["valid_until_ms"] is None:
             newer["valid_until_ms"] = item.record.version
+        elif item.by is None and item.awaits is not None:
+            # It is found until what replaced it is here, so its interval is not closed before.
+            superseded = [line.before for line in item.record.history if line.op == "supersede"]
+            newer["valid_until_ms"] = end_before_superseding(superseded)
         return *state, *newer.values(), self._space_id, item_id
 
     def _count(self, located: Sequence[tuple[ItemLocation, Draft]]) -> None:
