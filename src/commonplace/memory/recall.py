@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import zip_longest
@@ -16,7 +16,7 @@ from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRS
 from commonplace.memory.items import is_stale
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.question import ParsedQuestion, parse_question
-from commonplace.memory.weight import ScoreParts, hit_weights, weightiest_first, words_of
+from commonplace.memory.weight import PartsOfScore, ScoreParts, hit_weights, weightiest_first, words_of
 from commonplace.model import Item, Scope, Session, VectorHit
 from commonplace.ranking.fusion import (
     STALE_FACTOR,
@@ -88,7 +88,8 @@ _NOBODY = frozenset(ROLES) | {""}
 class Hit:
     """An item that answers, with its best passage and what speaks for it.
 
-    `relevance` is calibrated and means the same everywhere; `semantic` and `lexical` are 0 where unknown.
+    `relevance` is calibrated and means the same everywhere; `semantic` and `lexical` are 0 where unknown. `why` is what
+    each part added to the score that the order is made by.
     """
 
     item: Item
@@ -96,13 +97,8 @@ class Hit:
     relevance: float
     semantic: float
     lexical: float
+    why: Mapping[str, float] = field(default_factory=dict)
     twins: tuple[Item, ...] = ()  # They say the same, and are not shown themselves.
-    score_parts: Callable[[], Mapping[str, float]] = field(default=dict, compare=False, repr=False)
-
-    @property
-    def why(self) -> Mapping[str, float]:
-        """What each part added to the score that the order is made by; worked out for whoever asks."""
-        return self.score_parts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,10 +276,10 @@ def _recall_current(
     by_score, read_too = [relevances[item.id] for item in shown], [by_reading.get(item.id) for item in shown]
     relevant = relevances_in_order(by_score, read_too, answered=answered is not False)
     hits = [
-        Hit(item, passage, value, e.semantic, lexical_signal(e, best), twins.get(item.id, ()), why)
+        Hit(item, passage, value, e.semantic, lexical_signal(e, best), why, twins.get(item.id, ()))
         for item, value in zip(shown[:limit], relevant, strict=False)
         for passage, e in [(chosen[item.id], evidence[chosen[item.id]])]
-        for why in [partial(parts.of, item.id, e, weights[item.id])]
+        for why in [PartsOfScore(parts, item.id, e, weights[item.id])]
     ]
     count = len(scores.keys() - noise) - (len(found) - len(shown))
     total = count if len(evidence) < most else max(total, count)
