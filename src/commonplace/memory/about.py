@@ -42,12 +42,12 @@ from commonplace.text.references import references
 from commonplace.text.sentences import sentences
 
 # So many statements that name an entity are looked at, and so many other items.
-FOUND, ELSEWHERE_FOUND = 300, 30
+FOUND, ELSEWHERE_FOUND = 200, 20
 # Of those, how many are told, with how many related entities.
 MOST_STATEMENTS, MOST_ELSEWHERE, MOST_RELATED, MOST_WRITTEN = 30, 5, 20, 5
 # What is known of a project is also what was stated in it lately.
 _OF_PROJECT = 50
-_WRITTEN_READ = 500
+_WRITTEN_READ = 300
 _ELSEWHERE: tuple[Kind, ...] = ("message", "observation", "summary", "checkpoint")
 
 
@@ -181,6 +181,8 @@ class _Opened:
 
     def _written(self) -> tuple[Item, ...]:
         """The latest statements of a person by this name."""
+        if self._known_kind() not in (None, "person"):
+            return ()
         scope = replace(self._scope, kinds=("memory",))
         wanted = self._name.casefold()
         newest = newest_items(self._memory, scope, _WRITTEN_READ)
