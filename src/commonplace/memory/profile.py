@@ -37,7 +37,7 @@ _TYPES = ("rule", "heuristic", "preference", "decision", "fact", "note", "constr
 _READ, _IN_GROUP, _MOST_HIDDEN, _LONGEST = 1_000, 4, 50, 200
 # So many corrections are counted: in how many sessions each was said.
 _MOST_COUNTED, _SESSIONS = 20, 20
-_HEADINGS = {
+PROFILE_HEADINGS = {
     "preferences": "Preferences",
     "corrections": "Corrected before",
     "environment": "Environment",
@@ -163,7 +163,7 @@ def _sessions_with(memory: LocalMemory, scope: Scope, item: Item) -> int:
 
 
 def _by_turns(lines: Iterable[ProfileLine]) -> Iterator[ProfileLine]:
-    """What is pinned, then a few of each group, then the rest; in each what was said often, the important, the newest."""
+    """What is pinned, then a few of each group, then the rest: said often first, then the important, the newest."""
     best = sorted(
         lines,
         key=lambda line: (-line.times, -(line.item.importance or 0.0), -line.item.created_ms, -line.item.id),
@@ -187,6 +187,6 @@ def _printed(lines: Iterable[ProfileLine]) -> str:
     for line in lines:
         if line.group != group:
             group = line.group
-            text += ["", f"## {_HEADINGS[group]}"] if text else [f"## {_HEADINGS[group]}"]
+            text += ["", f"## {PROFILE_HEADINGS[group]}"] if text else [f"## {PROFILE_HEADINGS[group]}"]
         text.append(f"- {line.text} ({line.item.short_id})")
     return strip_control_characters("\n".join(text) + "\n") if text else ""

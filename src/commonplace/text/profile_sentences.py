@@ -18,7 +18,8 @@ _WELL = r"(?:strongly|generally|really|usually|always|much|often|never|mostly|on
 _SELF = r"(?:i|we|my team|our team|the team|everyone here|nobody here)"
 _PREFERENCE = re.compile(
     rf"^(?:{_SELF} (?:{_WELL} )*(?:prefers?|likes?|loves?|hates?|dislikes?|favou?rs?"
-    rf"|(?:do not|don['’]t|does not|doesn['’]t) (?:like|want)|(?:would|['’]d) rather|wants? (?:you|agents|answers|commits|code|tests|comments|replies))\b"
+    r"|(?:do not|don['’]t|does not|doesn['’]t) (?:like|want)|(?:would|['’]d) rather"
+    r"|wants? (?:you|agents|answers|commits|code|tests|comments|replies))\b"
     r"|(?:i|we)['’]d rather\b|my preference\b|our preference\b"
     r"|(?:please )?(?:answer|reply|write to me|explain things|keep (?:answers|replies|explanations)"
     r"|be (?:brief|concise))\b"
@@ -34,9 +35,9 @@ _ENVIRONMENT = re.compile(
     r"|live in|speak)\b"
     r"|(?:i['’]m|i am|we['’]re|we are) (?:on|in|based|using|running|an?)\b"
     r"|(?:my|our) (?:[\w-]+ ){0,2}(?:machine|laptop|computer|desktop|editor|ide|shell|terminal|os|operating system"
-    r"|stack|ci|pipeline|cluster|cloud|hosting|host|server|database|branch|time ?zone|language|package manager|test runner"
-    r"|formatter|linter|keyboard|name|role|team|company|working hours|region|python|node|browser|repository|monorepo)s?"
-    r" (?:is|are|runs?|uses?|has|lives?|works?)\b"
+    r"|stack|ci|pipeline|cluster|cloud|hosting|host|server|database|branch|time ?zone|language|package manager"
+    r"|test runner|formatter|linter|keyboard|name|role|team|company|working hours|region|python|node|browser"
+    r"|repository|monorepo)s? (?:is|are|runs?|uses?|has|lives?|works?)\b"
     r"|ich (?:nutze|benutze|verwende|arbeite)\b|wir (?:nutzen|benutzen|verwenden|arbeiten)\b)",
     re.IGNORECASE,
 )
