@@ -24,8 +24,8 @@ _KINDS = ("person", "project", "service", "library", "file", "thing")
 @command(
     "about",
     "commonplace about",
-    "commonplace about Anna",
-    "commonplace about checkout-api --as-of 2026-06-01",
+    "commonplace about my-api",
+    "commonplace about my-api --as-of yesterday",
     "commonplace about --kind person",
 )
 @click.argument("name", nargs=-1)
@@ -85,21 +85,21 @@ def _line(item: Item) -> str:
     return f"{item.id}  {mark}{item.type}: {shorten(item.text or item.title, _LONGEST)}"
 
 
-@command("pin", "commonplace profile pin 12")
+@command("pin", "commonplace profile pin 1")
 @id_argument
 def pin(call: Call, id_: str) -> None:
     """Pin a memory to the profile: it comes first, whatever its words are."""
     _show_item(call, id_, "pinned", "is pinned to the profile")
 
 
-@command("hide", "commonplace profile hide 12")
+@command("hide", "commonplace profile hide 1")
 @id_argument
 def hide(call: Call, id_: str) -> None:
     """Hide a memory from the profile; it stays a memory."""
     _show_item(call, id_, "hidden", "is hidden from the profile")
 
 
-@command("reset", "commonplace profile reset 12")
+@command("reset", "commonplace profile reset 1")
 @id_argument
 def reset(call: Call, id_: str) -> None:
     """Neither pin nor hide a memory: the rules decide again."""

@@ -130,14 +130,15 @@ class _Opened:
             inside = Scope(project=self._project, kinds=("memory",), at_ms=self._scope.at_ms)
             known = {item.id for item in named}
             named += [item for item in newest_items(self._memory, inside, _OF_PROJECT) if item.id not in known]
-        statements = sorted(named, key=lambda item: (-trust(item), -item.created_ms, -item.id))
+        statements = [item for item in named if not _only_names(item)] or named
+        statements = sorted(statements, key=lambda item: (-trust(item), -item.created_ms, -item.id))
         elsewhere = [item for item in self._search(_ELSEWHERE, ELSEWHERE_FOUND) if self._is_named_in(item)]
         elsewhere.sort(key=lambda item: (-item.created_ms, -item.id))
         written = self._written()
         if not (statements or elsewhere or written or self._project):
             raise NotFound(f"Nothing is known about {self._name!r}.", "`commonplace about` lists what memories name.")
         return EntityKnowledge(
-            entity=self._entity(statements, [*statements, *elsewhere, *written]),
+            entity=self._entity(statements, [*named, *elsewhere, *written]),
             what=self._definition(statements),
             statements=tuple(statements[:MOST_STATEMENTS]),
             total=len(statements),
@@ -278,6 +279,12 @@ def _same_file(one: str, other: str) -> bool:
     """Whether two paths may be of one file: equal, or one the end of the other."""
     a, b = (path.replace("\\", "/").casefold().strip("/") for path in (one, other))
     return a == b or a.endswith(f"/{b}") or b.endswith(f"/{a}")
+
+
+def _only_names(item: Item) -> bool:
+    """Whether an imported item says nothing of its entity but its name and kind."""
+    kind, name = item.meta.get("entity_type"), item.meta.get("source_id")
+    return kind is not None and item.body in (name, f"{name} ({kind})")
 
 
 def _relations_in(item: Item) -> Iterator[tuple[EntityName, str, EntityName]]:

@@ -47,7 +47,10 @@ _IMPORTED_KINDS: Mapping[str, EntityKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Something that memories name. `items` counts those that do, among the newest that were read."""
+    """Something that memories name. `items` counts those that do, among the newest that were read.
+
+    Of a project it counts what belongs to it.
+    """
 
     name: str
     kind: str
@@ -174,6 +177,7 @@ def _merge_projects(memory: LocalMemory, scope: Scope, seen: dict[str, _Seen]) -
             if other is not None and other is not own:
                 own.merge(seen.pop(entity_key(name)))
         own.kinds["project"] += 2 * STATED
+        own.items = max(own.items, project.items)
         own.strong = True
         own.aliases |= names.keys()
         own.spellings[base_name(project.name)] += 1 + own.items

@@ -32,7 +32,7 @@ _READ = 2_000
 _FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
 
 _UPPER = r"[A-ZÀ-ÖØ-ÞŁŚŽŠČ]"
-_CAPITAL = rf"{_UPPER}[a-zß-öø-ÿłśžšč]+(?:[-'’]{_UPPER}?[a-zß-öø-ÿ]+)?"
+_CAPITAL = rf"{_UPPER}[a-zß-öø-ÿłśžšč]+(?:-{_UPPER}?[a-zß-öø-ÿ]+|['’]{_UPPER}[a-zß-öø-ÿ]+)?"
 # A surname may have small words before it: Maria de la Cruz.
 _SURNAME = rf"(?: (?:(?:von|van|de|der|den|da|dos|la|le|el|al|bin|ter|zu) ){{0,2}}{_CAPITAL}){{0,2}}"
 _PERSON = re.compile(rf"(?<![\w./@`-])({_CAPITAL})({_SURNAME})(?![\w/`]|\.\w|-\w|\s+\d)")
