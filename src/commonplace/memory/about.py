@@ -237,6 +237,7 @@ class _Opened:
         relations: Counter[tuple[str, str, bool]] = Counter()
         together: Counter[str] = Counter()
         known: dict[str, tuple[str, str]] = {}
+        sure: set[str] = set()
         latest: dict[str, int] = {}
         own = self._keys()
         for item in statements:
@@ -249,6 +250,7 @@ class _Opened:
             for key, named in named_in(item).items():
                 if key not in own and not (self._is_file and _same_file(named.name, self._name)):
                     together[key] += 1
+                    sure |= {key} if named.strong or named.kind == "file" else set()
                     known.setdefault(key, (named.name, named.kind))
                     latest[key] = max(item.id, latest.get(key, 0))
         for key, _relation, _outgoing in relations:
@@ -257,7 +259,11 @@ class _Opened:
             RelatedEntity(*known[key], relation, outgoing, count, latest[key])
             for (key, relation, outgoing), count in relations.items()
         ]
-        found += [RelatedEntity(*known[key], "", True, count, latest[key]) for key, count in together.items()]
+        found += [
+            RelatedEntity(*known[key], "", True, count, latest[key])
+            for key, count in together.items()
+            if key in sure or count > 1
+        ]
         found.sort(key=lambda one: (not one.relation, -one.items, one.name.casefold(), one.relation))
         return found[:MOST_RELATED]
 

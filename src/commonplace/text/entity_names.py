@@ -81,7 +81,8 @@ _NOUN_AFTER = re.compile(
     r"(?<![\w.@/-])(`?)([A-Za-z][\w.@/-]*\w)`?\s+(service|server|API|gateway|database|queue|cluster|worker|library"
     r"|package|crate|gem|framework|SDK|ORM|plugin|repo|repository)\b(?!-)"
 )
-_ONLY_ONE = re.compile(r"\b(?:[Tt]he|[Oo]ur)\s+\Z")
+# Not what something is: "X is our payment service" names X.
+_ONLY_ONE = re.compile(r"(?<!\bis )(?<!\bas )\b(?:[Tt]he|[Oo]ur)\s+\Z")
 _NAMED_WITH_NOUN = frozenset(("service", "server", "API", "database"))
 _IS_OUR = re.compile(
     rf"(?<![\w./@-])`?({_CAPITAL}(?: {_CAPITAL}|[0-9]+)?|[A-Z][A-Za-z0-9]+|[a-z][\w]*(?:-[\w]+)+)`?"
