@@ -161,7 +161,8 @@ def _entities_or_profile(memory: LocalMemory, uri: str) -> tuple[str, str] | Non
         known = knowledge_text(about(memory, unquote(match[1])))
         return "text/markdown", redact_lines(strip_control_characters(known))
     if (match := _PROFILE.fullmatch(uri)) and memory.settings.user_profile == "on":
-        return "text/markdown", redact_lines(build_profile(memory, unquote(match[1]) if match[1] else None).text)
+        profile = build_profile(memory, unquote(match[1]) if match[1] else None)
+        return "text/markdown", redact_lines(profile.text) or "Nothing is known of how people work here.\n"
     return None
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.as_of import matching_as_of, written_by_then
 from commonplace.memory.authors import trust
-from commonplace.memory.contradictions import statement_text
 from commonplace.memory.entities import (
     STATED,
     Entity,
@@ -20,6 +19,7 @@ from commonplace.memory.entities import (
     main_kind,
     named_in,
     person_of,
+    shown_text,
 )
 from commonplace.memory.items import newest_items
 from commonplace.memory.local_memory import LocalMemory
@@ -38,6 +38,7 @@ from commonplace.text.entity_names import (
 )
 from commonplace.text.project_names import base_name
 from commonplace.text.query import parse_query
+from commonplace.text.redact import redact
 from commonplace.text.references import references
 from commonplace.text.sentences import sentences
 
@@ -93,7 +94,7 @@ class EntityKnowledge:
 
 def about(memory: LocalMemory, name: str, project: str | None = None, at_ms: int | None = None) -> EntityKnowledge:
     """What is known of somebody or something by this name; NotFound if nothing is."""
-    wanted = " ".join(name.split()).strip("`\"'")
+    wanted = " ".join(redact(name).split()).strip("`\"'")
     if not 1 < len(wanted) <= MAX_NAME:
         raise InvalidInput("Name somebody or something.", f"A name has 2 to {MAX_NAME} characters.")
     require_project(memory, project)
@@ -162,7 +163,7 @@ class _Opened:
 
     def _is_named_in(self, item: Item) -> bool:
         if self._is_file:
-            return any(_same_file(file, self._name) for file in (*references(item.text).files, *files_of(item)))
+            return any(_same_file(file, self._name) for file in (*references(shown_text(item)).files, *files_of(item)))
         return bool(self._pattern.search(all_text(item)))
 
     def _without_namesakes(self, items: list[Item]) -> list[Item]:
@@ -211,7 +212,7 @@ class _Opened:
             name = base_name(self._project)
         first = min((item.created_ms for item in items), default=self._memory.clock())
         last = max((item.created_ms for item in items), default=first)
-        used = [*spellings, *(self._names if self._project is not None else self._names[:1])]
+        used = [*spellings, *(self._names if self._project is not None else ())]
         shown = {alias.casefold(): alias for alias in reversed(used) if alias.casefold() != name.casefold()}
         return Entity(name, kind, tuple(sorted(shown.values())), len(statements), first, last)
 
@@ -227,9 +228,7 @@ class _Opened:
     def _definition(self, statements: Iterable[Item]) -> str:
         """The first sentence that says what it is: "Kestrel is our deploy tool."."""
         defines = re.compile(rf"(?:{self._pattern.pattern})`?\s+is\s+(?:our|the|an?|my)\s", re.IGNORECASE)
-        told = (
-            sentence for item in statements for sentence in sentences(statement_text(item)) if defines.search(sentence)
-        )
+        told = (sentence for item in statements for sentence in sentences(shown_text(item)) if defines.search(sentence))
         return next(told, "")
 
     def _related(self, statements: Sequence[Item]) -> list[RelatedEntity]:
@@ -271,7 +270,7 @@ class _Opened:
 def _full_names(given: str, items: Iterable[Item]) -> dict[str, str]:
     """The people with a given name that items name with a surname, by their keys."""
     wanted = given.casefold()
-    found = (one for item in items for one in entity_names(statement_text(item)) if one.kind == "person")
+    found = (one for item in items for one in entity_names(shown_text(item)) if one.kind == "person")
     return {one.key: one.name for one in found if first_given_name(one.name).casefold() == wanted}
 
 
@@ -298,11 +297,11 @@ def _relations_in(item: Item) -> Iterator[tuple[EntityName, str, EntityName]]:
     relation = item.meta.get("relation")
     if isinstance(relation, str) and relation:
         verb = relation.replace("_", " ")
-        one, found, other = item.body.partition(f" {verb} ")
+        one, found, other = shown_text(item).partition(f" {redact(verb)} ")
         if found:
-            yield _plain_name(one), verb, _plain_name(other)
+            yield _plain_name(one), redact(verb), _plain_name(other)
         return
-    yield from stated_relations(statement_text(item))
+    yield from stated_relations(shown_text(item))
 
 
 def _plain_name(name: str) -> EntityName:

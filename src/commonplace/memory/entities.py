@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.contradictions import statement_text
@@ -27,6 +28,7 @@ from commonplace.text.entity_names import (
     first_given_name,
 )
 from commonplace.text.project_names import base_name
+from commonplace.text.redact import redact
 from commonplace.text.references import references
 
 # So many of the newest statements are read for the list; of messages who speaks, and of events which files.
@@ -188,6 +190,16 @@ def main_kind(kinds: Counter[EntityKind]) -> EntityKind:
     return max(kinds, key=lambda kind: (kinds[kind], -ENTITY_KINDS.index(kind)), default="thing")
 
 
+def shown_text(item: Item) -> str:
+    """What an item states, without secrets: a name that was cut out of its text could not be recognised as one."""
+    return _redacted(statement_text(item))
+
+
+@lru_cache(maxsize=4096)
+def _redacted(text: str) -> str:
+    return redact(text)
+
+
 def all_text(item: Item) -> str:
     return "\n".join((item.title, item.body, item.details_text(), "\n".join(item.tags)))
 
@@ -195,12 +207,12 @@ def all_text(item: Item) -> str:
 def named_in(item: Item) -> dict[str, EntityName]:
     """What an item names, each once, with the files that its fields name."""
     files = (EntityName(file, "file", 0, 0, strong=False) for file in files_of(item))
-    return distinct((*entity_names(statement_text(item)), *files))
+    return distinct((*entity_names(shown_text(item)), *files))
 
 
 def files_of(item: Item) -> list[str]:
     named = " ".join(item.details.get(name, "") for name in _FILE_FIELDS)
-    return list(references(named.replace(",", " ")).files) if named.strip() else []
+    return list(references(_redacted(named).replace(",", " ")).files) if named.strip() else []
 
 
 def person_of(item: Item) -> str:
@@ -214,4 +226,4 @@ def imported_names(item: Item) -> Iterator[tuple[str, EntityKind]]:
     """The entity that an imported fact is about, with its kind."""
     kind, name = item.meta.get("entity_type"), item.meta.get("source_id")
     if isinstance(kind, str) and isinstance(name, str):
-        yield name, _IMPORTED_KINDS.get(kind.casefold(), "thing")
+        yield redact(name), _IMPORTED_KINDS.get(kind.casefold(), "thing")

@@ -139,16 +139,17 @@ def _candidates(memory: LocalMemory, scope: Scope, but_types: Collection[str]) -
 def _line(item: Item) -> ProfileLine | None:
     pinned = PINNED_TAG in item.tags
     said = item.meta.get(SENTENCE_KEY)
-    found = profile_sentence(item.text, item.type, said if isinstance(said, str) else "")
+    # Before a sentence is cut out: what stands around a secret shows that it is one.
+    text = redact(item.text)
+    found = profile_sentence(text, item.type, said if isinstance(said, str) else "")
     twins = item.meta.get(SAME_AS)
     times = 1 + len(twins) if isinstance(twins, list) else 1
     if found is not None and (pinned or not rule_paths(item)):
-        return ProfileLine(redact(found.text), item, found.group, pinned, times)
+        return ProfileLine(found.text, item, found.group, pinned, times)
     if not pinned:
         return None
-    return ProfileLine(
-        shorten(redact(title_of(item.text, _LONGEST) or item.title), _LONGEST), item, "ways", pinned, times
-    )
+    whole = title_of(text, _LONGEST) or redact(item.title)
+    return ProfileLine(shorten(whole, _LONGEST), item, "ways", pinned, times)
 
 
 def _sessions_with(memory: LocalMemory, scope: Scope, item: Item) -> int:
