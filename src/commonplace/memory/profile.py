@@ -18,7 +18,7 @@ from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.memory.rules import rule_paths
-from commonplace.model import SETTLED, Item, Scope
+from commonplace.model import PROPOSED, SETTLED, Item, Scope
 from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.text.profile_sentences import PROFILE_GROUPS, profile_sentence
 from commonplace.text.query import parse_query
@@ -34,7 +34,7 @@ SHOW: tuple[Show, ...] = ("pinned", "hidden", "auto")
 _TRUSTED = ("person", "agreed")
 _TYPES = ("rule", "heuristic", "preference", "decision", "fact", "note", "constraint", "rejected")
 # So many of the newest are read; of each group so many lines come before others have had their turn.
-_READ, _IN_GROUP, _MOST_HIDDEN, _LONGEST = 1_000, 4, 50, 200
+_READ, _IN_GROUP, _MOST_TAGGED, _LONGEST = 500, 4, 50, 200
 # So many corrections are counted: in how many sessions each was said.
 _MOST_COUNTED, _SESSIONS = 20, 20
 PROFILE_HEADINGS = {
@@ -80,7 +80,7 @@ def build_profile(memory: LocalMemory, project: str | None = None, tokens: int =
         raise InvalidInput(f"tokens is {tokens}.", f"Choose 1 to {PROFILE_TOKENS}.")
     require_project(memory, project)
     scope = Scope() if project is None else Scope.around(project)
-    hidden = memory.store.newest(_statements(replace(scope, tag=HIDDEN_TAG)), _MOST_HIDDEN)
+    hidden = _tagged(memory, scope, HIDDEN_TAG)
     lines: list[ProfileLine] = []
     for line in profile_lines(memory, scope):
         more = _in_order([*lines, line])
@@ -125,10 +125,23 @@ def _statements(scope: Scope) -> Scope:
     return replace(scope, kinds=("memory",), origins=_TRUSTED, review=SETTLED)
 
 
+def _tagged(memory: LocalMemory, scope: Scope, tag: str) -> list[Item]:
+    """The newest statements with a tag, found by the index of words."""
+    query = parse_query(f'tags:"{tag}"', QUERY_COLUMNS)
+    # Who said it is looked at afterwards: the index does not know that.
+    hits = memory.store.search_text(query, replace(scope, kinds=("memory",)), _MOST_TAGGED, shares=False).hits
+    tagged = (item for item in memory.store.get(hit.item_id for hit in hits).values() if tag in item.tags)
+    found = (item for item in tagged if item.origin in _TRUSTED and item.review != PROPOSED)
+    return sorted(found, key=lambda item: (-item.created_ms, -item.id))
+
+
 def _candidates(memory: LocalMemory, scope: Scope, but_types: Collection[str]) -> list[ProfileLine]:
     types = tuple(type_ for type_ in _TYPES if type_ not in but_types)
-    found = memory.store.newest(_statements(replace(scope, types=types)), _READ)
-    pinned = memory.store.newest(_statements(replace(scope, tag=PINNED_TAG)), _READ)
+    # Types are in the index of a project; among all projects each of them would be a walk through everything.
+    indexed = scope.project is not None or scope.only_global
+    newest = memory.store.newest(_statements(replace(scope, types=types if indexed else ())), _READ)
+    found = (item for item in newest if item.type in types)
+    pinned = _tagged(memory, scope, PINNED_TAG)
     items = {item.id: item for item in (*found, *pinned) if HIDDEN_TAG not in item.tags}
     lines = [line for line in map(_line, items.values()) if line is not None]
     counted = [line for line in lines if SENTENCE_KEY in line.item.meta][:_MOST_COUNTED]
