@@ -38,7 +38,7 @@ from commonplace.text.entity_names import (
 )
 from commonplace.text.project_names import base_name
 from commonplace.text.query import parse_query
-from commonplace.text.redact import redact
+from commonplace.text.redact import redact, strip_control_characters
 from commonplace.text.references import references
 from commonplace.text.sentences import sentences
 
@@ -94,7 +94,9 @@ class EntityKnowledge:
 
 def about(memory: LocalMemory, name: str, project: str | None = None, at_ms: int | None = None) -> EntityKnowledge:
     """What is known of somebody or something by this name; NotFound if nothing is."""
-    wanted = " ".join(redact(name).split()).strip("`\"'")
+    given = " ".join(strip_control_characters(redact(name)).split())
+    unquoted = given.strip("`\"'")
+    wanted = unquoted if len(unquoted) > 1 else given
     if not 1 < len(wanted) <= MAX_NAME:
         raise InvalidInput("Name somebody or something.", f"A name has 2 to {MAX_NAME} characters.")
     require_project(memory, project)
@@ -107,7 +109,7 @@ class _Opened:
 
     def __init__(self, memory: LocalMemory, name: str, scope: Scope) -> None:
         self._memory, self._name, self._scope = memory, name, scope
-        self._project = memory.store.find_project(name)
+        self._project = _project_called(memory, name)
         self._is_file = bool(references(name).files)
         self._names = list(dict.fromkeys(self._spellings()))
         self._pattern = _pattern_of(self._names)
@@ -265,6 +267,14 @@ class _Opened:
         ]
         found.sort(key=lambda one: (not one.relation, -one.items, one.name.casefold(), one.relation))
         return found[:MOST_RELATED]
+
+
+def _project_called(memory: LocalMemory, name: str) -> str | None:
+    try:
+        return memory.store.find_project(name)
+    except InvalidInput:
+        # No project can be called that.
+        return None
 
 
 def _full_names(given: str, items: Iterable[Item]) -> dict[str, str]:
