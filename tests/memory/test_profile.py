@@ -188,6 +188,28 @@ def test_a_project_has_its_own_lines_and_those_of_everywhere(anna: LocalMemory) 
         build_profile(anna, "nowhere")
 
 
+def test_who_says_i_is_named_to_others_and_comes_after_what_they_say_themselves(
+    anna: LocalMemory, clock: Clock
+) -> None:
+    ravi = with_writer(anna, Author("ravi", "person"))
+    say(anna, "I prefer tabs", project="web")
+    clock.forward(minutes=1)
+    say(ravi, "I prefer spaces", project="web")
+    say(ravi, "We use pnpm", project="web")
+    assert [line.quote for line in build_profile(anna).lines] == [
+        "I prefer tabs",
+        "ravi: I prefer spaces",
+        "We use pnpm",
+    ]
+    assert [line.quote for line in build_profile(for_agent(ravi, "cursor")).lines] == [
+        "I prefer spaces",
+        "anna: I prefer tabs",
+        "We use pnpm",
+    ]
+    text = session_context(anna, "web", 625)
+    assert "- I prefer tabs (" in text and "- ravi: I prefer spaces (" in text and text.count("I prefer") == 2
+
+
 def test_rules_for_certain_files_are_not_how_people_work(anna: LocalMemory) -> None:
     remember_item(anna, NewItem("Use tabs", type="rule", details={"paths": "Makefile"}))
     assert told(anna) == []

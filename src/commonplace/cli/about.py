@@ -140,7 +140,7 @@ def _show_profile(call: Call, profile: Profile) -> None:
         if line.group != group:
             call.say(("\n" if group else "") + PROFILE_HEADINGS[line.group], bold=True)
             group = line.group
-        call.say(f"{line.item.id}  {line.text}{''.join(_marks(line.pinned, line.times))}")
+        call.say(f"{line.item.id}  {line.quote}{''.join(_marks(line.pinned, line.times))}")
     if not profile.lines:
         call.note("Nothing is known yet. `commonplace add 'I prefer short answers' --type heuristic` is a beginning.")
     if profile.hidden:

@@ -66,6 +66,7 @@ class ProfileLineRecord(TypedDict):
     group: Literal["preferences", "corrections", "environment", "ways"]
     pinned: bool
     times: int
+    by: Annotated[str, Json(description="Who says `I`, if that is somebody else than who asks.")]
     id: int
     short_id: str
     project: str | None
@@ -173,6 +174,7 @@ def _line_record(line: ProfileLine) -> ProfileLineRecord:
         "group": group,
         "pinned": line.pinned,
         "times": line.times,
+        "by": line.by,
         "id": line.item.id,
         "short_id": line.item.short_id,
         "project": line.item.project,

@@ -18,9 +18,9 @@ from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.memory.rules import rule_paths
-from commonplace.model import PROPOSED, SETTLED, Item, Scope
+from commonplace.model import PROPOSED, SETTLED, VIA, Item, Scope
 from commonplace.store.indexed_text import QUERY_COLUMNS
-from commonplace.text.profile_sentences import PROFILE_GROUPS, profile_sentence
+from commonplace.text.profile_sentences import PROFILE_GROUPS, is_first_person, profile_sentence
 from commonplace.text.query import parse_query
 from commonplace.text.redact import redact, strip_control_characters
 from commonplace.text.sentences import normalise_statement, shorten, title_of
@@ -47,13 +47,22 @@ PROFILE_HEADINGS = {
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """A sentence of a memory. `times` counts the sessions and statements in which it was said, if more than one."""
+    """A sentence of a memory. `times` counts the sessions and statements in which it was said, if more than one.
+
+    `by` is who says "I", if that is somebody else than who asks.
+    """
 
     text: str
     item: Item
     group: str
     pinned: bool = False
     times: int = 1
+    by: str = ""
+
+    @property
+    def quote(self) -> str:
+        """The sentence, with who says it where that is not clear."""
+        return f"{self.by}: {self.text}" if self.by else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +152,7 @@ def _candidates(memory: LocalMemory, scope: Scope, but_types: Collection[str]) -
     found = (item for item in newest if item.type in types)
     pinned = _tagged(memory, scope, PINNED_TAG)
     items = {item.id: item for item in (*found, *pinned) if HIDDEN_TAG not in item.tags}
-    lines = [line for line in map(_line, items.values()) if line is not None]
+    lines = [_attributed(memory, line) for line in map(_line, items.values()) if line is not None]
     counted = [line for line in lines if SENTENCE_KEY in line.item.meta][:_MOST_COUNTED]
     times = {line.item.id: _sessions_with(memory, scope, line.item) for line in counted}
     return [replace(line, times=max(line.times, times.get(line.item.id, 1))) for line in lines]
@@ -165,6 +174,12 @@ def _line(item: Item) -> ProfileLine | None:
     return ProfileLine(shorten(whole, _LONGEST), item, "ways", pinned, times)
 
 
+def _attributed(memory: LocalMemory, line: ProfileLine) -> ProfileLine:
+    """The line, with its author if another one says "I" in it."""
+    me, author = ((name or "").partition(VIA)[0].strip() for name in (memory.writer.name, line.item.author))
+    return replace(line, by=redact(author)) if author and author != me and is_first_person(line.text) else line
+
+
 def _sessions_with(memory: LocalMemory, scope: Scope, item: Item) -> int:
     """In how many sessions a person said what an item says."""
     said = str(item.meta.get(SENTENCE_KEY, "")).replace('"', " ")
@@ -180,7 +195,13 @@ def _by_turns(lines: Iterable[ProfileLine]) -> Iterator[ProfileLine]:
     """What is pinned, then a few of each group, then the rest: said often first, then the important, the newest."""
     best = sorted(
         lines,
-        key=lambda line: (-line.times, -(line.item.importance or 0.0), -line.item.created_ms, -line.item.id),
+        key=lambda line: (
+            bool(line.by),
+            -line.times,
+            -(line.item.importance or 0.0),
+            -line.item.created_ms,
+            -line.item.id,
+        ),
     )
     yield from (line for line in best if line.pinned)
     groups = [[line for line in best if line.group == group and not line.pinned] for group in PROFILE_GROUPS]
@@ -202,5 +223,5 @@ def _printed(lines: Iterable[ProfileLine]) -> str:
         if line.group != group:
             group = line.group
             text += ["", f"## {PROFILE_HEADINGS[group]}"] if text else [f"## {PROFILE_HEADINGS[group]}"]
-        text.append(f"- {line.text} ({line.item.short_id})")
+        text.append(f"- {line.quote} ({line.item.short_id})")
     return strip_control_characters("\n".join(text) + "\n") if text else ""

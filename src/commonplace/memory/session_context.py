@@ -75,7 +75,7 @@ def session_context(
     text.add_session(_STOPPED, last, _STOPPED_SHARE)
     text.add(_STEPS, _steps(memory, project), _STEPS_SHARE)
     profile = _profile(memory, project)
-    number = text.add(_PROFILE, (f"- {line.text} ({line.item.short_id})" for line in profile), _PROFILE_SHARE)
+    number = text.add(_PROFILE, (f"- {line.quote} ({line.item.short_id})" for line in profile), _PROFILE_SHARE)
     told = [*holding, *(line.item for line in profile[:number])]
     others = [item for item in _by_others(memory, project) if item not in told]
     text.add(_OTHERS, map(_line_by, others), _OTHERS_SHARE)
@@ -154,7 +154,7 @@ def _profile(memory: LocalMemory, project: str | None) -> list[ProfileLine]:
     lines: list[ProfileLine] = []
     left = PROFILE_TOKENS
     for line in profile_lines(memory, Scope.around(project), but_types=(*_HOLDING, "decision", "rejected")):
-        left -= estimate_tokens(len(line.text) + _ID_LENGTH)
+        left -= estimate_tokens(len(line.quote) + _ID_LENGTH)
         if left < 0:
             break
         lines.append(line)

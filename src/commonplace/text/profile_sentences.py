@@ -48,6 +48,14 @@ _CORRECTION = re.compile(
 )
 
 
+_FIRST_PERSON = re.compile(r"^(?:i|i['’]\w+|my|ich|mein\w*)\b", re.IGNORECASE)
+
+
+def is_first_person(sentence: str) -> bool:
+    """Whether somebody speaks of themselves alone."""
+    return _FIRST_PERSON.match(sentence) is not None
+
+
 class ProfileSentence(NamedTuple):
     """A sentence as it was written, and what it tells of the people."""
 
