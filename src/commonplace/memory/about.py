@@ -43,7 +43,7 @@ from commonplace.text.references import references
 from commonplace.text.sentences import sentences
 
 # So many statements that name an entity are looked at, and so many other items.
-FOUND, ELSEWHERE_FOUND = 200, 20
+FOUND, ELSEWHERE_FOUND = 150, 20
 # Of those, how many are told, with how many related entities.
 MOST_STATEMENTS, MOST_ELSEWHERE, MOST_RELATED, MOST_WRITTEN = 30, 5, 20, 5
 # What is known of a project is also what was stated in it lately.

@@ -32,7 +32,7 @@ from commonplace.text.redact import redact
 from commonplace.text.references import references
 
 # So many of the newest statements are read for the list; of messages who speaks, and of events which files.
-STATEMENTS_READ, MESSAGES_READ, EVENTS_READ = 3_000, 500, 500
+STATEMENTS_READ, MESSAGES_READ, EVENTS_READ = 2_000, 500, 500
 DEFAULT_LIMIT, MAX_LIMIT = 100, 1_000
 # A kind that somebody gave counts more than what the spelling in a text says.
 STATED = 1_000
