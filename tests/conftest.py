@@ -39,6 +39,8 @@ ON_BOTH = (
     "dialects/test_space_isolation.py",
     "memory/test_embedding_before_search.py",
     "memory/test_check.py",
+    "memory/test_entities.py",
+    "memory/test_profile.py",
 )
 
 # What takes longest is begun first, so that nobody waits for the last worker at the end.

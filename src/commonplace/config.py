@@ -31,6 +31,7 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 ENCRYPTION = ("off", "keyring", "file")
 # What becomes of memories that agents write: they count at once, or after a person's review.
 AGENT_MEMORIES = ("accepted", "proposed")
+USER_PROFILE = ("on", "off")
 _CHOICES = (
     ("profile", PROFILES),
     ("reranker", RERANKERS),
@@ -41,6 +42,7 @@ _CHOICES = (
     ("log_level", LOG_LEVELS),
     ("encryption", ENCRYPTION),
     ("agent_memories", AGENT_MEMORIES),
+    ("user_profile", USER_PROFILE),
 )
 # Whole numbers beyond this are nothing that a setting could mean, and some have no float.
 _LARGEST = 2**63
@@ -77,6 +79,7 @@ class Settings:
     mcp_max_response: int = 2000
     opening_tokens: int = 625
     hooks_recall: str = "full"
+    user_profile: str = "on"
     resident: str = "on"
     resident_idle_minutes: float = 15.0
     host: str = "127.0.0.1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import quote
 
 import mcp_types as types
@@ -57,7 +58,7 @@ def test_no_resource_says_one(memory: LocalMemory, seed: Seed) -> None:
             texts = {resource.uri: await read(client, resource.uri) for resource in listed}
             for name in ("1", "my-api", seed.text):
                 for template in TEMPLATES:
-                    uri = template.uri_template.replace("{id}", "{}").replace("{project}", "{}")
+                    uri = re.sub(r"{\w+}", "{}", template.uri_template)
                     texts[uri] = await read(client, uri.format(quote(name, safe="")))
             assert len(texts) > len(listed) and any(
                 "REDACTED" in text or "[private]" in text for text in texts.values()

@@ -126,3 +126,17 @@ def test_many_threads_and_tasks_share_one_memory(site: Site, library: Memory) ->
 def test_a_secret_never_comes_back(library: Memory) -> None:
     item = library.remember("The token is ghp_" + "a1B2" * 9)
     assert "ghp_a1B2" not in item.body and "ghp_a1B2" not in library.get(item.id).body
+
+
+def test_entities_and_the_profile_come_from_there(library: Memory) -> None:
+    item = library.remember("Jonas maintains the turbine-service", type="fact", project="works")
+    assert [(one.name, one.kind) for one in library.entities(named="turbine-serv")] == [("turbine-service", "service")]
+    known = library.about("turbine-service", project="works")
+    assert known.statements[0].id == item.id and known.related[0].phrase == "Jonas maintains it"
+    preferred = library.remember("I prefer quiet turbines", project="works")
+    assert library.show_in_profile(preferred.id, "pinned").tags == ("profile-pinned",)
+    profile = library.profile("works")
+    assert profile.lines[0].item.id == preferred.id and profile.lines[0].pinned
+    assert profile.text.startswith("## Preferences\n- I prefer quiet turbines (")
+    with pytest.raises(NotFound, match="Nothing is known"):
+        library.about("Nemo")

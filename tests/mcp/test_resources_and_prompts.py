@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from urllib.parse import quote
 
 import mcp_types as types
@@ -11,9 +12,11 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from tests.mcp.conftest import ERAS, connected, play
 
+from commonplace.memory.authors import with_writer
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
+from commonplace.model import Author
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -42,6 +45,8 @@ def test_resources_are_the_rules_and_each_projects_context(lazy_memory: LocalMem
             listed = (await client.list_resources()).resources
             assert [resource.uri for resource in listed] == [
                 "memory://rules",
+                "memory://about",
+                "memory://profile",
                 "memory://project/github.com%2Facme%2Fmy-api/context",
             ]
             assert all(resource.title and resource.mime_type for resource in listed)
@@ -50,6 +55,8 @@ def test_resources_are_the_rules_and_each_projects_context(lazy_memory: LocalMem
                 "memory://item/{id}",
                 "memory://project/{project}/context",
                 "memory://project/{project}/rules",
+                "memory://project/{project}/profile",
+                "memory://about/{name}",
             ]
             for resource in listed:
                 assert (await read(client, resource.uri))[1]
@@ -238,5 +245,50 @@ def test_an_unknown_name_is_not_repeated_at_length(memory: LocalMemory, era: str
                 with pytest.raises(MCPError) as refused:
                     await ask()
                 assert len(refused.value.error.message) <= 300
+
+    play(story)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_what_memories_name_and_how_people_work_are_resources(memory: LocalMemory, era: str) -> None:
+    anna = with_writer(memory, Author("anna", "person"))
+    for text in ("Jonas maintains checkout-api", "checkout-api reads src/db/pool.py", f"checkout-api has {SECRET}"):
+        remember(anna, NewItem(text, type="fact", project="github.com/acme/my-api"))
+    preferred = remember(anna, NewItem("I prefer tabs", type="note"))
+    short = get_item(memory, preferred.id).short_id
+
+    async def story() -> None:
+        async with connected(memory, era) as client:
+            mime_type, text = await read(client, "memory://about")
+            assert mime_type == "application/json"
+            kinds = {one["name"]: one["kind"] for one in json.loads(text)["entities"]}
+            assert kinds["Jonas"] == "person" and kinds["checkout-api"] == "service" and kinds["my-api"] == "project"
+            mime_type, text = await read(client, "memory://about/checkout-api")
+            assert mime_type == "text/markdown" and text.startswith("# checkout-api (service)")
+            assert "- Jonas maintains it (person)" in text and SECRET not in text
+            for path in ("src/db/pool.py", "src%2Fdb%2Fpool.py"):
+                assert "checkout-api reads" in (await read(client, f"memory://about/{path}"))[1]
+            with pytest.raises(MCPError, match="Nothing is known about"):
+                await client.read_resource("memory://about/Nemo")
+            for uri in ("memory://profile", "memory://project/my-api/profile"):
+                assert await read(client, uri) == ("text/markdown", f"## Preferences\n- I prefer tabs ({short})\n")
+            completed = await client.complete(
+                types.ResourceTemplateReference(uri="memory://about/{name}"), {"name": "name", "value": "CHECK"}
+            )
+            assert completed.completion.values == ["checkout-api"]
+
+    play(story)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_profile_that_is_off_is_no_resource(memory: LocalMemory, era: str) -> None:
+    off = replace(memory, settings=replace(memory.settings, user_profile="off"))
+
+    async def story() -> None:
+        async with connected(off, era) as client:
+            listed = (await client.list_resources()).resources
+            assert [resource.uri for resource in listed] == ["memory://rules", "memory://about"]
+            with pytest.raises(MCPError, match="not found"):
+                await client.read_resource("memory://profile")
 
     play(story)

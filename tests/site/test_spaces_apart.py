@@ -110,6 +110,7 @@ IDS: dict[str, Callable[[Side], tuple[object, ...]]] = {
     "/api/v1/items/": lambda owner: owner.loot.items,
     "/api/v1/messages/": lambda owner: owner.loot.items,
     "/api/v1/review/": lambda owner: owner.loot.items,
+    "/api/v1/profile/": lambda owner: owner.loot.items,
     "/api/v1/streams/": lambda owner: (owner.loot.stream,),
     "/api/v1/conversations/": lambda owner: owner.loot.talks,
     "/api/v1/keys/": lambda owner: (owner.key, owner.prefix),
@@ -118,6 +119,7 @@ IDS: dict[str, Callable[[Side], tuple[object, ...]]] = {
 BODIES: dict[str, Callable[[Side], Any]] = {
     "PATCH /api/v1/items/{id}": lambda _owner: TAKEN,
     "POST /api/v1/items/{id}/supersede": lambda owner: {"by": str(owner.loot.items[0])},
+    "POST /api/v1/profile/{id}": lambda _owner: {"show": "pinned"},
     "POST /api/v1/streams/{id}/chunks": lambda _owner: {"chunk": "taken over"},
     "PATCH /api/v1/conversations/{id}": lambda _owner: {"label": "Taken over"},
     "PUT /api/v1/conversations/{id}": lambda _owner: {"label": "Taken over"},
@@ -166,6 +168,9 @@ ASKED_BY_ROUTE: dict[str, Attempts] = {
     "GET /api/v1/context": saying({"project": PROJECT}, {"project": PROJECT, "query": "walrus"}),
     "GET /api/v1/rules": saying({}, {"project": PROJECT}),
     "GET /api/v1/contradictions": saying({}, {"project": PROJECT}),
+    "GET /api/v1/entities": saying({}, {"project": PROJECT}, {"kind": "file", "named": "ice"}),
+    "GET /api/v1/about": saying({"name": "walrus"}, {"name": "ice.md"}, {"name": PROJECT}, {"name": "cold"}),
+    "GET /api/v1/profile": saying({}, {"project": PROJECT}),
     "POST /api/v1/contradictions": lambda owner: [
         {"one": str(id_), "other": str(owner.loot.items[0]), "keep": "new"} for id_ in owner.loot.items
     ],
@@ -287,7 +292,9 @@ def with_talks(name: str = "id", **more: Any) -> Attempts:
 ASKED_BY_METHOD: dict[str, Attempts] = {
     **dict.fromkeys(("get", "history", "related", "contradictions", "timeline", "revert"), with_items()),
     **dict.fromkeys(("accept", "undo_review"), with_items()),
-    **dict.fromkeys(("open_contradictions", "proposals"), saying({}, {"project": PROJECT})),
+    **dict.fromkeys(("open_contradictions", "proposals", "entities", "profile"), saying({}, {"project": PROJECT})),
+    "about": saying({"name": "walrus"}, {"name": "ice.md"}, {"name": PROJECT}),
+    "show_in_profile": with_items(show="pinned"),
     "settle": lambda owner: [{"one": id_, "other": owner.loot.items[0], "keep": "new"} for id_ in owner.loot.items],
     "reopen": lambda owner: [{"one": id_, "other": owner.loot.items[0]} for id_ in owner.loot.items],
     **dict.fromkeys(
@@ -337,7 +344,12 @@ def test_no_method_of_the_library_reaches_into_another_space(world: World, verb:
 def test_what_is_asked_is_found_at_home(world: World) -> None:
     """Else finding nothing of others would prove nothing."""
     for one in (world.first, world.second, world.home):
-        for path in ("/api/v1/search?q=walrus", f"/api/v1/items/{one.loot.items[1]}", "/api/v1/export"):
+        for path in (
+            "/api/v1/search?q=walrus",
+            "/api/v1/about?name=walrus",
+            f"/api/v1/items/{one.loot.items[1]}",
+            "/api/v1/export",
+        ):
             assert one.loot.hidden in one.client.get(path).text
         (own,) = [space for space in one.client.get("/api/v1/spaces").json()["spaces"] if space["name"] == one.name]
         assert own["items"] > 3 and own["keys"] > 0
@@ -390,7 +402,11 @@ def test_no_resource_and_no_prompt_tells_of_another_space(world: World) -> None:
         learns_nothing(called(thief, "resources/list"), owner)
         for template in TEMPLATES:
             for id_ in owner.loot.items if "{id}" in template.uri_template else [""]:
-                uri = template.uri_template.replace("{id}", str(id_)).replace("{project}", "arctic")
+                uri = (
+                    template.uri_template.replace("{id}", str(id_))
+                    .replace("{project}", "arctic")
+                    .replace("{name}", "walrus")
+                )
                 learns_nothing(called(thief, "resources/read", uri=uri), owner)
         for prompt in PROMPTS:
             given = {"project": PROJECT, "task": "walrus", "what": "mine"}

@@ -31,6 +31,8 @@ def addresses(memory: LocalMemory) -> dict[str, str]:
     for page in SHOWN:
         if page.path.startswith("/items/{id}"):
             found |= {page.path: page.path.replace("{id}", items[0].short_id)} if items else {}
+        elif page.path == "/about/{name:path}":
+            found |= {page.path: "/about/Redis"} if items else {}
         elif page.path.startswith("/conversations/{id}"):
             found |= {page.path: page.path.replace("{id}", sessions[0].short_id)} if sessions else {}
         else:

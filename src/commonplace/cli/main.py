@@ -36,6 +36,8 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("show", "commonplace.cli.items:show", "Show items in full, by their ids."),
     ("list", "commonplace.cli.items:list_items", "List items, newest first, page by page."),
     ("rules", "commonplace.cli.context:rules", "Show the rules, for all files or only for some."),
+    ("about", "commonplace.cli.about:about", "Show what is known of a person, a service, a file, ..."),
+    ("profile", "commonplace.cli.about:profile", "Show how you and your team work, as agents are told."),
     ("edit", "commonplace.cli.items:edit", "Change an item; its history keeps the old version."),
     ("history", "commonplace.cli.items:history", "Show the versions of an item before each change."),
     ("revert", "commonplace.cli.items:revert", "Restore an earlier version of an item."),

@@ -13,17 +13,21 @@ if TYPE_CHECKING:
         Change,
         Context,
         Contradiction,
+        Entity,
+        EntityKnowledge,
         FetchedItems,
         Item,
         ItemPage,
         Keep,
         Kind,
         NewItem,
+        Profile,
         Project,
         RecallResult,
         RelatedItems,
         Remembered,
         Settled,
+        Show,
         StatementPair,
         Stored,
         TimelineEntry,
@@ -299,6 +303,41 @@ class ItemMethods(BoundMethods):
         from commonplace.memory.projects import list_projects
 
         return list_projects(self._local)
+
+    def entities(
+        self,
+        *,
+        kind: str = "",
+        project: str | None = None,
+        named: str = "",
+        limit: int = 100,
+        as_of: When | None = None,
+    ) -> list[Entity]:
+        """What memories name, what is named most first: people, projects, services, libraries, files, other things.
+
+        Only of one `kind`, or with `named` in their names.
+        """
+        from commonplace.memory.entities import list_entities
+
+        return list_entities(self._local, kind, project, named, limit, self._as_of(as_of))
+
+    def about(self, name: str, *, project: str | None = None, as_of: When | None = None) -> EntityKnowledge:
+        """What is known of somebody or something: statements, since when, by whom, and what it has to do with."""
+        from commonplace.memory.about import about
+
+        return about(self._local, name, project, self._as_of(as_of))
+
+    def profile(self, project: str | None = None) -> Profile:
+        """How the people who use this memory work, or those of a project: sentences of memories, at most 300 tokens."""
+        from commonplace.memory.profile import build_profile
+
+        return build_profile(self._local, project)
+
+    def show_in_profile(self, id: Id, show: Show) -> Item:
+        """Pin a memory to the profile (`pinned`), hide it (`hidden`), or leave that to the rules (`auto`)."""
+        from commonplace.memory.profile import show_in_profile
+
+        return show_in_profile(self._local, id, show)
 
     def topics(self, project: str | None = None) -> list[Topic]:
         """What a project, or everything, is about: topics found among passages, the largest first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from commonplace.capture.import_report import ImportReport
+from commonplace.memory.about import EntityKnowledge, RelatedEntity
 from commonplace.memory.backup import Backup
 from commonplace.memory.chunks import Chunk, RecalledChunks
 from commonplace.memory.context import Context, ContextItem
@@ -14,10 +15,12 @@ from commonplace.memory.conversations import (
     StoredConversation,
     WholeConversation,
 )
+from commonplace.memory.entities import Entity
 from commonplace.memory.explain import Explanation
 from commonplace.memory.graph import RelatedItems
 from commonplace.memory.items import FetchedItems, ItemPage
 from commonplace.memory.predict import Prediction
+from commonplace.memory.profile import Profile, ProfileLine, Show
 from commonplace.memory.prune import PruneProposal
 from commonplace.memory.recall import Hit, RecallResult
 from commonplace.memory.remember import NewItem, Remembered
@@ -40,6 +43,8 @@ __all__ = [
     "ContextItem",
     "Contradiction",
     "ConversationStats",
+    "Entity",
+    "EntityKnowledge",
     "Explanation",
     "Fault",
     "FetchedItems",
@@ -53,17 +58,21 @@ __all__ = [
     "NewItem",
     "NewMessage",
     "Prediction",
+    "Profile",
+    "ProfileLine",
     "Project",
     "PruneProposal",
     "RecallResult",
     "RecalledChunks",
     "Reconstruction",
+    "RelatedEntity",
     "RelatedItems",
     "Remembered",
     "Report",
     "Session",
     "SessionPage",
     "Settled",
+    "Show",
     "StatementPair",
     "Stored",
     "StoredConversation",

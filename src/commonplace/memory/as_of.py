@@ -37,7 +37,7 @@ def newest_as_of(memory: LocalMemory, scope: Scope, limit: int, before: tuple[in
     assert scope.at_ms is not None
     states = memory.store.states_at(scope.at_ms, MOST_CHANGES)
     found = [item for item in _past(memory, scope, states) if before is None or (item.created_ms, item.id) < before]
-    current = _written_by_then(scope)
+    current = written_by_then(scope)
     # Those that changed since are left out of the pages that are read, so that enough others are there.
     while True:
         page = memory.store.newest(current, limit, before)
@@ -54,14 +54,25 @@ def recall_as_of(
     """The best hits among what was held true at the moment of a scope; `current` searches what is there now."""
     assert scope.at_ms is not None
     states = memory.store.states_at(scope.at_ms, MOST_CHANGES)
-    found = current(memory, parsed, _written_by_then(scope), limit + min(len(states), 2 * limit))
+    found = current(memory, parsed, written_by_then(scope), limit + min(len(states), 2 * limit))
     hits = [hit for hit in found.hits if hit.item.id not in states]
     hits += _matching(memory, parsed, _past(memory, scope, states))
     hits.sort(key=lambda hit: -hit.relevance)
     return replace(found, hits=tuple(hits[:limit]), total=max(len(hits), found.total))
 
 
-def _written_by_then(scope: Scope) -> Scope:
+def matching_as_of(
+    memory: LocalMemory, scope: Scope, current: Iterable[Item], matches: Callable[[Item], bool]
+) -> list[Item]:
+    """Items that match, as they were at the moment of a scope; `current` are those of `written_by_then` that do now."""
+    assert scope.at_ms is not None
+    states = memory.store.states_at(scope.at_ms, MOST_CHANGES)
+    unchanged = [item for item in current if item.id not in states]
+    return [*unchanged, *(item for item in _past(memory, scope, states) if matches(item))]
+
+
+def written_by_then(scope: Scope) -> Scope:
+    """The scope without what was written after its moment."""
     assert scope.at_ms is not None
     ends = [scope.at_ms + 1, *(() if scope.until_ms is None else (scope.until_ms,))]
     return replace(scope, until_ms=min(ends))

@@ -204,6 +204,8 @@ def _holds(message: str, answer: str) -> bool:
     return bool(start) and start in " ".join(message.split())
 
 
+SENTENCE_KEY = "sentence"
+"""In the metadata of a proposed memory: the sentence of the prompt that states it."""
 CAPTURED, DROPPED, CONTINUED, PROPOSED = "kept", "dropped", "led", "proposed"
 
 

@@ -20,7 +20,7 @@ from commonplace.memory.local_memory import LocalMemory, Models
 # Callers whose settings differ in nothing else share a memory.
 _OF_THE_CALLER = (
     *("profile", "project", "author", "agent_memories", "mcp_max_response", "opening_tokens", "max_body_mb"),
-    "hooks_recall",
+    *("hooks_recall", "user_profile"),
     *("log_format", "log_level"),
 )
 # Different stores, spaces or models that are open at a time; whoever asks for more works alone.

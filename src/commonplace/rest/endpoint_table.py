@@ -9,6 +9,7 @@ from typing import Any
 from commonplace.input_limits import MAX_VALUES_OF_MANY
 from commonplace.rest import (
     conversations,
+    entities,
     events,
     hooks,
     import_export,
@@ -103,6 +104,10 @@ FINDING = _tagged(
     _ask("/search", search.search_by_body, "search_found_by_body", "Search with a long question"),
     _get("/context", search.read_context, "search_context", "Context for a task"),
     _get("/rules", search.read_rules, "search_rules", "Active rules"),
+    _get("/entities", entities.list_entities, "entities_listing", "What memories name", also=(404,)),
+    _get("/about", entities.read_entity, "entities_read", "What is known of somebody or something", also=(404,)),
+    _get("/profile", entities.read_profile, "profile_read", "How people work", also=(404,)),
+    _post("/profile/{id}", entities.show_in_profile, "profile_show", "Pin or hide a memory there", if_match=True),
 )
 
 STREAMS = _tagged(

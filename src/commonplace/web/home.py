@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.profile import build_profile
 from commonplace.memory.projects import list_projects
 from commonplace.memory.sessions import active_sessions
 from commonplace.memory.stats import day_start_ms, items_per_day
@@ -72,6 +73,7 @@ def _shade(count: int, fullest: int) -> int:
 
 NEWEST = 12
 PROJECTS = 12
+PROFILE_LINES = 5
 
 
 def home_page(memory: LocalMemory, request: PageRequest) -> Rendered:
@@ -83,6 +85,7 @@ def home_page(memory: LocalMemory, request: PageRequest) -> Rendered:
         "newest": browse_items(memory, Scope(), NEWEST).items,
         "projects": list_projects(memory)[:PROJECTS],
         "status": status(memory),
+        "profile": build_profile(memory).lines[:PROFILE_LINES],
         "today": counts.get(today, {}),
         "date": today,
         "calendar": activity_calendar(per_day, today),

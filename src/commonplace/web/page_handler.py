@@ -37,7 +37,19 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_MENU = ("home", "search", "timeline", "conversations", "rules", "review", "topics", "prune", "feed", "settings")
+_MENU = (
+    "home",
+    "search",
+    "timeline",
+    "conversations",
+    "rules",
+    "review",
+    "about",
+    "topics",
+    "prune",
+    "feed",
+    "settings",
+)
 
 
 class PageHandler(MethodHandler[Page]):

@@ -11,10 +11,12 @@ from starlette.routing import BaseRoute, Route, compile_path
 from commonplace.errors import NotFound
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.web import (
+    about,
     contradictions,
     conversations,
     home,
     items,
+    profile,
     review,
     rules,
     search,
@@ -63,6 +65,10 @@ PAGES: tuple[Page, ...] = (
     Page("POST", "/review/{id}/accept", "write", review.accept_proposal, "review"),
     Page("POST", "/review/{id}/dismiss", "write", review.dismiss_proposal, "review"),
     Page("POST", "/review/{id}/undo", "write", review.undo_review, "review"),
+    Page("GET", "/about", "read", about.list_page, "about"),
+    Page("GET", "/about/{name:path}", "read", about.entity_page, "about"),
+    Page("GET", "/profile", "read", profile.profile_page, "about"),
+    Page("POST", "/profile/{id}", "write", profile.show_in_profile, "about"),
     Page("GET", "/topics", "read", topics.list_topics, "topics"),
     Page("GET", "/topics/map", "read", topics.topic_map, "topics"),
     Page("GET", "/topics/{id}", "read", topics.show_topic, "topics"),

@@ -17,9 +17,11 @@ from commonplace.capture.hooks.session_start import CONTEXT_FOLDER
 from commonplace.capture.hooks.spool import SECONDS_VARIABLE
 from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.config import Settings
+from commonplace.memory.authors import with_writer
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
+from commonplace.model import Author
 
 from .hook_runner import COMMAND, SECONDS, environment, fire, put
 
@@ -110,6 +112,15 @@ def test_another_setting_is_another_text(memory: LocalMemory, settings: Settings
     assert done.stdout == b""
     (settings.data_dir / "config.toml").write_text("opening_tokens = 0\n", encoding="ascii")
     assert start(settings, work) == ""
+
+
+def test_how_people_work_is_told_until_it_is_turned_off(memory: LocalMemory, settings: Settings, work: Path) -> None:
+    keep_rule(memory)
+    remember(with_writer(memory, Author("anna", "person")), NewItem("I prefer small commits", project="my-api"))
+    assert "I prefer small commits" in start(settings, work)
+    payload = {"session_id": "s1", "cwd": str(work)}
+    done = fire(settings, "kiro", "SessionStart", payload, env=environment(COMMONPLACE_USER_PROFILE="off"))
+    assert RULE in done.stdout.decode() and "I prefer small commits" not in done.stdout.decode()
 
 
 def test_whoever_holds_the_write_lock_is_not_waited_for(memory: LocalMemory, settings: Settings, work: Path) -> None:

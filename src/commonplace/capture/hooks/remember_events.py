@@ -23,6 +23,7 @@ from commonplace.memory.captured_events import (
     CONTINUED,
     DROPPED,
     PROPOSED,
+    SENTENCE_KEY,
     CaptureCounts,
     EventOutcome,
     StartedSession,
@@ -41,8 +42,6 @@ from commonplace.text.statements import find_statements
 
 BATCH = 500
 """Events that are written in one transaction."""
-SENTENCE_KEY = "sentence"
-"""In the metadata of a proposed memory: the sentence of the prompt that states it."""
 MAX_DEPTH = 20
 """How deep an event may be nested: deeper than any host goes, and safe for everything that walks through it."""
 _OBSERVED = ("prompt", "tool", "stop", "subagent-stop", "compact")

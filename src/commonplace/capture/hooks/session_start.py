@@ -33,7 +33,10 @@ UNKNOWN_STAMP = "unknown"
 _DATABASE, _CONFIG = "commonplace.db", "config.toml"
 # Environment variables that change a context.
 _ADDRESS = "COMMONPLACE_DATABASE_URL"
-_VARIABLES = ("COMMONPLACE_CONFIG", "COMMONPLACE_SPACE", "COMMONPLACE_OPENING_TOKENS", _ADDRESS)
+_VARIABLES = (
+    *("COMMONPLACE_CONFIG", "COMMONPLACE_SPACE", "COMMONPLACE_OPENING_TOKENS", "COMMONPLACE_USER_PROFILE"),
+    _ADDRESS,
+)
 
 
 def content_stamp(data: str, env: Mapping[str, str], read_mark: Callable[[], str] | None = None) -> str:

@@ -1,6 +1,6 @@
 // What every page does: keys, and telling when the server is gone, so that nothing written is lost.
 
-const GO = { h: "/", s: "/search", t: "/timeline", c: "/conversations", r: "/rules", v: "/review", o: "/topics", p: "/prune", l: "/feed", e: "/settings" };
+const GO = { h: "/", s: "/search", t: "/timeline", c: "/conversations", r: "/rules", v: "/review", a: "/about", o: "/topics", p: "/prune", l: "/feed", e: "/settings" };
 const lines = () => [...document.querySelectorAll("[data-line]")];
 let going = false;
 
