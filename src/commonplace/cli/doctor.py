@@ -21,19 +21,18 @@ COLOURS = {"ok": "green", "remark": "yellow", "failure": "red"}
 @command(
     "doctor",
     "commonplace doctor",
-    "commonplace doctor store index",
     "commonplace doctor --fix",
+    "commonplace doctor connections hooks",
     "commonplace doctor --json",
 )
 @click.argument("areas", metavar="[AREA]...", nargs=-1, type=click.Choice(NAMES))
 @click.option("--fix", is_flag=True, help="Fix what can be fixed safely, then check again.")
 def doctor(call: Call, areas: Sequence[str], fix: bool) -> None:
-    """Check that everything works: store, index, model, connections, hooks, what hooks showed,
-    spool, permissions and versions.
+    """Check the whole installation by using it: the store, the model, the connected editors, their hooks.
 
-    The servers that editors would start are started and asked for their tools, and hooks are run with a sample event
-    that leaves no trace. There is one line for each check, and advice for each failure. The exit code is 1 if a failure
-    remains.
+    It starts the servers that your editors would start and asks for their tools, and runs their hooks with a sample
+    event that leaves no trace. Each check is a line; each failure comes with advice. The exit code is 1 if a failure
+    remains. `check` looks for damage in all the stored data.
     """
     context = doctor_context(call.data_dir, _project())
     try:

@@ -107,9 +107,9 @@ def _check_integrity(context: DoctorContext, memory: LocalMemory) -> Finding:
         )
     backups = context.settings.backups
     copy = f"one of {backups}" if _has_files(backups) else "a copy of your own"
-    save = "`commonplace repair` saves everything readable"
+    save = "`commonplace check --fix` saves everything readable"
     return failure(
-        "integrity", sentence, f"Stop the programs that use it. {save}; `commonplace backups restore` restores {copy}."
+        "integrity", sentence, f"Stop the programs that use it. {save}; `commonplace backup restore` restores {copy}."
     )
 
 
@@ -119,7 +119,9 @@ def _last_check(context: DoctorContext) -> Iterator[Finding]:
     if health is None or not health.faults:
         return
     sentence = "; ".join(f"{fault.count:,} {fault.says}" for fault in health.faults)
-    yield remark("check", f"The last check found: {sentence}.", "Run `commonplace check`, then `commonplace repair`.")
+    yield remark(
+        "check", f"The last check found: {sentence}.", "Run `commonplace check`, then `commonplace check --fix`."
+    )
 
 
 def _rebuild_fulltext(context: DoctorContext) -> Fix:
