@@ -73,7 +73,7 @@ def test_in_a_project_it_says_what_is_known_open_and_waiting(run: Run, repositor
     done = run()
     assert done.code == 0 and re.search(r"github\.com/acme/my-api: 3 items, last used ", done.out)
     assert "\nOpen steps\n  - Write test 1\n" in done.out and "  and 2 more: commonplace report\n" in done.out
-    assert re.search(r"commonplace contradictions +settle 1 contradiction\n", done.out)
+    assert re.search(r"commonplace contradictions +settle 1 recent contradiction\n", done.out)
     assert re.search(r"commonplace context +show what an agent is told about my-api\n", done.out)
     assert len(done.out.splitlines()) < 20
 

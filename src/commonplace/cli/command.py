@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
+import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec
 
 import click
 
-from commonplace.cli.terminal import caller_terminal, current_folder, environment, plain, use_colour
+from commonplace.cli.terminal import caller_terminal, current_folder, environment, plain, use_colour, wrapped
 from commonplace.config import Settings, load
 from commonplace.errors import CommonplaceError, InvalidInput, StoreError
 from commonplace.text.redact import redact
@@ -159,7 +160,7 @@ class Call:
     def note(self, text: str) -> None:
         """Print a remark on standard error, for people only."""
         if not self.json:
-            click.secho(plain(text), err=True, fg="yellow")
+            click.secho(wrapped(plain(text), sys.stderr), err=True, fg="yellow")
 
     def exit(self, code: int) -> NoReturn:
         """End with an exit code after the answer was printed."""
@@ -371,10 +372,10 @@ def _print_error(call: Call, code: str, message: str, hint: str, more: Mapping[s
         return
     # click's context, which knows about colour, is gone by now.
     click.secho("error: ", fg="red", bold=True, nl=False, err=True, color=use_colour())
-    click.echo(plain(message), err=True)
+    click.echo(wrapped(f"error: {plain(message)}", sys.stderr).removeprefix("error: "), err=True)
     if hint:
         click.secho("hint: ", fg="cyan", nl=False, err=True, color=use_colour())
-        click.echo(plain(hint), err=True)
+        click.echo(wrapped(f"hint: {plain(hint)}", sys.stderr).removeprefix("hint: "), err=True)
 
 
 def _usage_hint(error: click.ClickException) -> str:

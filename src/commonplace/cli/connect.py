@@ -296,9 +296,9 @@ def _after_connecting(editors: Sequence[Host], *, dry_run: bool) -> str:
     if dry_run:
         return "\nNothing was changed. Run it without --dry-run to connect them."
     return (
-        f'\nNext: restart {"it" if len(editors) == 1 else "them"} and ask, in a project, "What do you remember about'
-        ' this project?"\n`commonplace ingest` reads the sessions that agents already left on this machine;'
-        " `commonplace doctor` checks that everything works."
+        f"\nNext: restart {'it' if len(editors) == 1 else 'them'}, open a project, and ask what it remembers.\n"
+        "`commonplace ingest` reads the sessions that are already on this machine.\n"
+        "`commonplace doctor` checks that everything works."
     )
 
 

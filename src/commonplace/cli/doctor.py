@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 import click
 
 from commonplace.cli.command import Call, command
+from commonplace.cli.terminal import plain, wrapped
 from commonplace.doctor.checkup import NAMES, fix_findings, run_checks
 from commonplace.doctor.doctor_context import DoctorContext, Finding, doctor_context
 from commonplace.errors import InvalidInput
 from commonplace.hosts.project_files import project_folder
 
 FAILURES_FOUND = 1
+INDENT = " " * 9
 COLOURS = {"ok": "green", "remark": "yellow", "failure": "red"}
 
 
@@ -71,10 +74,15 @@ def _check_and_fix(
 def _show(call: Call, finding: Finding) -> Finding:
     if not call.json:
         click.secho(f"{finding.state:<8} ", nl=False, fg=COLOURS[finding.state])
-        call.say(f"{finding.area} {finding.what}: {finding.sentence}")
+        call.say(_indented(f"{finding.area} {finding.what}: {finding.sentence}"))
         if finding.advice and finding.state != "ok":
-            call.say(f"         {finding.advice}", dim=True)
+            call.say(f"{INDENT}{_indented(finding.advice)}", dim=True)
     return finding
+
+
+def _indented(text: str) -> str:
+    """Text below the state of the finding, also where it takes several lines."""
+    return wrapped(INDENT + plain(text), sys.stdout, INDENT).removeprefix(INDENT)
 
 
 def _record(finding: Finding) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import click
 
 import commonplace
 from commonplace.cli.command import Call
-from commonplace.cli.terminal import one_line
+from commonplace.cli.terminal import one_line, terminal_width, wrapped
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError
 from commonplace.text.dates import iso_time, time_ago
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
 
 # How many steps are shown, how long each may be, and how many proposals and contradictions are counted.
 STEPS, STEP_CHARACTERS, COUNTED = 5, 70, 100
+# How many of the newest statements are compared with each other: more would take too long here.
+COMPARED = 60
+# Columns for a reason; with fewer it goes below its command.
+MIN_REASON = 24
 NextStep = tuple[str, str]
 
 
@@ -92,7 +97,7 @@ def _in_store(memory: LocalMemory, project: str | None) -> dict[str, Any]:
     projects = list_projects(memory)
     here = next((one for one in projects if one.name == project), None)
     steps = open_steps(memory, here.name, COUNTED) if here else []
-    pairs = list_contradictions(memory, here.name, COUNTED) if here else []
+    pairs = list_contradictions(memory, here.name, COUNTED, scanned=COMPARED) if here else []
     return {
         "items": status(memory)["total"],
         "projects": len(projects),
@@ -137,7 +142,7 @@ def next_steps(record: Mapping[str, Any]) -> Iterator[NextStep]:
             yield "commonplace connect claude-code", "connect an editor (`connect --help` lists them)"
     if not record["items"]:
         if record["connected"]:
-            yield "commonplace ingest", "read the sessions that agents already left on this machine"
+            yield "commonplace ingest", "read the sessions that are already on this machine"
         else:
             yield "commonplace demo", "see it work first, on a temporary store"
         yield 'commonplace add "We use PostgreSQL 16"', "remember something yourself"
@@ -145,7 +150,7 @@ def next_steps(record: Mapping[str, Any]) -> Iterator[NextStep]:
     if count := record["proposals"]:
         yield "commonplace review", f"accept or dismiss {_counted(count, 'proposal')}"
     if count := record["contradictions"]:
-        yield "commonplace contradictions", f"settle {_counted(count, 'contradiction')}"
+        yield "commonplace contradictions", f"settle {_counted(count, 'recent contradiction')}"
     if record["connected"] and found:
         yield shlex.join(["commonplace", "connect", *found]), "connect these, too"
     if record["project"]:
@@ -175,8 +180,12 @@ def _show(call: Call, record: Mapping[str, Any], steps: Sequence[NextStep], conn
     call.say("\nNext", bold=True)
     width = max(len(command) for command, _why in steps)
     for command, why in steps:
-        click.secho(f"  {command:<{width}}  ", fg="cyan", nl=False)
-        call.say(why)
+        before = f"  {command:<{width}}  "
+        if terminal_width() - len(before) < MIN_REASON and sys.stdout.isatty():
+            click.secho(f"  {command}", fg="cyan")
+            before = "    "
+        click.secho(before, fg="cyan", nl=False)
+        call.say(wrapped(before + why, sys.stdout, " " * len(before)).removeprefix(before))
     call.say("\n`commonplace --help` lists all commands.", dim=True)
 
 

@@ -140,7 +140,7 @@ def _check_log(database: Path) -> Finding:
 def _check_disk_space(folder: Path) -> Iterator[Finding]:
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     free = shutil.disk_usage(existing).free
-    sentence = f"{free / 1e9:,.1f} GB are free on the disk of {folder}."
+    sentence = f"{free / 1e9:,.1f} GB free on the disk of {folder}."
     if free < NO_DISK_SPACE:
         yield failure("disk", sentence, "Free some space.")
     elif free < LOW_DISK_SPACE:
