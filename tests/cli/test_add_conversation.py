@@ -46,7 +46,7 @@ def test_markdown_with_speakers_becomes_turns(run: Run, folder: Path) -> None:
 
 def test_a_text_without_speakers_is_one_message_and_says_so(run: Run) -> None:
     done = run("conversations", "add", "Thoughts", "-", stdin="[draft] Just thoughts, { and braces")
-    assert done.code == 0 and "It is one message" in done.err
+    assert done.code == 0 and "It was stored as one message" in done.err
     assert said(run, done.out.split()[2]) == [("user", "[draft] Just thoughts, { and braces")]
 
 

@@ -116,3 +116,23 @@ def test_an_edit_that_changes_nothing_makes_no_revision(run: Run) -> None:
     for change in (("--content", "Use pnpm"), ("--type", "rule"), ("--tag", "a")):
         assert run("edit", "1", *change).code == 0
     assert run("show", "1", "--json").data["items"][0]["rev"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("connect", "claude"), "Did you mean 'claude-code' or 'claude-desktop'?"),
+        (("connect", "cursr"), "Did you mean 'cursor'?"),
+        (("generate", "agnets"), "Did you mean 'agents'?"),
+        (("connect", "emacs"), "There are: claude-code, claude-desktop, cursor,"),
+    ],
+)
+def test_an_editor_that_is_not_known_leads_to_those_that_are(run: Run, arguments: tuple[str, ...], meant: str) -> None:
+    outcome = run(*arguments)
+    assert outcome.code == 2 and meant in outcome.err
+
+
+def test_an_edit_and_an_addition_of_nothing_say_what_to_give(run: Run) -> None:
+    run("add", "Use pnpm")
+    assert "such as --content" in run("edit", "1").err and run("edit", "1").code == 2
+    assert "commonplace add" in run("add", stdin="\n").err and run("add", "").code == 2

@@ -167,15 +167,12 @@ def _detail_fields(
 
 def _content(text: str | None, *, optional: bool) -> str:
     """The given or piped text. A pipe is read without `-` only if nothing else was given: it may never end."""
-    if text == STDIN:
-        return read_stdin()
-    if text is not None:
-        return text
-    if not optional and stdin_is_piped():
-        return read_stdin()
-    if not optional:
+    if text is None and not optional and stdin_is_piped():
+        text = STDIN
+    content = read_stdin() if text == STDIN else text or ""
+    if not (optional or content.strip()):
         raise InvalidInput("There is nothing to remember.", 'Give a text: commonplace add "We use PostgreSQL 16".')
-    return ""
+    return content
 
 
 def _refuse_with_jsonl(*given: object) -> None:

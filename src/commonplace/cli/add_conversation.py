@@ -68,7 +68,9 @@ def add_conversation(
         stored = store_conversation(memory, split_long_messages(conversation))
     call.answer(conversation_record(stored.session) | {"duplicate": stored.duplicate}, _describe_stored(stored))
     if len(messages) == 1 and not stored.duplicate:
-        call.note("It is one message. Several messages begin with their speakers: `User: ...`, `Assistant: ...`.")
+        call.note(
+            "It was stored as one message. To store several, begin each with its speaker: `User: ...`, `AI: ...`."
+        )
 
 
 def _read_input(file: str | None) -> bytes:

@@ -69,7 +69,7 @@ class Call:
         memory = open_memory(settings) if caller is None else caller.reach(settings)
         try:
             if left := drain_some(settings, LONG_DRAIN_SECONDS if drain_more else SHORT_DRAIN_SECONDS):
-                self.note(f"{left:,} captured events still wait; `commonplace drain` stores them now.")
+                self.note(f"{left:,} captured events are still waiting; `commonplace drain` stores them now.")
             yield memory
         finally:
             with contextlib.suppress(StoreError):

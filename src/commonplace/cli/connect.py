@@ -358,7 +358,7 @@ def _remove_team_folder(call: Call, locations: Locations, was: Connection) -> No
     others = (read_connection(editor, locations) for editor in all_editors() if _has_something(editor, locations))
     used = any(str(server.folder) in hook.command for other in others if other for hook in other.hooks)
     if server.folder.is_dir() and not used and not remove_server(server):
-        call.note(f"Captured events still wait for {server.url}; `commonplace drain` sends them.")
+        call.note(f"Captured events are still waiting for {server.url}; `commonplace drain` sends them.")
 
 
 def _split_host_from_value(hosts: Sequence[str], value: str | None) -> tuple[Sequence[str], str | None]:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from commonplace.library.memory import Memory
 
 REASONS = {
-    "opposite": "say the opposite of each other",
+    "opposite": "say opposite things",
     "number": "give different numbers or times",
-    "choice": "choose differently",
-    "replaced": "differ: the newer one says that something changed",
+    "choice": "make different choices",
+    "replaced": "differ: the newer one says that something has changed",
     "same": "say the same",
     "": "do not seem to contradict each other",
 }

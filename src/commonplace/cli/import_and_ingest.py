@@ -254,7 +254,7 @@ def _ingest_paths(
 def _follow(call: Call, memory: LocalMemory, paths: Sequence[Path], project: str | None) -> None:
     """Read new parts of sessions again and again, and give way to other writers of the store."""
     signal.signal(signal.SIGTERM, _interrupt)
-    call.note("Watching. Ctrl-C ends it.")
+    call.note("Watching; Ctrl-C stops it.")
     following = SessionWatcher(paths)
     with contextlib.suppress(KeyboardInterrupt):
         while True:
@@ -312,4 +312,4 @@ def _show_ingested(call: Call, summary: IngestReport) -> None:
     for one in summary.examples[:MAX_SHOWN]:
         call.note(f"{one.what}: {one.why}")
     if not (summary.files.added or summary.files.known):
-        call.note("No sessions were found. Name a file or folder, or run an agent first.")
+        call.note("No sessions were found. Name a file or folder, or use an agent first.")

@@ -24,7 +24,7 @@ from commonplace.cli.options import (
 )
 from commonplace.cli.terminal import read_stdin
 from commonplace.dialects.records import change_record, item_brief, item_record, parse_id, stream_record
-from commonplace.errors import NotFound
+from commonplace.errors import InvalidInput, NotFound
 from commonplace.text.paths import check_glob
 
 NOTHING_STORED = 'Nothing is remembered yet. `commonplace add "..."` remembers something.'
@@ -140,6 +140,8 @@ def edit(
     }
     content = read_stdin() if content == STDIN else content
     changes |= {"content": content, "tags": tuple(tags) or None, "details": details or None}
+    if not any(value is not None for value in (*changes.values(), valid_from, valid_until, expires)):
+        raise InvalidInput("Nothing to change.", "Give what to change, such as --content, --title, --type or --tag.")
     with call.local_memory() as memory:
         wanted = Changes(**changes, **parse_validity(memory.clock(), valid_from, valid_until, expires))
         item = edit_item(memory, parse_id(id_), wanted, expect_rev)

@@ -84,7 +84,15 @@ class PluginChoice(click.Choice[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value in self.choices:
             return str(value)
-        return click.Choice(self._all_names()).convert(value, param, ctx)
+        known = self._all_names()
+        if value in known:
+            return str(value)
+        from difflib import get_close_matches
+
+        word = str(value).casefold()
+        near = [name for name in known if word and name.startswith(word)] or get_close_matches(word, known, 2)
+        meant = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(known)}."
+        return self.fail(f"{value!r} is not known. {meant}", param, ctx)
 
 
 def combine(*options: Option[Any]) -> Option[Any]:

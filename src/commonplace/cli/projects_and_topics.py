@@ -160,7 +160,7 @@ def _up_to_date_topics(call: Call, memory: LocalMemory) -> list[Topic]:
     embed_pending(memory, TOPIC_SECONDS)
     with contextlib.suppress(StoreError):
         if not list_topics(memory) and update_topics(memory):
-            call.note("No topics were built yet: building them now.")
+            call.note("Building topics for the first time ...")
         while update_topics(memory):
             pass
     return list_topics(memory)

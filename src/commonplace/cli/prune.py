@@ -109,7 +109,7 @@ def _archive_chosen(call: Call, memory: Memory, chosen: Sequence[PruneCandidate]
         try:
             done.append(memory.update_conversation(one.session.uid, status="archived", expect_rev=one.session.rev))
         except Conflict:
-            call.note(f"{one.session.short_id} was changed meanwhile and is not archived.")
+            call.note(f"{one.session.short_id} was changed in the meantime and was not archived.")
     return done
 
 

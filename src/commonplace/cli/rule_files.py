@@ -99,7 +99,7 @@ def _watch(call: Call, memory: LocalMemory, regenerate: Callable[[], Generated])
 
     def show(made: Generated) -> None:
         _show_generated(call, made, written=True, diff=False)
-        call.note("Watching. Ctrl-C ends it.")
+        call.note("Watching; Ctrl-C stops it.")
 
     def show_error(error: CommonplaceError) -> None:
         call.note(f"{error.message} {error.hint}")

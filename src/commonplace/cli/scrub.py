@@ -106,7 +106,7 @@ def _show(call: Call, done: Scrubbed) -> None:
     if done.copies and done.copies_deleted:
         call.say(f"Deleted {len(done.copies)} backup{'' if len(done.copies) == 1 else 's'}.")
     elif done.copies:
-        call.note(f"Backups still contain the secrets (--backups deletes them): {', '.join(map(str, done.copies))}")
+        call.note(f"Backups may still contain secrets (--backups deletes them): {', '.join(map(str, done.copies))}")
     if done.on_server:
         call.note("Logs, replicas and backups of the database server may contain the secrets until they expire.")
     for path in done.left:

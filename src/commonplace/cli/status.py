@@ -179,4 +179,5 @@ def help_(call: Call, names: tuple[str, ...]) -> None:
             break
         words = [word for word in words if not word.startswith("-")]
         context = found.context_class(found, parent=context, info_name=name)
-    click.echo(context.get_help())
+    text = context.get_help()
+    call.answer({"command": context.command_path, "help": click.unstyle(text)}, lambda: click.echo(text))
