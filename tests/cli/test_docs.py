@@ -15,8 +15,8 @@ from commonplace.cli.reference import reference
 from .conftest import Run, write_chats
 from .test_help import execute
 
-PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
-REFERENCE = PAGE.with_name("commands.md")
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
+REFERENCE = PAGE.with_name("options.md")
 
 
 def console_lines() -> list[str]:
@@ -40,7 +40,7 @@ def test_every_command_is_on_the_page() -> None:
 
 
 def test_the_reference_of_options_is_up_to_date() -> None:
-    """`python -m commonplace.cli.reference docs/commands.md` writes it."""
+    """`python -m commonplace.cli.reference docs/reference/options.md` writes it."""
     assert REFERENCE.read_text(encoding="utf-8") == reference()
 
 

@@ -1,6 +1,6 @@
 """The reference of all commands and options as Markdown, made from the commands themselves.
 
-`python -m commonplace.cli.reference docs/commands.md` writes it; a test says if the page is not up to date.
+`python -m commonplace.cli.reference docs/reference/options.md` writes it; a test says if the page is not up to date.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from commonplace.cli.main import GROUPS, RENAMED, commonplace
 HEAD = """\
 # All commands and options
 
-<!-- Made from the commands by `python -m commonplace.cli.reference docs/commands.md`; do not edit it by hand. -->
+<!-- Made from the commands by `python -m commonplace.cli.reference docs/reference/options.md`; do not edit it by hand. -->
 
 Every command also takes `-j`, `--json` (print JSON, for programs), `--data-dir PATH` (use the store in this folder) and
 `-h`, `--help`.

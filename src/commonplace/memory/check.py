@@ -51,7 +51,7 @@ COMPARE_WITH_BACKUP = (
 RECOVER = (
     "Keep the file. `commonplace check --fix` saves all that can be read; `commonplace backup list` shows backups."
 )
-SEE_TEAM_DOCS = "Whoever runs the database server repairs this: see docs/team.md."
+SEE_TEAM_DOCS = "Whoever runs the database server repairs this: see docs/reference/postgresql.md."
 
 
 def ignore_progress(_items: int) -> None:
