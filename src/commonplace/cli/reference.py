@@ -18,7 +18,7 @@ from commonplace.cli.main import GROUPS, RENAMED, commonplace
 HEAD = """\
 # All commands and options
 
-<!-- Made from the commands by `python -m commonplace.cli.reference docs/reference/options.md`; do not edit it by hand. -->
+<!-- Written by `python -m commonplace.cli.reference docs/reference/options.md`; do not edit it by hand. -->
 
 Every command also takes `-j`, `--json` (print JSON, for programs), `--data-dir PATH` (use the store in this folder) and
 `-h`, `--help`.

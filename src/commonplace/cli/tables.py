@@ -44,8 +44,8 @@ SOURCES = {
 # Columns of text, and their shares of the remaining width.
 WIDE = {"title": 1, "event": 1, "why": 1, "narrative": 1, "content": 1, "aliases": 1, "label": 2, "folder": 1}
 WIDE |= {"request": 1, "file": 1, "command": 1, "text": 1, "topic": 1, "embedder": 1, "model": 1}
-# Columns that a text needs, and the columns that make room for it, the least important first.
-MIN_TEXT = 24
+# How wide a text has to be, alone and next to others, and the columns that make room for it, the least important first.
+MIN_TEXT, MIN_SHARED = 24, 16
 LEFT_OUT = (
     "kind",
     "words",
@@ -129,7 +129,8 @@ def fitting(columns: Sequence[str], rows: Sequence[Row], width: int) -> Sequence
         natural = (
             max([len(HEADINGS.get(one, one)), *(len(_cell(one, row, brief=True)) for row in rows)]) for one in kept
         )
-        return sum(MIN_TEXT if one in WIDE else size + 1 for one, size in zip(kept, natural, strict=True))
+        least = MIN_TEXT if sum(one in WIDE for one in kept) == 1 else MIN_SHARED
+        return sum(least if one in WIDE else size + 1 for one, size in zip(kept, natural, strict=True))
 
     for column in LEFT_OUT:
         if column in kept and any(one in WIDE for one in kept) and taken() > width:
