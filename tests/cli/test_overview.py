@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -14,20 +15,24 @@ from commonplace.memory.status import Fault, save_check_result
 
 from .conftest import Run
 
+GIT = shutil.which("git") or "git"
+
 
 def commands(run: Run) -> list[str]:
     return [one["command"] for one in run("--json").data["next"]]
 
 
+@pytest.fixture(autouse=True)
+def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is installed here, the tests do not find it."""
+    monkeypatch.setenv("PATH", "")
+
+
 @pytest.fixture
 def repository(folder: Path) -> str:
     """The current folder is a clone of my-api."""
-    subprocess.run(
-        "git init -q . && git remote add origin https://github.com/acme/my-api.git",
-        shell=True,
-        check=True,
-        cwd=folder,
-    )
+    for arguments in (("init", "-q"), ("remote", "add", "origin", "https://github.com/acme/my-api.git")):
+        subprocess.run([GIT, *arguments], check=True, cwd=folder)
     return "github.com/acme/my-api"
 
 

@@ -287,16 +287,17 @@ def connect(
     notice = options.hooks_notice() if any(editor.hooks for editor in editors) else ""
     if notice:
         call.note(notice)
-    _each(call, editors, locations, plan, lambda _planned: None, dry_run=dry_run, notice=notice)
-    call.note(_after_connecting(editors, dry_run=dry_run))
+    changed = _each(call, editors, locations, plan, lambda _planned: None, dry_run=dry_run, notice=notice)
+    if changed:
+        call.note(_after_connecting(changed, dry_run=dry_run))
 
 
-def _after_connecting(editors: Sequence[Host], *, dry_run: bool) -> str:
+def _after_connecting(changed: int, *, dry_run: bool) -> str:
     """What to do next."""
     if dry_run:
         return "\nNothing was changed. Run it without --dry-run to connect them."
     return (
-        f"\nNext: restart {'it' if len(editors) == 1 else 'them'}, open a project, and ask what it remembers.\n"
+        f"\nNext: restart {'it' if changed == 1 else 'them'}, open a project, and ask what it remembers.\n"
         "`commonplace ingest` reads the sessions that are already on this machine.\n"
         "`commonplace doctor` checks that everything works."
     )
@@ -390,9 +391,9 @@ def _each(
     *,
     dry_run: bool,
     notice: str = "",
-) -> None:
-    """Change one editor after the other; the failure of one does not stop the rest."""
-    replies, failures = [], []
+) -> int:
+    """Change one editor after the other; the failure of one does not stop the rest. How many change."""
+    replies, failures, changed = [], [], 0
     for editor in editors:
         try:
             planned = plan(editor)
@@ -404,11 +405,13 @@ def _each(
             replies.append(_report_failed(call, editor, error))
         else:
             replies.append(_report_planned(call, planned, locations, dry_run=dry_run))
+            changed += bool(planned.changes)
     if call.json:
         more = {"notice": notice} if notice else {}
         call.reply({"hosts": replies, "written": not dry_run, "failed": len(failures), **more})
     if failures:
         call.exit(failures[0].exit_code)
+    return changed
 
 
 def _report_failed(call: Call, editor: Host, error: CommonplaceError) -> dict[str, Any]:
