@@ -182,7 +182,7 @@ def test_a_command_says_how_much_still_waits_and_one_has_it_all_remembered(
     told = json.loads(done.stdout)
     assert (told["remembered"], told["waiting"], names(settings)) == (30, 0, [])
     people = subprocess.run([*at, "drain"], capture_output=True, timeout=SECONDS, check=True)
-    assert b"nothing waits" in people.stdout and people.stderr == b""
+    assert b"none left" in people.stdout and people.stderr == b""
 
 
 def test_a_command_answers_even_if_it_cannot_drain(memory: LocalMemory, settings: Settings) -> None:

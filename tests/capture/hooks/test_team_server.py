@@ -218,7 +218,7 @@ def test_connected_while_the_server_is_away_and_back_again(home: Path, tmp_path:
         proved = command("doctor", "hooks").stdout
         assert "was found and removed" in proved
         # It has sent what waited before.
-        assert "nothing waits" in command("drain").stdout
+        assert "none left" in command("drain").stdout
         started = hook("SessionStart", "s4", source="startup")
         assert "Cart 2 was locked because of its payment." in started
     listed = json.loads(command("list", "--type", "answer", "--json", "--data-dir", str(data)).stdout)
