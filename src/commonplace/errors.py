@@ -243,7 +243,7 @@ class StoreMissing(StoreError):
     code = "DB_MISSING"
     http_status = 503
     default_hint = (
-        "Nothing was written. Put the file back, or restore a backup (`commonplace backups` lists them)."
+        "Nothing was written. Put the file back, or restore a backup (`commonplace backup list` shows them)."
         " Running servers go on by themselves then."
     )
 
@@ -254,7 +254,7 @@ class StoreReplaced(StoreError):
     code = "DB_REPLACED"
     http_status = 503
     default_hint = (
-        "Put a sound file in its place, or restore a backup (`commonplace backups` lists them)."
+        "Put a sound file in its place, or restore a backup (`commonplace backup list` shows them)."
         " Running servers go on by themselves then."
     )
 
@@ -281,8 +281,8 @@ class QuotaExceeded(StoreError):
     code = "QUOTA_EXCEEDED"
     http_status = 507
     default_hint = (
-        "Nothing was written. Forget what is not needed (`commonplace prune` proposes conversations), or ask whoever"
-        " runs the server to raise it: `commonplace spaces limit SPACE`."
+        "Nothing was written. Forget what is not needed (`commonplace conversations prune` suggests conversations), or"
+        " ask whoever runs the server to raise it: `commonplace spaces limit SPACE`."
     )
 
 

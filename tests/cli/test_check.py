@@ -21,9 +21,9 @@ def test_what_is_wrong_is_told_and_mended(run: Run, settings: Settings) -> None:
     assert told.code == 9 and "derived  counts: 1 projects and kinds are counted wrongly (project 0)" in told.out
     assert "counted wrongly; see `commonplace check`" in run("status").out
     assert "remark   store check: The last check found: 1 projects" in run("doctor", "store").out
-    dry = run("repair", "--dry-run")
+    dry = run("check", "--fix", "--dry-run")
     assert dry.code == 9 and dry.out.endswith("Nothing was changed.\n")
-    done = run("repair", "--json")
+    done = run("check", "--fix", "--json")
     assert done.code == 0 and done.data["left"] == [] and Path(done.data["kept"]).is_file()
     assert run("check", "--json").data == {"sound": True, "quick": False, "faults": []}
     assert "health:      sound" in run("status").out
@@ -33,8 +33,8 @@ def test_what_was_said_is_told_in_red_and_left(run: Run, settings: Settings) -> 
     run("add", "Apple")
     with behind(settings) as ask:
         ask("UPDATE items SET title = 'Pear'")
-    run("repair")
-    told = run("repair")
+    run("check", "--fix")
+    told = run("check", "--fix")
     assert told.code == 9 and "stored   rows: 1 items have content that does not match its checksum" in told.out
 
 
@@ -44,21 +44,21 @@ def test_a_file_that_is_no_store_is_told(run: Run, settings: Settings) -> None:
     settings.database.write_bytes(b"nonsense " * 1000)
     told = run("check", "--json")
     assert told.code == 9 and told.data["faults"][0]["part"] == "file"
-    assert run("repair", "--json").error["code"] == "DB_CORRUPT"
+    assert run("check", "--fix", "--json").error["code"] == "DB_CORRUPT"
 
 
 def test_a_backup_is_made_listed_and_put_back(run: Run, folder: Path) -> None:
     run("add", "Apple")
-    assert "There are no backups" in run("backups").out
+    assert "There are no backups" in run("backup", "list").out
     made = run("backup", "--json").data
     assert Path(made["path"]).is_file() and made["why"] == "made"
     assert run("backup", "copy.db").code == 0 and (folder / "copy.db").is_file()
     assert run("backup", "copy.db", "--json").error["code"] == "CONFLICT"
     run("add", "Pear")
-    assert Path(made["path"]).name in run("backups").out
-    dry = run("backups", "restore", "latest", "--dry-run")
+    assert Path(made["path"]).name in run("backup", "list").out
+    dry = run("backup", "restore", "latest", "--dry-run")
     assert dry.code == 0 and "1 items would be lost" in dry.out and "lost: Pear" in dry.out
-    done = run("backups", "restore", "latest", "--json").data
+    done = run("backup", "restore", "latest", "--json").data
     assert done["difference"]["lost"] == 1 and done["store"]["items"] == 1 and Path(done["kept"]).is_file()
     assert "Pear" not in run("list").out
-    assert run("backups", "restore", "no-such").code == 3
+    assert run("backup", "restore", "no-such").code == 3

@@ -285,12 +285,12 @@ def test_list_can_be_narrowed(run: Run, story: list[int]) -> None:
     assert ids("--global") == [6]
     assert ids("--type", "rule", "--type", "decision") == [6, 1]
     assert ids("--tag", "unheard-of") == []
-    assert "No items." in run("list", "--tag", "unheard-of").err
+    assert "No items match." in run("list", "--tag", "unheard-of").err
 
 
 def test_projects_answer_to_their_aliases(run: Run, story: list[int]) -> None:
     assert (
-        run("projects", "alias", "my-api", "backend").out == "backend is another name of github.com/acme/my-api now.\n"
+        run("projects", "alias", "my-api", "backend").out == "backend is now another name for github.com/acme/my-api.\n"
     )
     (project,) = run("projects", "--json").data["projects"]
     assert project["name"] == "github.com/acme/my-api" and "backend" in project["aliases"] and project["items"] == 5
@@ -325,7 +325,7 @@ def test_status_tells_what_hooks_captured_and_left_out(run: Run, data_dir: Path,
         assert ours
         waits = run("status", "--json").data["hooks"]
         assert waits["waiting"] == 4 and waits["waiting_since"] and waits["captured"] == {}
-        assert "4 wait since" in run("status").out
+        assert "4 waiting since" in run("status").out
     data = run("status", "--json").data["hooks"]
     assert (data["captured"], data["left_out"]) == ({"prompt": 1}, {"small-talk": 2})
     assert (data["waiting"], data["waiting_since"], data["failed"]) == (0, None, 1)

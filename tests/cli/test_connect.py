@@ -45,10 +45,14 @@ def test_what_is_installed_is_found_and_told(run: Run, home: Path) -> None:
         "Zed: connected, without hooks",
     ]
     assert "~/.cursor/mcp.json" in done.out and "/hooks" in done.err
+    assert "\nNext: restart them, open a project, and ask what it remembers.\n" in done.err
+    assert "`commonplace ingest` reads" in done.err and "`commonplace doctor` checks" in done.err
     again = run("connect")
+    assert again.err == ""
     assert again.out == "Cursor: already connected\nCodex CLI: already connected\nZed: already connected\n"
     gone = run("disconnect")
     assert gone.code == 0 and gone.out.count(": disconnected (") == 3 and tree(home) == {}
+    assert "Your memory stays in" in gone.err and "pipx uninstall commonplace" in gone.err
     assert run("disconnect").err == "No editor is connected here.\n"
 
 

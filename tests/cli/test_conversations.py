@@ -20,7 +20,7 @@ def keep(run: Run, label: str, *options: str, day: int = 1, words: str = "Some w
         {"role": "user", "content": words, "timestamp": f"2026-01-{day:02}T10:00:00Z"},
         {"role": "assistant", "content": f"An answer to {label}", "timestamp": f"2026-01-{day:02}T10:01:00Z"},
     ]
-    done = run("store", label, *options, "--json", stdin=json.dumps(messages))
+    done = run("conversations", "add", label, *options, "--json", stdin=json.dumps(messages))
     assert done.code == 0, done
     return str(done.data["short_id"])
 
@@ -65,7 +65,7 @@ def test_a_list_is_narrowed(run: Run, three: list[str]) -> None:
     assert labels(run, "--status", "pinned") == ["Tomatoes"]
     assert labels(run, "--project", "my-api") == ["Cache"]
     assert labels(run, "--source", "chatgpt") == []
-    assert run("conversations", "--folder", "/nowhere").err == "No conversations.\n"
+    assert run("conversations", "--folder", "/nowhere").err == "No conversations match.\n"
 
 
 def test_pages_follow_each_other(run: Run, three: list[str]) -> None:
@@ -102,8 +102,8 @@ def test_any_spelling_of_an_id_is_taken(run: Run, three: list[str]) -> None:
 
 def test_one_is_moved_renamed_and_rated_with_a_history(run: Run, three: list[str]) -> None:
     id_ = three[0]
-    assert run("conversations", "move", id_, "new/place").out == "Colours is in /new/place now.\n"
-    assert run("conversations", "rename", id_, "Hues {0}").out == f"Conversation {id_} is called Hues {{0}} now.\n"
+    assert run("conversations", "move", id_, "new/place").out == "Colours is now in /new/place.\n"
+    assert run("conversations", "rename", id_, "Hues {0}").out == f"Conversation {id_} is now called Hues {{0}}.\n"
     assert run("conversations", "rate", id_, "7.5", "--json").data["importance_score"] == 7.5
     rows = run("conversations", "history", id_).out.splitlines()
     assert rows[0].split("\t") == ["rev", "op", "when", "label", "folder", "importance", "status"]
@@ -194,8 +194,9 @@ def test_a_terminal_gets_a_table_a_tree_and_colours(run: Run, spawn_in_terminal:
 def test_the_subcommands_explain_themselves(run: Run) -> None:
     out = run("conversations", "--help").out
     for name in ("show", "move", "rename", "rate", "archive", "unarchive", "pin", "unpin", "forget", "restore"):
-        assert f"\n  {name} " in out and f"$ commonplace conversations {name} " in out
-        assert "--json" in run("conversations", name, "--help").out
+        assert f"\n  {name} " in out
+        inner = run("conversations", name, "--help").out
+        assert "--json" in inner and f"$ commonplace conversations {name} " in inner
 
 
 def test_the_examples_of_the_page_run_in_order(run: Run, folder: Path) -> None:

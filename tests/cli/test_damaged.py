@@ -38,7 +38,7 @@ def test_reading_goes_on_and_says_what_is_damaged(run: Run, folder: Path) -> Non
         ["search", "plums", "--project", "orchard"],
         ["context", "orchard"],
         ["timeline", "3"],
-        ["stats"],
+        ["conversations", "stats"],
         ["report"],
         ["recall", "plums"],
         ["status"],
@@ -58,7 +58,7 @@ def test_check_names_damaged_items_and_they_can_be_edited_and_forgotten(run: Run
     told = run("check")
     assert told.code == 9 and "rows are damaged" in told.out and "item 1 (body), item 2 (details)" in told.out
     # Nothing that was written is changed by a repair.
-    assert run("repair").code == 9 and "item 1 (body), item 2 (details)" in run("check").out
+    assert run("check", "--fix").code == 9 and "item 1 (body), item 2 (details)" in run("check").out
     assert run("edit", "1", "--content", "Apples are in the barn").code == 0
     assert run("forget", "2").code == 0
     assert run("check").out == "No faults found.\n"
@@ -82,8 +82,8 @@ def test_a_file_cut_short_is_saved_and_what_is_lost_is_said(run: Run, settings: 
     data = settings.database.read_bytes()
     settings.database.write_bytes(data[:-4096])
     assert run("check").code == 9
-    done = run("repair")
-    assert "rows of the damaged file." in done.out and "A backup of the store as it was:" in done.err + done.out
+    done = run("check", "--fix")
+    assert "rows of the damaged file." in done.out and "The store as it was is kept in" in done.err + done.out
     kept = {item["id"] for item in run("list", "--limit", "100", "--json").data["items"]}
     lost = {*range(1, 61)} - kept
     assert len(kept) > 40

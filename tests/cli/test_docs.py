@@ -8,13 +8,15 @@ from pathlib import Path
 
 import click
 
-from commonplace.cli.main import COMMANDS
+from commonplace.cli.main import COMMANDS, RENAMED
 from commonplace.cli.main import commonplace as group
+from commonplace.cli.reference import reference
 
 from .conftest import Run, write_chats
 from .test_help import execute
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
+REFERENCE = PAGE.with_name("options.md")
 
 
 def console_lines() -> list[str]:
@@ -32,13 +34,24 @@ def test_the_examples_of_the_page_run_in_order(run: Run, folder: Path) -> None:
         assert done.code == 0, f"{line}: {done}"
 
 
-def test_every_command_and_option_is_on_the_page() -> None:
+def test_every_command_is_on_the_page() -> None:
     text = PAGE.read_text(encoding="utf-8")
+    assert [name for name, _where, _what in COMMANDS if f"## `{name}" not in text] == []
+
+
+def test_the_reference_of_options_is_up_to_date() -> None:
+    """`python -m commonplace.cli.reference docs/reference/options.md` writes it."""
+    assert REFERENCE.read_text(encoding="utf-8") == reference()
+
+
+def test_the_reference_names_every_option_of_every_command() -> None:
+    text = REFERENCE.read_text(encoding="utf-8")
     for name, _where, _what in COMMANDS:
-        assert f"## `{name}" in text, name
         command = group.get_command(click.Context(group), name)
         assert command is not None
-        section = text.partition(f"## `{name}")[2].partition("\n## ")[0]
-        for option in command.params:
-            if isinstance(option, click.Option) and option.name not in ("json_", "data_dir"):
-                assert option.opts[0] in section, f"{name} {option.opts[0]} is not on the page"
+        section = text.partition(f"\n### `{name}")[2].partition("\n### ")[0]
+        for one in (command, *(command.commands.values() if isinstance(command, click.Group) else ())):
+            for option in one.params:
+                if isinstance(option, click.Option) and option.name not in ("json_", "data_dir"):
+                    assert all(f"`{opt}`" in section for opt in option.opts), (name, one.name, option.opts)
+    assert all(f"| `{old}` | `{new}` |" in text for old, new in RENAMED.items())

@@ -44,6 +44,8 @@ def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
+        (),
+        ("--json",),
         ("add", "Something new"),
         ("add", "Something new", "--json"),
         ("list", "--json"),
@@ -60,20 +62,26 @@ def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
         ("projects", "--json"),
         ("rules", "--json"),
         ("streams", "--json"),
-        ("clusters", "--json"),
-        ("store", "More", "--json"),
+        ("topics", "--json"),
+        ("conversations", "add", "More", "--json"),
         ("conversations",),
         ("conversations", "show", "1"),
         ("conversations", "archive", "1", "--json"),
         ("conversations", "folders"),
         ("ingest", "--json"),
         ("sessions", "--json"),
-        ("reconstruct",),
+        (
+            "sessions",
+            "show",
+        ),
         ("recall", "thing", "--min-score", "0", "--json"),
         ("explain", "thing", "--json"),
         ("export", "--all"),
-        ("prune", "--json"),
-        ("stats",),
+        ("conversations", "prune", "--json"),
+        (
+            "conversations",
+            "stats",
+        ),
         ("report",),
         ("doctor", "spool", "store", "--json"),
         ("connect", "cursor", "kiro", "--json"),
@@ -81,15 +89,15 @@ def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
         ("keys", "--json"),
         ("keys", "create", "laptop", "--json"),
     ],
-    ids=" ".join,
+    ids=lambda arguments: " ".join(arguments) or "alone",
 )
 def test_a_command_imports_only_what_it_uses(run: Run, arguments: tuple[str, ...]) -> None:
     run("add", "Some thing", "--project", "p")
-    run("store", "Talk", stdin="User: Hello\nAI: Hi\n")
+    run("conversations", "add", "Talk", stdin="User: Hello\nAI: Hi\n")
     loaded = modules_of(*arguments, stdin=b"User: What else?\nAI: Nothing\n")
     assert not loaded & HEAVY
-    ours = {where.partition(":")[0] for name, where, _what in COMMANDS if name != arguments[0]}
-    mine = {where.partition(":")[0] for name, where, _what in COMMANDS if name == arguments[0]}
+    ours = {where.partition(":")[0] for name, where, _what in COMMANDS if (name,) != arguments[:1]}
+    mine = {where.partition(":")[0] for name, where, _what in COMMANDS if (name,) == arguments[:1]}
     assert not loaded & (ours - mine)
 
 

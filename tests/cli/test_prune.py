@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.cli.conversations import parse_selection
+from commonplace.cli.prune import parse_selection
 from commonplace.errors import InvalidInput
 
 from .conftest import Run
@@ -34,7 +34,7 @@ def archived(run: Run) -> set[str]:
 
 
 def test_a_pipe_sees_the_candidates_and_nothing_changes(run: Run, old: list[str]) -> None:
-    done = run("prune")
+    done = run("conversations", "prune")
     header, *lines = done.out.splitlines()
     rows = [dict(zip(header.split("\t"), line.split("\t"), strict=True)) for line in lines]
     assert [(row["number"], row["id"]) for row in rows] == list(zip("1234", old, strict=True))
@@ -43,32 +43,32 @@ def test_a_pipe_sees_the_candidates_and_nothing_changes(run: Run, old: list[str]
 
 
 def test_yes_archives_all_and_tells_how_to_undo_it(run: Run, old: list[str]) -> None:
-    done = run("prune", "--folder", "/work", "--yes")
+    done = run("conversations", "prune", "--folder", "/work", "--yes")
     assert "Archived 2 conversations. Nothing was removed." in done.out and archived(run) == set(old[:2])
     told = done.err.strip().splitlines()[-1].removeprefix("Undo: ")
     assert execute(told, run).code == 0 and archived(run) == set()
 
 
 def test_a_dry_run_changes_nothing(run: Run, old: list[str]) -> None:
-    assert run("prune", "--dry-run", "--yes").code == 0 and archived(run) == set()
+    assert run("conversations", "prune", "--dry-run", "--yes").code == 0 and archived(run) == set()
 
 
 def test_json_lists_without_asking(run: Run, old: list[str]) -> None:
-    data = run("prune", "--importance", "3", "--json").data
+    data = run("conversations", "prune", "--importance", "3", "--json").data
     assert [one["label"] for one in data["candidates"]] == ["Old 1", "Old 2"]
     assert (data["total_candidates"], data["archived"]) == (2, [])
     assert data["estimated_space_saved_mb"] > 0 and archived(run) == set()
-    assert len(run("prune", "--yes", "--json").data["archived"]) == 4 and archived(run) == set(old)
+    assert len(run("conversations", "prune", "--yes", "--json").data["archived"]) == 4 and archived(run) == set(old)
 
 
-def test_nothing_could_go(run: Run) -> None:
-    assert run("prune").err == "No suggestions.\n"
-    assert run("prune", "--json").data["candidates"] == []
+def test_no_suggestions(run: Run) -> None:
+    assert run("conversations", "prune").err == "No conversation is old and unimportant enough to suggest.\n"
+    assert run("conversations", "prune", "--json").data["candidates"] == []
 
 
 def test_bad_limits_are_refused(run: Run) -> None:
     for options in (("--days", "-1"), ("--importance", "11"), ("--importance", "nan"), ("--folder", "..")):
-        assert run("prune", *options, "--json").error["code"] == "VALIDATION_ERROR", options
+        assert run("conversations", "prune", *options, "--json").error["code"] == "VALIDATION_ERROR", options
 
 
 @needs_terminal
@@ -80,7 +80,7 @@ def test_bad_limits_are_refused(run: Run) -> None:
 def test_a_person_is_asked(
     run: Run, spawn_in_terminal: Run, old: list[str], typed: str, chosen: tuple[int, ...]
 ) -> None:
-    done = spawn_in_terminal("prune", typed=typed, TERM="xterm-256color")
+    done = spawn_in_terminal("conversations", "prune", typed=typed, TERM="xterm-256color")
     assert done.code == 0 and "Archive which?" in done.out
     assert archived(run) == {old[n] for n in chosen}
     shown = uncoloured(done.out)
@@ -91,14 +91,14 @@ def test_a_person_is_asked(
 
 @needs_terminal
 def test_leaving_the_question_changes_nothing(run: Run, spawn_in_terminal: Run, old: list[str]) -> None:
-    assert spawn_in_terminal("prune", typed="\x04").code == 130
+    assert spawn_in_terminal("conversations", "prune", typed="\x04").code == 130
     assert archived(run) == set()
 
 
 @needs_terminal
 def test_long_labels_fit_the_terminal(run: Run, spawn_in_terminal: Run) -> None:
     keep(run, "日本語の長い題名 " * 12, "--folder", "/a/long/way/down/to/it" * 4, "--importance", "1")
-    shown = uncoloured(spawn_in_terminal("prune", "--dry-run").out)
+    shown = uncoloured(spawn_in_terminal("conversations", "prune", "--dry-run").out)
     assert "…" in shown and len(shown.splitlines()) == 5
 
 

@@ -126,7 +126,7 @@ def test_a_contradiction_is_named_with_the_command_that_settles_it(run: Run) -> 
     done = run("add", "Use npm, not pnpm", "--type", "rule", "--global")
     assert done.code == 0
     assert done.out.startswith("Remembered memory 2 ")
-    assert "This may contradict or replace 1: Use pnpm, not npm" in done.err
+    assert "This seems to contradict 1: Use pnpm, not npm" in done.err
     assert "commonplace supersede 1 --by 2" in done.err
     data = run("add", "Use npm, not pnpm", "--type", "rule", "--global", "--json").data
     assert data["duplicate"] is True

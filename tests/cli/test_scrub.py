@@ -48,7 +48,7 @@ def test_it_cleans_and_says_where_but_not_what(run: Run, data_dir: Path) -> None
     assert TOKEN not in told.out + told.err
     assert in_files(data_dir, TOKEN) == []
     assert "[REDACTED:github-token]" in run("show", "1").out
-    assert "Nothing to clean" in run("scrub").out
+    assert "No secrets in" in run("scrub").out
 
 
 @pytest.mark.usefixtures("kept")

@@ -11,7 +11,7 @@ from .sessions_of_agents import LIMITS, LOGIN, furnish
 def test_sessions_of_agents_and_of_people_are_listed_newest_first(run: Run, home: Path) -> None:
     furnish(home)
     run("ingest")
-    run("store", "Colours", "-", "--folder", "/fun", stdin="User: Name a colour\nAI: Blue\n")
+    run("conversations", "add", "Colours", "-", "--folder", "/fun", stdin="User: Name a colour\nAI: Blue\n")
     run("add", "Tests pass", "--kind", "observation", "--session", "s1")
     records = run("sessions", "--json").data["sessions"]
     assert {record["label"] for record in records} >= {"Colours", "Why does the login test fail?"}

@@ -20,7 +20,7 @@ from .test_terminal import needs_terminal
 def say_now(run: Run, label: str, count: int, *options: str) -> None:
     now = datetime.fromtimestamp(time.time() - 60, UTC).isoformat()
     said = [{"role": "user", "content": f"{label} {n}", "timestamp": now} for n in range(count)]
-    assert run("store", label, *options, stdin=json.dumps(said)).code == 0
+    assert run("conversations", "add", label, *options, stdin=json.dumps(said)).code == 0
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def talk(run: Run) -> None:
 
 
 def test_programs_get_everything(run: Run, talk: None) -> None:
-    data = run("stats", "--json").data
+    data = run("conversations", "stats", "--json").data
     assert (data["total_conversations"], data["total_messages"], data["total_words"]) == (3, 6, 12)
     assert data["folders"] == {"/work": 1, "/work/design": 1, "/日本": 1}
     assert data["labels"] == {"Colours": 2, "Tomatoes": 1}
@@ -44,14 +44,14 @@ def test_programs_get_everything(run: Run, talk: None) -> None:
 
 
 def test_a_folder_means_its_tree(run: Run, talk: None) -> None:
-    data = run("stats", "--folder", "/work", "--json").data
+    data = run("conversations", "stats", "--folder", "/work", "--json").data
     assert (data["total_conversations"], data["total_messages"]) == (2, 5)
     assert sum(week["messages"] for week in data["activity"]["messages"]) == 5
-    assert run("stats", "--folder", "..", "--json").error["code"] == "VALIDATION_ERROR"
+    assert run("conversations", "stats", "--folder", "..", "--json").error["code"] == "VALIDATION_ERROR"
 
 
 def test_a_pipe_gets_numbers(run: Run, talk: None) -> None:
-    totals, folders, labels, weeks = run("stats").out.strip().split("\n\n")
+    totals, folders, labels, weeks = run("conversations", "stats").out.strip().split("\n\n")
     assert "messages\t6" in totals and "archived\t1" in totals
     assert folders.splitlines()[0] == "folder\tconversations" and "/日本\t1" in folders
     assert "Colours\t2" in labels
@@ -61,17 +61,17 @@ def test_a_pipe_gets_numbers(run: Run, talk: None) -> None:
 
 
 def test_nothing_is_there(run: Run) -> None:
-    assert run("stats").err == "No conversations.\n"
-    assert run("stats", "--json").data["total_messages"] == 0
+    assert run("conversations", "stats").err == "No conversations.\n"
+    assert run("conversations", "stats", "--json").data["total_messages"] == 0
 
 
 @needs_terminal
 def test_a_terminal_gets_a_chart(run: Run, talk: None, spawn_in_terminal: Run) -> None:
-    shown = uncoloured(spawn_in_terminal("stats").out)
+    shown = uncoloured(spawn_in_terminal("conversations", "stats").out)
     assert "conversations: 3 (2 active, 1 archived)" in shown and "Messages per week  at most 6" in shown
     assert "█" in shown and all(len(line) <= 80 for line in shown.splitlines())
     keep(run, "Long ago")
-    older = uncoloured(spawn_in_terminal("stats").out)
+    older = uncoloured(spawn_in_terminal("conversations", "stats").out)
     assert "Messages per month" in older
 
 

@@ -41,7 +41,7 @@ def test_open_streams_are_listed_with_what_they_hold(run: Run, sending: list[str
 
 def test_a_stream_is_cancelled(run: Run, sending: list[str]) -> None:
     done = run("streams", "cancel", sending[0])
-    assert (done.code, done.out) == (0, f"Cancelled {sending[0]}: 2 chunks, 13 characters dropped\n")
+    assert (done.code, done.out) == (0, f"Cancelled {sending[0]}: 2 parts, 13 characters discarded\n")
     again = run("streams", "cancel", sending[0], "--json")
     assert (again.code, again.error["code"]) == (4, "CONFLICT")
     data = run("streams", "cancel", sending[1], "--json").data
@@ -61,5 +61,6 @@ def test_an_unknown_stream_is_told(run: Run) -> None:
 
 
 def test_the_subcommand_explains_itself(run: Run) -> None:
-    assert "commonplace streams cancel stream_" in run("streams", "--help").out
-    assert "Drop a stream and its chunks" in run("streams", "cancel", "--help").out
+    assert "cancel" in run("streams", "--help").out
+    told = run("streams", "cancel", "--help").out
+    assert "Discard a stream and its parts" in told and "commonplace streams cancel stream_" in told

@@ -36,8 +36,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 
 def test_the_examples_work(run: Run, site: Site) -> None:
-    for text in ("First thing", "Second thing"):
-        run("add", text, "--project", "my-api")
+    for number in range(1, 18):
+        run("add", f"Service {number} listens on port {8000 + number}", "--project", "my-api")
     for name in ("push", "pull", "sync", "promote"):
         for line in command(name).examples:  # type: ignore[attr-defined]
             done = run(*shlex.split(line)[1:])
@@ -47,7 +47,7 @@ def test_the_examples_work(run: Run, site: Site) -> None:
 
 def test_what_was_exchanged_is_told(run: Run, site: Site, tmp_path: Path) -> None:
     run("add", "Tea is at four")
-    assert run("sync", "--dry-run").out == "0 would be received, 1 would be sent, 0 the same already.\n"
+    assert run("sync", "--dry-run").out == "0 would be received, 1 would be sent, 0 already the same.\n"
     assert run("push", "--json").data == {
         "dry_run": False,
         "sent": 1,
@@ -60,7 +60,7 @@ def test_what_was_exchanged_is_told(run: Run, site: Site, tmp_path: Path) -> Non
     run("edit", "1", "--content", "Tea is at five", "--data-dir", server)
     run("edit", "1", "--content", "Tea is at six")
     done = run("sync")
-    assert done.out == "1 received, 1 sent, 0 the same already.\n"
+    assert done.out == "1 received, 1 sent, 0 already the same.\n"
     assert "changed on both sides" in done.err and "The local version wins" in done.err
     assert "Tea is at six" in run("show", "1", "--data-dir", server).out
     assert "Tea is at five" in run("history", "1").out

@@ -117,3 +117,32 @@ def test_how_long_ago() -> None:
         "2025-03-15T14:30:00.007Z",
         "0001-01-01T00:00:00.000Z",
     ]
+
+
+@needs_terminal
+def test_a_narrow_terminal_keeps_titles_and_leaves_out_lesser_columns(spawn_in_terminal: Run, run: Run) -> None:
+    run("add", "Sessions live in Redis for 30 days", "-p", "github.com/acme/my-api", "-t", "decision")
+    narrow = spawn_in_terminal("list", NO_COLOR="1", COLUMNS="44").out
+    assert "Sessions live in" in narrow and "kind" not in narrow and "when" not in narrow
+    wide = spawn_in_terminal("list", NO_COLOR="1", COLUMNS="160").out
+    assert "Sessions live in Redis for 30 days" in wide and "kind" in wide and "when" in wide
+
+
+@needs_terminal
+def test_notes_and_errors_break_between_words(spawn_in_terminal: Run, run: Run) -> None:
+    shown = spawn_in_terminal("list", "-p", "nowhere", NO_COLOR="1", COLUMNS="50").out.split("\r\n")
+    assert shown[:3] == [
+        "error: There is no project 'nowhere'.",
+        "hint: `commonplace projects` lists those that are",
+        "known.",
+    ]
+    piped = run("list", "-p", "nowhere").err
+    assert piped.endswith("hint: `commonplace projects` lists those that are known.\n")
+
+
+@needs_terminal
+def test_the_help_suits_the_terminal(spawn_in_terminal: Run) -> None:
+    for columns, most in (("80", 80), ("160", 100)):
+        plain_help = spawn_in_terminal("--help", NO_COLOR="1", COLUMNS=columns).out
+        assert "\x1b" not in plain_help and max(map(len, plain_help.splitlines())) <= most
+    assert "\x1b[1mEveryday:\x1b[0m" in spawn_in_terminal("--help", NO_COLOR="", TERM="xterm-256color").out

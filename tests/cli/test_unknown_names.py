@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.cli.conftest import Run
 
+from commonplace.cli.main import COMMANDS, RENAMED, SYNONYMS
+
 
 @pytest.fixture
 def remembered(run: Run) -> None:
@@ -44,17 +46,49 @@ def test_an_unknown_project_far_from_any_leads_to_the_list(run: Run) -> None:
     assert "`commonplace projects` lists those that are known." in run("list", "--project", "zzz").err
 
 
-def test_no_command_shows_what_there_is(run: Run) -> None:
-    outcome = run()
-    assert outcome.code == 0 and "Commands:" in outcome.out and not outcome.err
-
-
 def test_help_and_version_are_commands_too(run: Run) -> None:
     assert "Usage: commonplace search" in run("help", "search").out
     assert "Usage: commonplace keys create" in run("help", "keys", "create").out
-    assert "Commands:" in run("help").out
-    assert run("help", "serach").code == 2
+    assert "Everyday:" in run("help").out
+    assert run("help", "serach").code == 2 and "Did you mean 'search'?" in run("help", "serach").err
+    assert run("help", "search", "nothing").code == 2
     assert run("version").out == run("--version").out
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("serach", "'search'"),
+        ("Search", "'search'"),
+        ("ls", "'list'"),
+        ("rm", "'forget'"),
+        ("remember", "'add'"),
+        ("uninstall", "'disconnect'"),
+        ("config", "'settings'"),
+        ("dashboard", "'serve'"),
+        ("fnd", "'search'"),
+    ],
+)
+def test_a_command_that_is_not_there_leads_to_the_one_that_is_meant(run: Run, typed: str, meant: str) -> None:
+    outcome = run(typed)
+    assert outcome.code == 2 and f"There is no command {typed!r}. Did you mean {meant}?" in outcome.err
+    assert "`commonplace --help`" in outcome.err
+
+
+def test_nothing_is_suggested_for_nonsense(run: Run) -> None:
+    assert run("xyzzy").err == "error: There is no command 'xyzzy'.\nhint: See `commonplace --help`.\n"
+
+
+def test_every_synonym_leads_to_a_command() -> None:
+    names = {name for name, _where, _what in COMMANDS}
+    assert set(SYNONYMS.values()) <= names and not names & set(SYNONYMS) and not set(RENAMED) & names
+
+
+def test_a_subcommand_that_is_not_there_is_corrected_or_the_others_are_named(run: Run) -> None:
+    near = run("conversations", "shwo", "1")
+    assert near.code == 2 and "`conversations` has no command 'shwo'. Did you mean 'show'?" in near.err
+    far = run("keys", "xyzzy")
+    assert far.code == 2 and "There are: create, revoke." in far.err
 
 
 def test_settings_are_listed_with_where_they_come_from(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,3 +116,23 @@ def test_an_edit_that_changes_nothing_makes_no_revision(run: Run) -> None:
     for change in (("--content", "Use pnpm"), ("--type", "rule"), ("--tag", "a")):
         assert run("edit", "1", *change).code == 0
     assert run("show", "1", "--json").data["items"][0]["rev"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("connect", "claude"), "Did you mean 'claude-code' or 'claude-desktop'?"),
+        (("connect", "cursr"), "Did you mean 'cursor'?"),
+        (("generate", "agnets"), "Did you mean 'agents'?"),
+        (("connect", "emacs"), "There are: claude-code, claude-desktop, cursor,"),
+    ],
+)
+def test_an_editor_that_is_not_known_leads_to_those_that_are(run: Run, arguments: tuple[str, ...], meant: str) -> None:
+    outcome = run(*arguments)
+    assert outcome.code == 2 and meant in outcome.err
+
+
+def test_an_edit_and_an_addition_of_nothing_say_what_to_give(run: Run) -> None:
+    run("add", "Use pnpm")
+    assert "such as --content" in run("edit", "1").err and run("edit", "1").code == 2
+    assert "commonplace add" in run("add", stdin="\n").err and run("add", "").code == 2

@@ -97,7 +97,7 @@ def test_vectors_that_nobody_works_on(filled: DoctorContext, behind: Behind) -> 
 
 def test_little_room_is_told(filled: DoctorContext, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     free = next(one for one in memory_checks.check_store(filled) if one.what == "disk")
-    assert free.state == "ok" and "GB are free" in free.sentence
+    assert free.state == "ok" and "GB free" in free.sentence
     monkeypatch.setattr(memory_checks, "LOW_DISK_SPACE", 2**62)
     assert states([*memory_checks.check_store(filled)])["disk"] == "remark"
     monkeypatch.setattr(memory_checks, "NO_DISK_SPACE", 2**61)

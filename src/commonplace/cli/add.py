@@ -15,6 +15,7 @@ import click
 from commonplace.cli.command import Call, StoppedEarly, command
 from commonplace.cli.options import (
     STDIN,
+    TYPES,
     field_option,
     parse_fields,
     place_options,
@@ -50,37 +51,50 @@ Line = tuple[int, NewItem]
 
 @command(
     "add",
-    'commonplace add "Sessions are kept in Redis for 30 days" --type decision',
-    'commonplace add "Never log request bodies" --type rule --global --tag privacy',
-    'commonplace add "Validate input with zod" --type rule --path "src/api/**" --category api',
-    'git log -1 --format=%B | commonplace add - --kind observation --type commit --title "Last commit"',
-    'commonplace add "Added token checks" --kind observation --type file-write --files-modified src/auth.py',
-    'commonplace add --kind summary --field request="Log in" --field completed="JWT middleware"',
-    "commonplace add --jsonl notes.jsonl --project my-api",
+    'commonplace add "Sessions are kept in Redis for 30 days" -t decision',
+    'commonplace add "Never log request bodies" -t rule --global --tag privacy',
+    'commonplace add "Validate input with zod" -t rule --path "src/api/**" --category api',
+    'commonplace add "The staging database is read-only until the migration is done" --valid-until "31 May"',
+    'git log -1 --format=%B | commonplace add - --kind observation -t commit --title "Last commit"',
+    "commonplace add --jsonl notes.jsonl -p my-api",
 )
 @click.argument("text", required=False)
-@click.option("--kind", type=click.Choice(KINDS), default="memory", show_default=True, help="The kind of item.")
-@click.option("--type", "type_", default="", help="decision, rule, fact, note, file-write, command, ... (any word).")
-@click.option("--title", default="", help="Short title; taken from the text if omitted.")
+@click.option("-k", "--kind", type=click.Choice(KINDS), default="memory", show_default=True, help="What it is.")
+@click.option(
+    "-t",
+    "--type",
+    "type_",
+    default="",
+    help="decision, rule, fact, note, constraint, rejected, ... (any word).",
+    shell_complete=TYPES,
+)
+@click.option("--title", default="", help="A short title (default: taken from the text).")
 @click.option("--subtitle", default="", help="A line below the title.")
 @click.option("--narrative", default="", help="What happened, in a sentence or two.")
-@click.option("--facts", multiple=True, help="A fact; may be repeated.")
-@click.option("--concepts", multiple=True, help="Concepts, comma separated or repeated.")
-@click.option("--files-read", multiple=True, help="Files that were read, comma separated or repeated.")
-@click.option("--files-modified", multiple=True, help="Files that were changed, comma separated or repeated.")
-@click.option("--path", "paths", multiple=True, metavar="GLOB", help="Files it is about (memories); may be repeated.")
-@click.option("--category", default="", help="Grouping key of a memory: its rule file or skill folder.")
+@click.option("--facts", multiple=True, help="A fact; repeatable.")
+@click.option("--concepts", multiple=True, help="Concepts, separated by commas or repeated.")
+@click.option("--files-read", multiple=True, help="Files that were read, separated by commas or repeated.")
+@click.option("--files-modified", multiple=True, help="Files that were changed, separated by commas or repeated.")
+@click.option("--path", "paths", multiple=True, metavar="GLOB", help="It is about these files only; repeatable.")
+@click.option("--category", default="", help="The rule file or skill folder it goes into.")
 @field_option(
-    "Another field of its kind: request, completed, learned, next_steps (summary), task, progress"
-    " (checkpoint), role (message) ...; may be repeated."
+    "Any other field of its kind: request, completed, learned, next_steps (summary), task, progress"
+    " (checkpoint), role (message), ...; repeatable."
 )
-@click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
-@place_options("The project it belongs to; that of the current folder if omitted.")
+@click.option("--tag", "tags", multiple=True, help="A tag; repeatable.")
+@place_options("The project it belongs to (default: that of the current folder).")
 @click.option("--session", metavar="KEY", help="The session it is part of.")
-@click.option("--importance", type=float, help="0 to 10.")
+@click.option("--importance", type=float, help="From 0 to 10.")
 @validity_options
-@click.option("--at", metavar="TIME", help="When it happened: ISO 8601 (local without an offset) or epoch ms.")
-@click.option("--jsonl", metavar="FILE", help="Add one item for each line of FILE, a JSON object (- reads stdin).")
+@click.option(
+    "--at", metavar="TIME", help="When it happened: ISO 8601 (local time unless it says otherwise) or epoch ms."
+)
+@click.option(
+    "--jsonl",
+    metavar="FILE",
+    type=click.Path(allow_dash=True),
+    help="Add each line of FILE, a JSON object (- reads standard input).",
+)
 def add(
     call: Call,
     text: str | None,
@@ -101,10 +115,10 @@ def add(
 ) -> None:
     """Remember something. It can be searched as soon as the command returns.
 
-    TEXT is what to remember; `-` reads standard input, and so does leaving it out when something is piped in.
-    A duplicate in the same project is stored only once. Passwords and keys are redacted before writing.
+    TEXT is what to remember. `-` reads standard input; so does a pipe if there is no TEXT. What the project already
+    knows is stored only once. Passwords and keys are removed before anything is written.
 
-    With --jsonl each line is one object with content (or text), kind, type, title, the fields of its kind, project,
+    With --jsonl each line is an object with content (or text), kind, type, title, the fields of its kind, project,
     session, tags, importance, created_at or created_at_epoch, valid_from, valid_until, expires, and metadata. Times
     without an offset are UTC there.
     """
@@ -133,13 +147,13 @@ def add(
     for one in done.contradictions:
         pair = f"{one.item.id} {done.item.id}"
         call.note(
-            f"This may contradict or replace {one.item.id}: {one.item.title}\n"
-            + ("The same author said both.\n" if one.supersede else "")
-            + f"If it replaces it: commonplace supersede {one.item.id} --by {done.item.id}\n"
-            f"If both hold: commonplace contradictions {pair} --keep both"
+            f"This seems to contradict {one.item.id}: {one.item.title}\n"
+            + ("Both are by the same author.\n" if one.supersede else "")
+            + f"If it replaces {one.item.id}: commonplace supersede {one.item.id} --by {done.item.id}\n"
+            f"If both are true: commonplace contradictions {pair} --keep both"
         )
     if done.twins and not done.duplicate:
-        call.note(f"The same was said before: {', '.join(str(twin.id) for twin in done.twins)}")
+        call.note(f"This says the same as {', '.join(str(twin.id) for twin in done.twins)}")
 
 
 def _detail_fields(
@@ -153,15 +167,12 @@ def _detail_fields(
 
 def _content(text: str | None, *, optional: bool) -> str:
     """The given or piped text. A pipe is read without `-` only if nothing else was given: it may never end."""
-    if text == STDIN:
-        return read_stdin()
-    if text is not None:
-        return text
-    if not optional and stdin_is_piped():
-        return read_stdin()
-    if not optional:
+    if text is None and not optional and stdin_is_piped():
+        text = STDIN
+    content = read_stdin() if text == STDIN else text or ""
+    if not (optional or content.strip()):
         raise InvalidInput("There is nothing to remember.", 'Give a text: commonplace add "We use PostgreSQL 16".')
-    return ""
+    return content
 
 
 def _refuse_with_jsonl(*given: object) -> None:

@@ -1,4 +1,4 @@
-"""`backup`, `backups`, `encrypt` and `decrypt`: verified copies of the store, and its encryption."""
+"""`backup` (create, list, restore), `encrypt` and `decrypt`: verified copies of the store, and its encryption."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from commonplace.cli import tables
-from commonplace.cli.command import Call, command, listing
+from commonplace.cli.command import Call, command, default_group
 from commonplace.text.dates import iso_time
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from commonplace.memory.backup import Backup, BackupContents, RestoreResult
 
 
-@command("backup", "commonplace backup", "commonplace backup memory-of-today.db", "commonplace backup --json")
+@command("create", "commonplace backup", "commonplace backup create memory.db")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--encrypt", is_flag=True, help="Encrypt the copy of an unencrypted store (see docs/use/backup.md).")
-def backup(call: Call, path: Path | None, encrypt: bool) -> None:
-    """Copy everything to PATH, or into the folder `backups` next to the store, and verify the copy by opening it.
+@click.option("--encrypt", is_flag=True, help="Encrypt the copy of an unencrypted store.")
+def create(call: Call, path: Path | None, encrypt: bool) -> None:
+    """Copy everything to PATH, or into the folder `backups` next to the store, and open the copy to verify it.
 
     Servers and editors can keep running. Nothing is overwritten. A running server makes a backup every day.
     """
@@ -30,17 +30,17 @@ def backup(call: Call, path: Path | None, encrypt: bool) -> None:
 
     with call.local_memory() as memory:
         made = back_up_store(memory, path, encrypt=encrypt)
-    call.answer(_backup_record(made), f"Everything is copied to {made.path} ({made.bytes / 1e6:,.1f} MB).")
+    call.answer(_backup_record(made), f"Copied everything to {made.path} ({made.bytes / 1e6:,.1f} MB).")
 
 
-@command("restore", "commonplace backups restore latest --dry-run", "commonplace backups restore latest")
+@command("restore", "commonplace backup restore latest --dry-run", "commonplace backup restore latest")
 @click.argument("name")
-@click.option("--dry-run", is_flag=True, help="Only show what would be lost, come back and change.")
+@click.option("--dry-run", is_flag=True, help="Change nothing; show what would be lost, come back and change.")
 def restore(call: Call, name: str, dry_run: bool) -> None:
-    """Replace the store by a backup: its NAME in the list, `latest`, or the path of any copy.
+    """Replace the store with a backup: its NAME in the list, `latest`, or the path of any copy.
 
-    The current store is backed up first. Stop servers that use it: while one has it open, the command is refused. The
-    resident process is stopped for you.
+    The current store is backed up first. Stop servers that use it: the command is refused while one has it open. The
+    background process of editors is stopped for you.
     """
     from commonplace.memory.backup import restore_backup
     from commonplace.memory.local_memory import wall_clock
@@ -50,9 +50,9 @@ def restore(call: Call, name: str, dry_run: bool) -> None:
     call.answer(_restore_record(done, dry_run), lambda: _show_restored(call, done, dry_run))
 
 
-@listing("backups", "commonplace backups", "commonplace backups --json", commands=(restore,))
-def backups(call: Call) -> None:
-    """List the backups of the store, newest first, and why each was made."""
+@command("list", "commonplace backup list", "commonplace backup list --json")
+def list_(call: Call) -> None:
+    """List the backups, newest first, and why each was made."""
     from commonplace.memory.backup import list_backups
 
     settings = call.settings()
@@ -63,6 +63,21 @@ def backups(call: Call) -> None:
         return
     rows = [{"name": one.path.name, "why": one.why, "when": one.made_ms, "size": f"{one.bytes:,}"} for one in made]
     call.answer(record, lambda: tables.table(("name", "why", "when", "size"), rows))
+
+
+backup = default_group(
+    "backup",
+    "commonplace backup",
+    "commonplace backup memory-of-today.db",
+    "commonplace backup list",
+    "commonplace backup restore latest --dry-run",
+    help_="""Make a backup of everything, to PATH or into the folder `backups` next to the store.
+
+    The commands below list backups and restore one. `commonplace backup PATH` is short for `commonplace backup create
+    PATH`.
+    """,
+    commands=(create, list_, restore),
+)
 
 
 def _backup_record(made: Backup) -> dict[str, Any]:
@@ -97,9 +112,9 @@ def _show_restored(call: Call, done: RestoreResult, dry_run: bool) -> None:
     elif dry_run:
         call.say("There is no readable store to compare it with.")
     if not dry_run:
-        call.say("The backup is the store now.", bold=True)
+        call.say("The backup is now the store.", bold=True)
     if done.old_copy is not None:
-        call.note(f"A backup of the store as it was: {done.old_copy}")
+        call.note(f"The store as it was is kept in {done.old_copy}")
 
 
 def _describe(contents: BackupContents) -> str:
@@ -111,7 +126,7 @@ def _describe(contents: BackupContents) -> str:
 
 @command("encrypt", "commonplace encrypt", "commonplace encrypt --json")
 def encrypt(call: Call) -> None:
-    """Encrypt the store with the key that the setting `encryption` names; it is created if there is none yet.
+    """Encrypt the store with the key that the setting `encryption` names, creating the key if there is none.
 
     Stop servers that use the store first. The unencrypted file is kept until you delete it.
     """
@@ -120,13 +135,13 @@ def encrypt(call: Call) -> None:
 
     settings = close_store(call)
     _report_old_file(call, "The store is encrypted.", encrypt_store(settings, wall_clock()))
-    older = "Earlier backups are not encrypted either: `commonplace backups` lists them."
+    older = "Earlier backups are not encrypted either: `commonplace backup list` shows them."
     call.note(f"Keep a copy of the key elsewhere: without it nobody can open the store. {older}")
 
 
 @command("decrypt", "commonplace decrypt", "commonplace decrypt --json")
 def decrypt(call: Call) -> None:
-    """Remove the encryption of the store. Then set `encryption` to off; until then it does not open.
+    """Remove the encryption of the store. Set `encryption` to off afterwards; until then it cannot be opened.
 
     Stop servers that use the store first. The encrypted file is kept until you delete it.
     """
@@ -149,4 +164,4 @@ def close_store(call: Call) -> Settings:
 
 def _report_old_file(call: Call, sentence: str, file: Path) -> None:
     call.answer({"kept": str(file)}, sentence)
-    call.note(f"The old file is {file}. Delete it when you have seen that everything works.")
+    call.note(f"The old file is {file}. Delete it once you have seen that everything works.")

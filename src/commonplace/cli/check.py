@@ -1,4 +1,4 @@
-"""`check` and `repair`: whether the stored data is intact, and rebuilding what is derived from it."""
+"""`check`: whether the stored data is intact, and rebuilding what is derived from it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,26 @@ if TYPE_CHECKING:
 FAULTS_FOUND = 9
 
 
-@command("check", "commonplace check", "commonplace check --quick", "commonplace check --json")
+@command("check", "commonplace check", "commonplace check --quick", "commonplace check --fix")
 @click.option("--quick", is_flag=True, help="Compare rows and counts only; do not read texts.")
-def check(call: Call, quick: bool) -> None:
-    """Check the integrity of rows, history, full-text index, vectors, links, topics, counts and the file.
+@click.option("--fix", is_flag=True, help="Make a backup, then repair what can be repaired.")
+@click.option("--dry-run", is_flag=True, help="With --fix: only show the faults, and whether they can be repaired.")
+def check(call: Call, quick: bool, fix: bool, dry_run: bool) -> None:
+    """Look for damage in the stored data: rows, history, indexes, vectors, links, topics, counts and the file.
 
-    Nothing is changed. `repair` rebuilds what is derived; about stored content a person decides. The exit code is 9
-    if faults are found.
+    Nothing is changed without --fix. That makes a backup and rebuilds indexes and everything else that is derived; what
+    you stored stays as it is. If the file itself is damaged, every readable row is saved into a new file, and the
+    damaged one is kept with the backups. The exit code is 9 if there are faults, or faults remain.
+
+    `doctor` checks the whole installation: editors, hooks, the model, and a part of this.
     """
+    if dry_run and not fix:
+        raise click.UsageError("--dry-run is for --fix.", click.get_current_context())
+    if quick and fix:
+        raise click.UsageError("--quick and --fix exclude each other.", click.get_current_context())
+    if fix:
+        _repair(call, dry_run)
+        return
     from commonplace.memory.check import check_and_record
 
     with progress("Checking") as advance:
@@ -38,15 +50,7 @@ def check(call: Call, quick: bool) -> None:
         call.exit(FAULTS_FOUND)
 
 
-@command("repair", "commonplace repair --dry-run", "commonplace repair", "commonplace repair --json")
-@click.option("--dry-run", is_flag=True, help="Only show the faults, and whether they can be repaired.")
-def repair(call: Call, dry_run: bool) -> None:
-    """Make a backup, then rebuild what is derived: full-text index, jobs for vectors, counts, links and topics.
-
-    Stored content is unchanged. If pages of the file are damaged, every readable row is saved into a new file, and the
-    damaged one is kept with the backups; the command says how many rows were saved and which could not be. The exit
-    code is 9 if faults remain.
-    """
+def _repair(call: Call, dry_run: bool) -> None:
     from commonplace.memory.repair import repair_store
 
     with progress("Checking") as advance:
@@ -74,7 +78,7 @@ def _show_faults(call: Call, faults: Sequence[Fault]) -> None:
 
 def _show_checked(call: Call, faults: Sequence[Fault]) -> None:
     _show_faults(call, faults)
-    call.say("`commonplace repair` repairs what it can." if faults else "No faults found.", bold=True)
+    call.say("`commonplace check --fix` repairs what can be repaired." if faults else "No faults found.", bold=True)
 
 
 def _show_repaired(call: Call, done: RepairResult, dry_run: bool) -> None:
@@ -83,11 +87,11 @@ def _show_repaired(call: Call, done: RepairResult, dry_run: bool) -> None:
         call.say("Nothing was changed." if done.found else "No faults found.", bold=True)
         return
     for line in () if done.saved is None else done.saved.changed:
-        call.say(f"Changed to be stored: {line}.", fg="yellow")
+        call.say(f"Changed so that it can be stored: {line}.", fg="yellow")
     for line in done.done:
         call.say(line)
     if done.old_copy is not None:
-        call.note(f"A backup of the store as it was: {done.old_copy}")
+        call.note(f"The store as it was is kept in {done.old_copy}")
     _show_faults(call, done.left)
     if done.saved is not None:
         call.say(f"Saved {sum(done.saved.rows.values()):,} rows of the damaged file.", bold=True)

@@ -7,9 +7,11 @@ Exit codes: 0 success    1 unexpected    2 wrong arguments    3 not found    4 c
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
+import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
 from pathlib import Path
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec
 
 import click
 
-from commonplace.cli.terminal import caller_terminal, current_folder, environment, plain, use_colour
+from commonplace.cli.terminal import caller_terminal, current_folder, environment, plain, use_colour, wrapped
 from commonplace.config import Settings, load
 from commonplace.errors import CommonplaceError, InvalidInput, StoreError
 from commonplace.text.redact import redact
@@ -36,9 +38,10 @@ CLOSED_PIPE = 141
 
 @dataclass(slots=True)
 class Call:
-    """One run of the command line."""
+    """One run of the command line. `old_name` is what was typed if the command has another name now."""
 
     command: str = ""
+    old_name: str = ""
     data_dir: str | None = None
     json: bool = False
 
@@ -66,7 +69,7 @@ class Call:
         memory = open_memory(settings) if caller is None else caller.reach(settings)
         try:
             if left := drain_some(settings, LONG_DRAIN_SECONDS if drain_more else SHORT_DRAIN_SECONDS):
-                self.note(f"{left:,} captured events still wait; `commonplace drain` stores them now.")
+                self.note(f"{left:,} captured events are still waiting; `commonplace drain` stores them now.")
             yield memory
         finally:
             with contextlib.suppress(StoreError):
@@ -157,16 +160,31 @@ class Call:
     def note(self, text: str) -> None:
         """Print a remark on standard error, for people only."""
         if not self.json:
-            click.secho(plain(text), err=True, fg="yellow")
+            click.secho(wrapped(plain(text), sys.stderr), err=True, fg="yellow")
 
     def exit(self, code: int) -> NoReturn:
         """End with an exit code after the answer was printed."""
         click.get_current_context().exit(code)
 
 
+class HelpFormatter(click.HelpFormatter):
+    """Help with bold headings and coloured names; `click.echo` takes both out where there is no terminal."""
+
+    def write_heading(self, heading: str) -> None:
+        self.write(f"{'':>{self.current_indent}}{click.style(f'{heading}:', bold=True)}\n")
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl([(click.style(first, fg="cyan"), second) for first, second in rows], col_max, col_spacing)
+
+
+class HelpContext(click.Context):
+    formatter_class = HelpFormatter
+
+
 class Command(click.Command):
     """A command whose help ends with examples."""
 
+    context_class = HelpContext
     examples: tuple[str, ...] = ()
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -174,13 +192,40 @@ class Command(click.Command):
 
 
 class ListingGroup(click.Group):
-    """A group that lists if it is called without a subcommand; its help ends with examples, also of its commands."""
+    """A group that lists if it is called without a subcommand; its help ends with examples."""
 
+    context_class = HelpContext
     examples: tuple[str, ...] = ()
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        inner = [line for made in self.commands.values() if isinstance(made, Command) for line in made.examples]
-        write_examples(tuple(dict.fromkeys((*self.examples, *inner))), formatter)
+        write_examples(self.examples, formatter)
+        formatter.write(f"\n`{ctx.command_path} COMMAND --help` shows the options and examples of a command.\n")
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not (args[0].startswith("-") or ctx.resilient_parsing or args[0] in self.commands):
+            raise click.UsageError(self._not_a_command(args[0]), ctx)
+        return super().resolve_command(ctx, args)
+
+    def _not_a_command(self, name: str) -> str:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name.casefold(), self.commands, 1)
+        known = f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(self.commands)}."
+        return f"`{self.name}` has no command {name!r}. {known}"
+
+
+class DefaultGroup(ListingGroup):
+    """A group that runs one of its commands if none is named, with the arguments that are given."""
+
+    default = ""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        asks_for_help = not set(ctx.help_option_names).isdisjoint(args)
+        if not (asks_for_help or ctx.resilient_parsing or any(word in self.commands for word in args)):
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
 
 
 def write_examples(examples: Sequence[str], formatter: click.HelpFormatter) -> None:
@@ -227,12 +272,23 @@ def listing(
     return decorate
 
 
+def default_group(name: str, *examples: str, help_: str, commands: Sequence[click.Command]) -> DefaultGroup:
+    """Make a group that runs the first of its commands if none is named."""
+    made = DefaultGroup(name, help=inspect.cleandoc(help_), params=[json_option(), data_dir_option()])
+    made.examples, made.default = examples, commands[0].name or ""
+    for subcommand in commands:
+        made.add_command(subcommand)
+    return made
+
+
 def _refuse_options(ctx: click.Context) -> None:
     """Refuse options of the list before a subcommand, which would not see them."""
     typed = click.core.ParameterSource.COMMANDLINE
     for param in ctx.command.params:
         if param.expose_value and param.name and ctx.get_parameter_source(param.name) is typed:
-            raise click.UsageError(f"{param.opts[0]} is for the list, not for {ctx.invoked_subcommand}.", ctx)
+            raise click.UsageError(
+                f"{max(param.opts, key=len)} is for the list, not for {ctx.invoked_subcommand}.", ctx
+            )
 
 
 pass_call = click.make_pass_decorator(Call, ensure=True)
@@ -240,7 +296,11 @@ pass_call = click.make_pass_decorator(Call, ensure=True)
 
 def json_option() -> click.Option:
     return click.Option(
-        ["--json", "json_"], is_flag=True, expose_value=False, callback=_set_json, help="Print JSON, for programs."
+        ["-j", "--json", "json_"],
+        is_flag=True,
+        expose_value=False,
+        callback=_set_json,
+        help="Print JSON, for programs.",
     )
 
 
@@ -248,9 +308,10 @@ def data_dir_option() -> click.Option:
     return click.Option(
         ["--data-dir"],
         metavar="PATH",
+        type=click.Path(),
         expose_value=False,
         callback=_set_data_dir,
-        help="Where the store is (else COMMONPLACE_DATA_DIR, else your data folder).",
+        help="Use the store in this folder (default: COMMONPLACE_DATA_DIR, else your data folder).",
     )
 
 
@@ -311,10 +372,10 @@ def _print_error(call: Call, code: str, message: str, hint: str, more: Mapping[s
         return
     # click's context, which knows about colour, is gone by now.
     click.secho("error: ", fg="red", bold=True, nl=False, err=True, color=use_colour())
-    click.echo(plain(message), err=True)
+    click.echo(wrapped(f"error: {plain(message)}", sys.stderr).removeprefix("error: "), err=True)
     if hint:
         click.secho("hint: ", fg="cyan", nl=False, err=True, color=use_colour())
-        click.echo(plain(hint), err=True)
+        click.echo(wrapped(f"hint: {plain(hint)}", sys.stderr).removeprefix("hint: "), err=True)
 
 
 def _usage_hint(error: click.ClickException) -> str:

@@ -207,20 +207,23 @@ def _custom_data_dir(call: Call) -> str | None:
 
 
 hosts_argument = click.argument("hosts", metavar="[HOST]...", nargs=-1, type=PluginChoice(EDITOR_NAMES, editor_names))
-user_option = click.option("--user", is_flag=True, help="Change your own settings, for every project (the default).")
+user_option = click.option("--user", is_flag=True, help="Connect them for all your projects (the default).")
 project_option = click.option(
+    "-p",
     "--project",
     metavar="[FOLDER]",
     is_flag=False,
     flag_value="",
-    help="Change the settings of one project: FOLDER, or the repository around this one.",
+    type=click.Path(),
+    help="Only for one project: FOLDER, or the repository around the current folder.",
 )
 
 
 @command(
     "connect",
-    "commonplace connect claude-code",
     "commonplace connect --dry-run",
+    "commonplace connect",
+    "commonplace connect claude-code",
     "commonplace connect cursor vscode --project",
     "commonplace connect codex --no-hooks --profile all",
     "commonplace connect zed --http",
@@ -229,12 +232,16 @@ project_option = click.option(
 @user_option
 @project_option
 @click.option("--profile", type=click.Choice(PROFILES), help="Which tools to offer (default: core).")
-@click.option("--no-hooks", is_flag=True, help="Only the server: nothing is captured automatically.")
+@click.option("--no-hooks", is_flag=True, help="Add only the tools: nothing is captured automatically.")
 @click.option(
-    "--http", metavar="[URL]", is_flag=False, flag_value="", help="Use a running server instead of starting one."
+    "--http",
+    metavar="[URL]",
+    is_flag=False,
+    flag_value="",
+    help="Use a running server, by default the one on this machine.",
 )
-@click.option("--key", help="The key for --http; one is created for each editor if omitted.")
-@click.option("--force", is_flag=True, help="Replace a server called commonplace that `connect` did not add.")
+@click.option("--key", help="The key for --http (default: a new one for each editor).")
+@click.option("--force", is_flag=True, help="Replace an entry called commonplace that `connect` did not add.")
 @dry_run_option
 def connect(
     call: Call,
@@ -250,9 +257,9 @@ def connect(
 ) -> None:
     """Connect editors and agents to this memory: each HOST, or all that are found on this machine.
 
-    HOST is claude-code, claude-desktop, cursor, windsurf, vscode, cline, kiro, codex, gemini, opencode or zed.
-    Only our own entries in their files are changed, and a copy of each file is kept next to it. Connecting again
-    changes nothing, or updates the entries. `disconnect` undoes it.
+    HOST is claude-code, claude-desktop, cursor, windsurf, vscode, cline, kiro, codex, gemini, opencode or zed. Only our
+    own entries in their settings are changed, and a copy of each file is kept next to it. Run it again at any time to
+    update them. `disconnect` undoes it.
     """
     hosts, project = _split_host_from_value(hosts, project)
     hosts, http = _split_host_from_value(hosts, http)
@@ -280,7 +287,20 @@ def connect(
     notice = options.hooks_notice() if any(editor.hooks for editor in editors) else ""
     if notice:
         call.note(notice)
-    _each(call, editors, locations, plan, lambda _planned: None, dry_run=dry_run, notice=notice)
+    changed = _each(call, editors, locations, plan, lambda _planned: None, dry_run=dry_run, notice=notice)
+    if changed:
+        call.note(_after_connecting(changed, dry_run=dry_run))
+
+
+def _after_connecting(changed: int, *, dry_run: bool) -> str:
+    """What to do next."""
+    if dry_run:
+        return "\nNothing was changed. Run it without --dry-run to connect them."
+    return (
+        f"\nNext: restart {'it' if changed == 1 else 'them'}, open a project, and ask what it remembers.\n"
+        "`commonplace ingest` reads the sessions that are already on this machine.\n"
+        "`commonplace doctor` checks that everything works."
+    )
 
 
 @command(
@@ -294,7 +314,12 @@ def connect(
 @project_option
 @dry_run_option
 def disconnect(call: Call, hosts: Sequence[str], user: bool, project: str | None, dry_run: bool) -> None:
-    """Remove what `connect` added from each HOST, or from all that are connected. Nothing else is changed."""
+    """Remove what `connect` added, from each HOST or from all that are connected. Nothing else is changed.
+
+    To uninstall Commonplace, disconnect first, then remove the program (`pipx uninstall commonplace`, `uv tool
+    uninstall commonplace` or `pip uninstall commonplace`). Your memory stays in the data folder until you delete it;
+    `commonplace status` shows where that is.
+    """
     hosts, project = _split_host_from_value(hosts, project)
     locations = _locations(user, project)
     editors = editors_named(hosts) or [editor for editor in all_editors() if _has_something(editor, locations)]
@@ -315,6 +340,15 @@ def disconnect(call: Call, hosts: Sequence[str], user: bool, project: str | None
                 _remove_team_folder(call, locations, there)
 
     _each(call, editors, locations, plan, after, dry_run=dry_run)
+    if (
+        editors
+        and not (dry_run or locations.project)
+        and not any(_has_something(one, locations) for one in all_editors())
+    ):
+        call.note(
+            f"\nNo editor is connected any more. Your memory stays in {call.settings().data_dir}. To uninstall, remove"
+            " the program (`pipx uninstall commonplace` or `pip uninstall commonplace`) and delete that folder."
+        )
 
 
 def _remove_team_folder(call: Call, locations: Locations, was: Connection) -> None:
@@ -325,7 +359,7 @@ def _remove_team_folder(call: Call, locations: Locations, was: Connection) -> No
     others = (read_connection(editor, locations) for editor in all_editors() if _has_something(editor, locations))
     used = any(str(server.folder) in hook.command for other in others if other for hook in other.hooks)
     if server.folder.is_dir() and not used and not remove_server(server):
-        call.note(f"Captured events still wait for {server.url}; `commonplace drain` sends them.")
+        call.note(f"Captured events are still waiting for {server.url}; `commonplace drain` sends them.")
 
 
 def _split_host_from_value(hosts: Sequence[str], value: str | None) -> tuple[Sequence[str], str | None]:
@@ -357,9 +391,9 @@ def _each(
     *,
     dry_run: bool,
     notice: str = "",
-) -> None:
-    """Change one editor after the other; the failure of one does not stop the rest."""
-    replies, failures = [], []
+) -> int:
+    """Change one editor after the other; the failure of one does not stop the rest. How many change."""
+    replies, failures, changed = [], [], 0
     for editor in editors:
         try:
             planned = plan(editor)
@@ -371,11 +405,13 @@ def _each(
             replies.append(_report_failed(call, editor, error))
         else:
             replies.append(_report_planned(call, planned, locations, dry_run=dry_run))
+            changed += bool(planned.changes)
     if call.json:
         more = {"notice": notice} if notice else {}
         call.reply({"hosts": replies, "written": not dry_run, "failed": len(failures), **more})
     if failures:
         call.exit(failures[0].exit_code)
+    return changed
 
 
 def _report_failed(call: Call, editor: Host, error: CommonplaceError) -> dict[str, Any]:

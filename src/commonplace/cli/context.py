@@ -9,7 +9,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
-from commonplace.cli.options import as_of_filter, id_argument
+from commonplace.cli.options import PROJECTS, as_of_filter, id_argument, project_option
 from commonplace.cli.terminal import current_folder, one_line, plain
 from commonplace.dialects.records import item_record, parse_id
 from commonplace.model import Scope
@@ -27,17 +27,18 @@ MAX_DEPTH = 50
 @command(
     "context",
     "commonplace context",
-    "commonplace context my-api --budget 4000",
-    'commonplace context my-api --query "rate limiting" --json',
+    'commonplace context my-api -q "rate limiting"',
+    "commonplace context my-api --budget 4000 --json",
 )
-@click.argument("project", required=False)
-@click.option("--query", help="What you are about to do, to rank by relevance.")
-@click.option("--budget", type=click.IntRange(1), default=2000, show_default=True, help="Most tokens.")
+@click.argument("project", required=False, shell_complete=PROJECTS)
+@click.option("-q", "--query", help="What you are about to do: what matters for that comes first.")
+@click.option("--budget", type=click.IntRange(1), default=2000, show_default=True, help="Use at most this many tokens.")
 @as_of_filter
 def context(call: Call, project: str | None, query: str | None, budget: int, as_of: str | None) -> None:
-    """Show decisions and rules, then what is recent or answers the query, the last summaries and the checkpoint.
+    """Show what an agent gets before it works on PROJECT (default: that of the current folder).
 
-    PROJECT is that of the current folder if omitted. --json prints the reply of the tool `get_context`.
+    Decisions and rules come first, then what is recent or answers the query, the last summaries, and where work
+    stopped. --json prints the reply of the tool `get_context`.
     """
     from commonplace.dialects.kiro import written_context
     from commonplace.dialects.kiro_records import NO_PROJECT
@@ -124,17 +125,23 @@ def _field_lines(row: Mapping[str, Any], names: Sequence[str]) -> Iterator[tuple
 @command(
     "rules",
     "commonplace rules",
-    "commonplace rules --project my-api --file src/api/users.ts",
+    "commonplace rules -p my-api --file src/api/users.ts",
     "commonplace rules --global --json",
 )
-@click.option("--project", help="The project; that of the current folder if omitted.")
-@click.option("--global", "only_global", is_flag=True, help="Only rules for every project.")
-@click.option("--file", "files", multiple=True, metavar="PATH", help="Only rules for this file; may be repeated.")
+@project_option("The project (default: that of the current folder).")
+@click.option("-g", "--global", "only_global", is_flag=True, help="Only the rules for every project.")
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="PATH",
+    type=click.Path(),
+    help="Only the rules that apply to this file; repeatable.",
+)
 def rules(call: Call, project: str | None, only_global: bool, files: Sequence[str]) -> None:
     """Show the rules of a project and those for every project, oldest first.
 
-    Rules for certain paths are listed under their globs. With --file only rules that apply to one of the files are
-    shown.
+    Rules for certain files are listed under their patterns.
     """
     from commonplace.dialects.memories_records import rules_text
 
@@ -161,14 +168,14 @@ def _path_in_project(file: str) -> str:
         return file
 
 
-@command("timeline", "commonplace timeline 1", "commonplace timeline 1 --before 10 --after 0 --json")
+@command("timeline", "commonplace timeline 12", "commonplace timeline 12 --before 10 --after 0 --json")
 @id_argument
 @click.option("--before", type=click.IntRange(0, MAX_DEPTH), default=5, show_default=True, help="How many before it.")
 @click.option("--after", type=click.IntRange(0, MAX_DEPTH), default=5, show_default=True, help="How many after it.")
 def timeline(call: Call, id_: str, before: int, after: int) -> None:
-    """Show what happened before and after an item, oldest first.
+    """Show what happened before and after a memory, in all projects, oldest first.
 
-    ID is a number, a UUID or the last twelve hex digits of one. --json prints the reply of the tool `timeline`.
+    --json prints the reply of the tool `timeline`.
     """
     from commonplace.memory.items import get_item
 

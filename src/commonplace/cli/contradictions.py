@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from commonplace.cli.command import Call, command
-from commonplace.cli.options import limit_option, project_filter
+from commonplace.cli.options import ITEMS, limit_option, project_filter
 from commonplace.cli.terminal import is_interactive
 from commonplace.dialects.records import item_brief, pair_record, parse_id
 from commonplace.memory.contradictions import DEFAULT_LIMIT, KEEP, MAX_LIMIT, Keep, Settled, StatementPair
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from commonplace.library.memory import Memory
 
 REASONS = {
-    "opposite": "say the opposite of each other",
+    "opposite": "say opposite things",
     "number": "give different numbers or times",
-    "choice": "choose differently",
-    "replaced": "differ: the newer one says that something changed",
+    "choice": "make different choices",
+    "replaced": "differ: the newer one says that something has changed",
     "same": "say the same",
     "": "do not seem to contradict each other",
 }
@@ -30,15 +30,15 @@ _ANSWERS: dict[str, Keep | Literal["skip", "quit"]] = {"n": "new", "o": "old", "
 @command(
     "contradictions",
     "commonplace contradictions",
-    "commonplace contradictions 1 2 --keep new",
-    "commonplace contradictions 1 2 --undo",
+    "commonplace contradictions 12 17 --keep new",
+    "commonplace contradictions 12 17 --undo",
 )
-@click.argument("ids", nargs=-1, metavar="[ID ID]")
-@click.option("--keep", type=click.Choice(KEEP), help="Settle the two: the newer holds, the older, or both do.")
-@click.option("--undo", is_flag=True, help="Undo how the two were settled.")
-@click.option("--twins", is_flag=True, help="List statements that say the same, too.")
+@click.argument("ids", nargs=-1, metavar="[ID ID]", shell_complete=ITEMS)
+@click.option("--keep", type=click.Choice(KEEP), help="Which of the two is right: the newer, the older, or both.")
+@click.option("--undo", is_flag=True, help="Undo a decision about the two.")
+@click.option("--twins", is_flag=True, help="Also list statements that say the same.")
 @project_filter
-@limit_option(DEFAULT_LIMIT, MAX_LIMIT, "At most so many pairs.")
+@limit_option(DEFAULT_LIMIT, MAX_LIMIT, "Show at most this many pairs.")
 def contradictions(
     call: Call,
     ids: tuple[str, ...],
@@ -48,10 +48,10 @@ def contradictions(
     project: str | None,
     limit: int,
 ) -> None:
-    """List statements that contradict each other; in a terminal, ask for each which one holds.
+    """List statements that contradict each other; in a terminal, ask which one is right.
 
-    Rules, decisions, facts, constraints and notes are compared within their project. What you keep supersedes the other
-    one; two that both hold are not shown again. --undo takes either back.
+    Rules, decisions, facts, constraints and notes are compared within their project. The one you keep supersedes the
+    other; two that are both right are not shown again. --undo undoes either.
     """
     if (ids or keep or undo) and (len(ids) != 2 or bool(keep) == undo):
         raise click.UsageError("Name two items and either --keep or --undo.", click.get_current_context())
@@ -70,7 +70,7 @@ def _list_pairs(call: Call, memory: Memory, pairs: list[StatementPair]) -> None:
         call.reply({"contradictions": [pair_record(pair) for pair in pairs]})
         return
     if not pairs:
-        call.note("No two statements seem to contradict each other.")
+        call.note("No contradictions.")
     asking = is_interactive()
     for number, pair in enumerate(pairs, 1):
         call.say(f"{number} of {len(pairs)}: {pair.older.id} and {pair.newer.id} {REASONS[pair.reason]}")
@@ -94,5 +94,5 @@ def _answer_settled(call: Call, settled: Settled) -> None:
     undo = f"commonplace contradictions {settled.older.id} {settled.newer.id} --undo"
     call.answer(
         {"kept": [item_brief(item) for item in settled.kept], "keep": settled.keep, "undo": undo},
-        f"Settled: {kept} {'hold' if len(settled.kept) > 1 else 'holds'}. To undo: {undo}",
+        f"Settled: {kept} {'are' if len(settled.kept) > 1 else 'is'} right. Undo: {undo}",
     )

@@ -27,13 +27,13 @@ STORY: tuple[tuple[int, dict[str, Any]], ...] = (
     (
         200,
         {
-            "content": "Sessions persist for 30 days by a JWT cookie; no password is asked meanwhile.",
+            "content": "Sessions last 30 days in a JWT cookie; nobody re-enters a password before that.",
             "type": "decision",
         },
     ),
     (
         150,
-        {"content": "The service must answer within 200 ms, also when the cache is cold.", "type": "constraint"},
+        {"content": "The service must answer within 200 ms, even when the cache is cold.", "type": "constraint"},
     ),
     (
         120,
@@ -102,9 +102,9 @@ SHOWN_FIELDS = ("content", "narrative", "completed", "title", "task")
 
 @command("demo", "commonplace demo", "commonplace demo --json")
 def demo(call: Call) -> None:
-    """Add a few items about a small project, find them by meaning, and print the context an agent would get.
+    """Add a few items about a small project, find them by meaning, and show what an agent would be told.
 
-    It works offline on a temporary store; your own memory is not touched.
+    It works offline, on a temporary store; your own memory is not touched.
     """
     report: dict[str, Any] = {}
     with _temporary_memory(call) as memory:
@@ -115,6 +115,7 @@ def demo(call: Call) -> None:
         _show_context(call, memory, report)
     if call.json:
         call.reply(report)
+    call.note("\nNext: `commonplace connect --dry-run` shows what connecting your editors would change.")
 
 
 def _add_items(call: Call, memory: Memory, report: dict[str, Any]) -> None:
@@ -156,7 +157,7 @@ def _search(call: Call, memory: Memory, question: str, caption: str, report: dic
 
 
 def _show_context(call: Call, memory: Memory, report: dict[str, Any]) -> None:
-    _caption(call, "What an agent gets before it starts to work\n  $ commonplace context my-api --budget 1000\n")
+    _caption(call, "What an agent is told before it starts to work\n  $ commonplace context my-api --budget 1000\n")
     start = time.perf_counter()
     report["context"] = call_tool(memory.local, "get_context", {"project": "my-api", "token_budget": 1000})
     report["context_ms"] = round(_ms(start), 1)

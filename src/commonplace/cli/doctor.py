@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,31 +10,32 @@ from typing import Any
 import click
 
 from commonplace.cli.command import Call, command
+from commonplace.cli.terminal import plain, wrapped
 from commonplace.doctor.checkup import NAMES, fix_findings, run_checks
 from commonplace.doctor.doctor_context import DoctorContext, Finding, doctor_context
 from commonplace.errors import InvalidInput
 from commonplace.hosts.project_files import project_folder
 
 FAILURES_FOUND = 1
+INDENT = " " * 9
 COLOURS = {"ok": "green", "remark": "yellow", "failure": "red"}
 
 
 @command(
     "doctor",
     "commonplace doctor",
-    "commonplace doctor store index",
     "commonplace doctor --fix",
+    "commonplace doctor connections hooks",
     "commonplace doctor --json",
 )
 @click.argument("areas", metavar="[AREA]...", nargs=-1, type=click.Choice(NAMES))
 @click.option("--fix", is_flag=True, help="Fix what can be fixed safely, then check again.")
 def doctor(call: Call, areas: Sequence[str], fix: bool) -> None:
-    """Check that everything works: store, index, model, connections, hooks, what hooks showed,
-    spool, permissions and versions.
+    """Check the whole installation by using it: the store, the model, the connected editors, their hooks.
 
-    The servers that editors would start are started and asked for their tools, and hooks are run with a sample event
-    that leaves no trace. There is one line for each check, and advice for each failure. The exit code is 1 if a failure
-    remains.
+    It starts the servers that your editors would start and asks for their tools, and runs their hooks with a sample
+    event that leaves no trace. Each check is a line; each failure comes with advice. The exit code is 1 if a failure
+    remains. `check` looks for damage in all the stored data.
     """
     context = doctor_context(call.data_dir, _project())
     try:
@@ -72,10 +74,15 @@ def _check_and_fix(
 def _show(call: Call, finding: Finding) -> Finding:
     if not call.json:
         click.secho(f"{finding.state:<8} ", nl=False, fg=COLOURS[finding.state])
-        call.say(f"{finding.area} {finding.what}: {finding.sentence}")
+        call.say(_indented(f"{finding.area} {finding.what}: {finding.sentence}"))
         if finding.advice and finding.state != "ok":
-            call.say(f"         {finding.advice}", dim=True)
+            call.say(f"{INDENT}{_indented(finding.advice)}", dim=True)
     return finding
+
+
+def _indented(text: str) -> str:
+    """Text below the state of the finding, also where it takes several lines."""
+    return wrapped(INDENT + plain(text), sys.stdout, INDENT).removeprefix(INDENT)
 
 
 def _record(finding: Finding) -> dict[str, Any]:

@@ -11,7 +11,14 @@ from typing import Any
 import click
 
 from commonplace.cli.command import Call, command
-from commonplace.cli.options import atomic_file, check_target, force_option, make_folder
+from commonplace.cli.options import (
+    CONVERSATIONS,
+    atomic_file,
+    check_target,
+    force_option,
+    make_folder,
+    project_option,
+)
 from commonplace.cli.terminal import plain, progress
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import find_session, open_conversation
@@ -81,25 +88,27 @@ def _write_to_folder(archive: Archive, folder: Path, advance: Advance, *, force:
     "export",
     "commonplace export 1",
     "commonplace export 1 --format markdown --no-metadata",
-    "commonplace export --all --output conversations.json",
-    "commonplace export --folder /desk --format markdown --output chats-of-desk",
-    "commonplace export --everything --output memory.zip",
-    "commonplace export --everything --project my-api --since 30d --output my-api-archive",
+    "commonplace export --all -o conversations.json",
+    "commonplace export --folder /design --format markdown -o design-chats",
+    "commonplace export --everything -o memory.zip",
+    "commonplace export --everything -p my-api --since 30d -o my-api-archive",
 )
-@click.argument("ids", metavar="[ID]...", nargs=-1)
+@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=CONVERSATIONS)
 @click.option("--all", "all_", is_flag=True, help="Every conversation, including archived ones.")
 @click.option("--folder", help="Every conversation in this folder and its subfolders.")
 @click.option("--everything", is_flag=True, help="The whole memory, with its history, as an archive.")
-@click.option("--project", "projects", metavar="NAME", multiple=True, help="With --everything: only this project.")
-@click.option("--since", help='With --everything: only items changed since: 7d, "last week", 2026-11-01, ...')
+@project_option("With --everything: only this project; repeatable.", names=("projects",), metavar="NAME", multiple=True)
+@click.option("-s", "--since", help='With --everything: only items changed since: 7d, "last week", 2026-11-01, ...')
 @click.option(
-    "--format", "format_", type=click.Choice(EXPORT_FORMATS), default="json", show_default=True, help="Format."
+    "--format", "format_", type=click.Choice(EXPORT_FORMATS), default="json", show_default=True, help="The format."
 )
 @click.option(
+    "-o",
     "--output",
     metavar="PATH",
+    type=click.Path(allow_dash=True),
     default=STDOUT,
-    help="A file, or a folder for several Markdown files and archives; else stdout.",
+    help="A file, or a folder for many Markdown files or an archive (default: standard output).",
 )
 @click.option("--no-metadata", is_flag=True, help="Only the messages, with label, roles and times.")
 @force_option
@@ -116,13 +125,11 @@ def export(
     no_metadata: bool,
     force: bool,
 ) -> None:
-    """Export conversations: one by its ID, several, those of a folder, or all. Secrets are redacted.
+    """Export conversations by ID, by folder, or all; or with --everything the whole memory. Secrets are removed.
 
-    One is one JSON object; many are one document that `commonplace import` reads back without loss. As Markdown, many
-    become a folder with a file for each. Files are readable only by you, and appear when they are complete.
-
-    With --everything, the whole memory becomes an archive of JSON lines: a zip if PATH ends in .zip or is a pipe, else
-    a folder. `commonplace import` reads it back without loss.
+    One conversation is one JSON object; many are one document, or a folder of Markdown files. Everything is an archive
+    of JSON lines: a zip if PATH ends in .zip or is a pipe, else a folder. `commonplace import` reads JSON and archives
+    back without loss. Files are readable only by you, and appear when they are complete.
     """
     if bool(ids) + all_ + (folder is not None) + everything != 1:
         raise InvalidInput("It is not clear what to export.", "Name ids, or a --folder, or give --all or --everything.")

@@ -22,22 +22,21 @@ from commonplace.cli.command import Call, command
 @click.argument("host", metavar="HOST")
 @click.argument("event", metavar="EVENT")
 def hook(call: Call, host: str, event: str) -> None:
-    """Capture an event that an editor or agent passes on standard input; at the start of a session, print its context.
+    """Capture an event from standard input; at the start of a session, print its context. Editors run this.
 
-    HOST is one of claude-code, codex, gemini, cursor, kiro, windsurf; EVENT is the host's name of the event. It always
-    exits with 0 and does not wait: the event stays in the spool until a server, the end of the turn or a command stores
-    it.
+    HOST is claude-code, codex, gemini, cursor, kiro or windsurf; EVENT is what the host calls the event. It always
+    exits with 0 and never waits: the event is stored later, by a server, at the end of the turn, or by a command.
     """
     folder = ["--data-dir", call.data_dir] if call.data_dir else []
     click.echo(handle_event([*folder, "hook", host, event], os.environ), nl=False)
 
 
 @command("drain", "commonplace drain", "commonplace drain --seconds 10", "commonplace drain --json")
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after about this long.")
+@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after about this many seconds.")
 def drain(call: Call, seconds: float | None) -> None:
-    """Store all captured events that are waiting in the spool, and prepare the context for the next sessions.
+    """Store all captured events that are still waiting, and prepare the context for the next sessions.
 
-    A running server does this by itself, and so does a hook at the end of a turn; other commands store a part.
+    Servers, and hooks at the end of a turn, do this by themselves. Other commands store some of them.
     """
     from commonplace.capture.hooks.drain_inline import drain_all
 
@@ -49,7 +48,7 @@ def drain(call: Call, seconds: float | None) -> None:
         "waiting": drained.left,
         "elsewhere": drained.elsewhere,
     }
-    left = f"{drained.left:,} wait" if drained.left else "nothing waits"
+    left = f"{drained.left:,} still waiting" if drained.left else "none left"
     call.answer(data, f"{drained.remembered:,} events stored, {drained.passed_over:,} ignored; {left}.")
     if drained.refused:
         call.note(f"{drained.refused.total():,} could not be stored; `commonplace doctor spool` says why.")

@@ -1,12 +1,9 @@
-"""`import`, `ingest` and `store`: conversations of other products, sessions of coding agents, single conversations."""
+"""`import` and `ingest`: conversations and memories of other products, and the sessions of coding agents."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
-import io
-import json
-import re
 import signal
 import sys
 import time
@@ -17,65 +14,52 @@ from types import FrameType
 
 import click
 
-from commonplace.capture.import_files import ImportRun, split_long_messages
-from commonplace.capture.import_report import ImportReport, Skipped
+from commonplace.capture.import_files import ImportRun
+from commonplace.capture.import_report import ImportReport
 from commonplace.capture.importers.formats import (
     FORMATS,
     PRODUCT_NAMES,
     PRODUCTS,
     default_locations,
     describe_formats,
-    detect_format,
     format_names,
 )
-from commonplace.capture.importers.text_files import MAX_TEXT_BYTES
 from commonplace.capture.ingest import IngestReport, IngestRun, SessionWatcher
 from commonplace.capture.transcripts import TranscriptFile, transcript_folders
 from commonplace.cli import tables
 from commonplace.cli.command import Call, StoppedEarly, command
-from commonplace.cli.options import STDIN, PluginChoice
-from commonplace.cli.terminal import progress, stdin_is_piped
-from commonplace.dialects.records import conversation_record
-from commonplace.dialects.sekha_records import parse_message
-from commonplace.errors import InvalidInput, StoreBusy, TooLarge
+from commonplace.cli.options import STDIN, PluginChoice, project_option
+from commonplace.cli.terminal import progress
+from commonplace.errors import InvalidInput, StoreBusy
 from commonplace.hosts.host import locations_here
-from commonplace.input_limits import check_json, values_for
-from commonplace.memory.conversations import (
-    STATUSES,
-    NewConversation,
-    NewMessage,
-    StoredConversation,
-    store_conversation,
-)
 from commonplace.memory.graph import link_new_passages
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status import status as status_of
 from commonplace.temporary_files import private_temporary_files
-from commonplace.text.paths import ROOT_FOLDER
 
 AUTO = "auto"
 # How many examples are named for each reason, and how many of all.
 MAX_EXAMPLES, MAX_SHOWN = 3, 10
 SESSION_FILES = "Sessions are files of Claude Code, Codex and Gemini CLI (.jsonl, .json) and Cursor's state.vscdb."
-# How JSON begins; a text may begin with a bracket too.
-_JSON = re.compile(r'\s*(?:\[\s*[{\]]|\{\s*["}])')
-_SHAPE = 'Write [{"role": "user", "content": "..."}, ...], or an object with such messages.'
 
 
 @command(
     "import",
     "commonplace import chatgpt-export.zip",
     "commonplace import chatgpt-export.zip --dry-run --json",
-    "commonplace import chats/ --folder /desk/chats --project my-api",
+    "commonplace import chats/ --folder /design/chats -p my-api",
     "commonplace import --from server-memory --dry-run",
     "cat chats/colours.txt | commonplace import - --format text",
 )
-@click.argument("paths", metavar="[PATH...]", nargs=-1)
+@click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path(allow_dash=True))
 @click.option(
-    "--from", "product", type=click.Choice(PRODUCT_NAMES), help="The product; without PATH, from its usual places."
+    "--from",
+    "product",
+    type=click.Choice(PRODUCT_NAMES),
+    help="The product it comes from; without PATH, look in its usual places.",
 )
-@click.option("--folder", help="Folder for the conversations; else /imports/ and the product, or the one in the file.")
-@click.option("--project", help="The project they belong to; that in the file if omitted.")
+@click.option("--folder", help="The folder for conversations (default: the one in the file, or /imports/PRODUCT).")
+@project_option("The project it belongs to (default: the one in the file).")
 @click.option(
     "--format",
     "format_",
@@ -84,7 +68,7 @@ _SHAPE = 'Write [{"role": "user", "content": "..."}, ...], or an object with suc
     show_default=True,
     help="The format of the files.",
 )
-@click.option("--dry-run", is_flag=True, help="Store nothing; count what can be read.")
+@click.option("--dry-run", is_flag=True, help="Store nothing; count what would be read.")
 def import_(
     call: Call,
     paths: Sequence[str],
@@ -94,15 +78,13 @@ def import_(
     format_: str,
     dry_run: bool,
 ) -> None:
-    """Import conversations and memories of other products.
+    """Import conversations and memories from other products, or from `commonplace export`.
 
-    Conversations: ChatGPT's and Claude's data exports, our own, Markdown and plain text. Memories: the databases and
-    exports of Kiro Memory, memories.sh, Causantic (ECM), Sekha and claude-mem, and the reference memory server's file.
-    Everything: an archive of `commonplace export --everything`.
+    Conversations: the data exports of ChatGPT and Claude, Markdown and plain text. Memories: the databases and exports
+    of Kiro Memory, memories.sh, Causantic (ECM), Sekha and claude-mem, and the file of the reference memory server.
 
-    PATH is a file, a folder, or the zip of an export; `-` reads standard input. Importing again, or a newer export,
-    adds only what is new. What cannot be read is skipped and reported; it never stops the rest. A product's own files
-    are never changed.
+    PATH is a file, a folder, or the zip of an export; `-` reads standard input. Import a newer export again at any
+    time: only what is new is added. What cannot be read is skipped and reported. The files are never changed.
     """
     paths = paths or _usual_files(product)
     if product:
@@ -111,7 +93,7 @@ def import_(
         format_ = product
     for path in paths:
         if path != STDIN and not Path(path).exists():
-            raise InvalidInput(f"There is no file or folder {path}.", "Name one, or - for stdin.")
+            raise InvalidInput(f"There is no file or folder {path}.", "Name one, or - for standard input.")
     if dry_run:
         summary = _import_paths(call, None, paths, folder, project, format_)
     else:
@@ -216,17 +198,17 @@ def _import_hint() -> str:
 @command(
     "ingest",
     "commonplace ingest",
-    "commonplace ingest session.jsonl --project my-api",
+    "commonplace ingest session.jsonl -p my-api",
     "commonplace ingest --json",
 )
-@click.argument("paths", metavar="[PATH]...", nargs=-1)
-@click.option("--project", help="The project they belong to; else the repository that each session ran in.")
-@click.option("--watch", is_flag=True, help="Keep following sessions as agents write them, until Ctrl-C.")
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
+@project_option("The project they belong to (default: the repository that each session ran in).")
+@click.option("--watch", is_flag=True, help="Keep reading new sessions as agents write them, until Ctrl-C.")
 def ingest(call: Call, paths: Sequence[str], project: str | None, watch: bool) -> None:
     """Read the sessions of Claude Code, Codex, Gemini CLI and Cursor from their usual places, or from PATH.
 
-    Only what is new since the last run is read; running it twice changes nothing. Secrets are redacted before anything
-    is stored. What cannot be read is skipped and reported; it never stops the rest.
+    Only what is new since the last run is read. Secrets are removed before anything is stored. What cannot be read is
+    skipped and reported.
     """
     if watch and call.json:
         raise InvalidInput("--watch prints text.", "Leave --json out.")
@@ -272,7 +254,7 @@ def _ingest_paths(
 def _follow(call: Call, memory: LocalMemory, paths: Sequence[Path], project: str | None) -> None:
     """Read new parts of sessions again and again, and give way to other writers of the store."""
     signal.signal(signal.SIGTERM, _interrupt)
-    call.note("Watching. Ctrl-C ends it.")
+    call.note("Watching; Ctrl-C stops it.")
     following = SessionWatcher(paths)
     with contextlib.suppress(KeyboardInterrupt):
         while True:
@@ -286,7 +268,7 @@ def _follow(call: Call, memory: LocalMemory, paths: Sequence[Path], project: str
             if new.messages.added:
                 call.say(f"{new.messages.added:,} new messages in {new.conversations.added:,} sessions.")
             time.sleep(following.rest)
-    call.note("Ended.")
+    call.note("Stopped watching.")
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
@@ -330,97 +312,4 @@ def _show_ingested(call: Call, summary: IngestReport) -> None:
     for one in summary.examples[:MAX_SHOWN]:
         call.note(f"{one.what}: {one.why}")
     if not (summary.files.added or summary.files.known):
-        call.note("No sessions were found. Name a file or folder, or run an agent first.")
-
-
-@command(
-    "store",
-    'commonplace store "Colours" chats/colours.txt --folder /desk/design',
-    'commonplace store "Colours" chats/colours.txt --importance 8 --project my-api',
-    'echo \'[{"role": "user", "content": "Hello"}]\' | commonplace store "Greetings" - --json',
-)
-@click.argument("label")
-@click.argument("file", required=False)
-@click.option("--folder", default=ROOT_FOLDER, show_default=True, help="Its folder, such as /desk/design.")
-@click.option("--importance", type=float, help="0 to 10; 5 if omitted, 10 pins it.")
-@click.option("--status", type=click.Choice(STATUSES), help="Its status; active if omitted.")
-@click.option("--project", help="The project it belongs to; none if omitted.")
-def store(
-    call: Call,
-    label: str,
-    file: str | None,
-    folder: str,
-    importance: float | None,
-    status: str | None,
-    project: str | None,
-) -> None:
-    """Store a conversation under the title LABEL. Storing the same one again does not duplicate it.
-
-    FILE (`-` or a pipe for stdin) is JSON: a list of messages with role, content and maybe timestamp and metadata,
-    or an object with such `messages`; or it is a text or Markdown with speakers, such as `User: ...` and `AI: ...`.
-    """
-    messages = _messages(_read_input(file), STDIN if file is None else file)
-    conversation = NewConversation(
-        label, messages, folder, importance=importance, status=status, project=project or None
-    )
-    with call.local_memory() as memory:
-        stored = store_conversation(memory, split_long_messages(conversation))
-    call.answer(conversation_record(stored.session) | {"duplicate": stored.duplicate}, _describe_stored(stored))
-    if len(messages) == 1 and not stored.duplicate:
-        call.note("It is one message. Several messages begin with their speakers: `User: ...`, `Assistant: ...`.")
-
-
-def _read_input(file: str | None) -> bytes:
-    """The file, or standard input."""
-    if file is None and not stdin_is_piped():
-        raise InvalidInput("There is nothing to store.", "Name a file, or pipe the conversation in.")
-    if file in (None, STDIN):
-        data = sys.stdin.buffer.read(MAX_TEXT_BYTES + 1)
-    else:
-        try:
-            with Path(str(file)).open("rb") as stream:
-                data = stream.read(MAX_TEXT_BYTES + 1)
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or error
-            raise InvalidInput(f"{file} could not be read: {why}.", "Name a file, or - for stdin.") from error
-    if len(data) > MAX_TEXT_BYTES:
-        raise TooLarge(f"It has more than {MAX_TEXT_BYTES:,} bytes.", "Store it in parts.")
-    return data
-
-
-def _messages(data: bytes, name: str) -> Sequence[NewMessage]:
-    text = data.decode("utf-8-sig", "replace")
-    if name.lower().endswith(".json") or _JSON.match(text):
-        return _from_json(data)
-    format_ = detect_format(data, name) if not name.lower().endswith(".jsonl") else None
-    if format_ not in ("markdown", "text"):
-        raise InvalidInput(f"{name} is neither a conversation as JSON nor a text.", _SHAPE)
-    found = next(iter(FORMATS[format_].read(io.BytesIO(data), name)))
-    if not isinstance(found, NewConversation):
-        why = found.why if isinstance(found, Skipped) else "it is not a conversation"
-        raise InvalidInput(f"{name}: {why}.", _SHAPE)
-    return [NewMessage(one.role, one.content, one.at_ms) for one in found.messages]
-
-
-def _from_json(data: bytes) -> Sequence[NewMessage]:
-    check_json(data, values_for(len(data)), "It")
-    try:
-        value = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"It is not JSON: {error}.", _SHAPE) from error
-    if isinstance(value, dict) and isinstance(value.get("conversations"), list):
-        raise InvalidInput("It holds several conversations.", "`commonplace import FILE` imports all of them.")
-    entries = value.get("messages") if isinstance(value, dict) else value
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise InvalidInput("It holds no list of messages.", _SHAPE)
-    # A message in an export has an id of its own there; here it gets a new one.
-    return [
-        parse_message({k: v for k, v in entry.items() if k != "id"}, number) for number, entry in enumerate(entries)
-    ]
-
-
-def _describe_stored(stored: StoredConversation) -> str:
-    session = stored.session
-    begin = "Already known:" if stored.duplicate else "Stored"
-    counts = f"{session.messages:,} message{'' if session.messages == 1 else 's'}, {session.words:,} words"
-    return f"{begin} conversation {session.short_id} in {session.folder}: {session.label} ({counts})"
+        call.note("No sessions were found. Name a file or folder, or use an agent first.")

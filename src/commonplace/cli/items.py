@@ -10,49 +10,55 @@ import click
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command, listing
 from commonplace.cli.options import (
+    ITEMS,
     STDIN,
+    TYPES,
     field_option,
     id_argument,
     ids_argument,
     item_filters,
     page_options,
     parse_fields,
+    project_option,
     validity_options,
 )
 from commonplace.cli.terminal import read_stdin
 from commonplace.dialects.records import change_record, item_brief, item_record, parse_id, stream_record
-from commonplace.errors import NotFound
+from commonplace.errors import InvalidInput, NotFound
 from commonplace.text.paths import check_glob
+
+NOTHING_STORED = 'Nothing is remembered yet. `commonplace add "..."` remembers something.'
 
 
 @command(
     "list",
     "commonplace list",
-    "commonplace list --project my-api --type decision --type constraint",
-    "commonplace list --kind observation --limit 100 --json",
+    "commonplace list -p my-api -t decision -t constraint",
+    'commonplace list --since "last week" --author ada',
+    "commonplace list --kind observation -n 100 --json",
 )
 @item_filters
 @page_options("Items")
 def list_items(call: Call, **filters: Any) -> None:
-    """List items, newest first, a page at a time."""
+    """List memories, observations, messages and summaries, newest first, a page at a time."""
     with call.memory(drain_more=True) as memory:
         page = memory.list(**filters)
         records = [item_record(item) for item in page.items]
     columns = ("id", "kind", "type", "title", "project", "when")
-    call.answer_list(
-        "items", records, lambda rows: tables.table(columns, rows), "No items.", next_cursor=page.next_cursor
-    )
+    narrowed = any(value for name, value in filters.items() if name != "limit")
+    empty = "No items match." if narrowed else NOTHING_STORED
+    call.answer_list("items", records, lambda rows: tables.table(columns, rows), empty, next_cursor=page.next_cursor)
 
 
-@command("show", "commonplace show 1", "commonplace show 1 2 --all", "commonplace show 1 --json")
+@command("show", "commonplace show 12", "commonplace show 12 17 --all", "commonplace show 12 --json")
 @ids_argument
-@click.option("--all", "everything", is_flag=True, help="All fields, also those that only programs need.")
+@click.option("--all", "everything", is_flag=True, help="Every field, including those that only programs need.")
 @click.option("--forgotten", is_flag=True, help="Include forgotten items.")
 def show(call: Call, ids: Sequence[str], everything: bool, forgotten: bool) -> None:
-    """Show items in full, in the order given.
+    """Show memories in full, in the order given.
 
-    An ID is a number, a UUID or the last twelve hex digits of one. If some do not exist, the others are shown and the
-    exit code is 3.
+    ID is a number, a UUID, or the last twelve digits of a UUID. If some do not exist, the others are shown and the exit
+    code is 3.
     """
     with call.memory() as memory:
         found = memory.get_many([parse_id(text) for text in ids], forgotten=forgotten)
@@ -61,7 +67,10 @@ def show(call: Call, ids: Sequence[str], everything: bool, forgotten: bool) -> N
     missing = ", ".join(map(str, found.missing))
     hint = None if not hidden else f"{hidden[0].id} was forgotten; `commonplace restore {hidden[0].id}` brings it back."
     if not records:
-        raise NotFound(f"There is no item {missing}.", hint)
+        raise NotFound(
+            f"There is no item {missing}.",
+            hint or "`commonplace list` shows the newest ids, `commonplace search` finds others.",
+        )
     call.answer(
         {"items": records, "missing": list(found.missing)}, lambda: tables.records(records, everything=everything)
     )
@@ -70,10 +79,10 @@ def show(call: Call, ids: Sequence[str], everything: bool, forgotten: bool) -> N
         call.exit(NotFound.exit_code)
 
 
-@command("history", "commonplace history 1", "commonplace history 1 --json")
+@command("history", "commonplace history 12", "commonplace history 12 --json")
 @id_argument
 def history(call: Call, id_: str) -> None:
-    """Show the versions of an item before each change, oldest first, also of a forgotten item."""
+    """Show what a memory was before each change, oldest first. This works for forgotten ones, too."""
     with call.memory() as memory:
         item = memory.get(parse_id(id_), forgotten=True)
         changes = [change_record(change) for change in memory.history(item.id)]
@@ -88,22 +97,24 @@ def history(call: Call, id_: str) -> None:
 
 @command(
     "edit",
-    'commonplace edit 1 --content "Sessions are kept in Redis for 14 days"',
-    'commonplace edit 1 --type rule --tag auth --path "src/api/**" --category api',
-    'commonplace edit 1 --title "Session lifetime" --expect-rev 3 --json',
+    'commonplace edit 12 -c "Sessions are kept in Redis for 14 days"',
+    'commonplace edit 17 -t rule --tag auth --path "src/api/**" --category api',
+    'commonplace edit 12 --title "Session lifetime" --json',
 )
 @id_argument
-@click.option("--content", help="New text (- reads standard input).")
+@click.option("-c", "--content", help="New text (- reads standard input).")
 @click.option("--title", help="New title.")
-@click.option("--type", help="New type.")
-@click.option("--project", help="Move it to this project.")
-@click.option("--tag", "tags", multiple=True, help="New tags that replace the old ones; may be repeated.")
-@click.option("--path", "paths", multiple=True, metavar="GLOB", help="New files it is about; may be repeated.")
-@click.option("--category", help="New grouping key: its rule file or skill folder.")
-@field_option("New value of another field (NAME= clears it); may be repeated.")
-@click.option("--importance", type=float, help="0 to 10.")
+@click.option("-t", "--type", help="New type.", shell_complete=TYPES)
+@project_option("Move it to this project.")
+@click.option("--tag", "tags", multiple=True, help="New tags, which replace the old ones; repeatable.")
+@click.option("--path", "paths", multiple=True, metavar="GLOB", help="New files it is about; repeatable.")
+@click.option("--category", help="The rule file or skill folder it goes into.")
+@field_option("New value of any other field (NAME= clears it); repeatable.")
+@click.option("--importance", type=float, help="From 0 to 10.")
 @validity_options
-@click.option("--expect-rev", type=int, metavar="N", help="Refuse (exit 4) unless its revision is still N.")
+@click.option(
+    "--expect-rev", type=int, metavar="N", help="Refuse (exit code 4) if someone changed it since revision N."
+)
 def edit(
     call: Call,
     id_: str,
@@ -118,7 +129,7 @@ def edit(
     expires: str | None,
     **changes: Any,
 ) -> None:
-    """Change an item. What is not given stays as it is; `history` shows the versions before."""
+    """Change a memory. What you do not name stays as it is; `history` shows the earlier versions."""
     from commonplace.memory.edit_and_forget import Changes, edit_item
     from commonplace.memory.validity import parse_validity
 
@@ -129,6 +140,8 @@ def edit(
     }
     content = read_stdin() if content == STDIN else content
     changes |= {"content": content, "tags": tuple(tags) or None, "details": details or None}
+    if not any(value is not None for value in (*changes.values(), valid_from, valid_until, expires)):
+        raise InvalidInput("Nothing to change.", "Give what to change, such as --content, --title, --type or --tag.")
     with call.local_memory() as memory:
         wanted = Changes(**changes, **parse_validity(memory.clock(), valid_from, valid_until, expires))
         item = edit_item(memory, parse_id(id_), wanted, expect_rev)
@@ -136,13 +149,13 @@ def edit(
     call.answer(record, f"Changed {item.kind} {item.id} to revision {item.rev}: {item.title}")
 
 
-@command("revert", "commonplace revert 2", "commonplace revert 2 --rev 1 --json")
+@command("revert", "commonplace revert 12", "commonplace revert 12 --rev 1 --json")
 @id_argument
-@click.option("--rev", type=int, metavar="N", help="The revision to restore, as `history` lists them.")
+@click.option("--rev", type=int, metavar="N", help="The revision to go back to, as listed by `history`.")
 def revert(call: Call, id_: str, rev: int | None) -> None:
-    """Restore an item to what it was before its last edit, or to revision N.
+    """Undo the last edit of a memory, or go back to revision N.
 
-    This is a change too: the history keeps what it is now, and another `revert` undoes this one.
+    This is an edit, too: the history keeps the current version, and another `revert` undoes this one.
     """
     with call.memory() as memory:
         item = memory.revert(parse_id(id_), rev)
@@ -150,11 +163,11 @@ def revert(call: Call, id_: str, rev: int | None) -> None:
     call.answer(record, f"Reverted {item.kind} {item.id}, now revision {item.rev}: {item.title}")
 
 
-@command("supersede", "commonplace supersede 1 --by 2", "commonplace supersede 1 --by 2 --json")
-@click.argument("old", metavar="OLD")
-@click.option("--by", "new", required=True, metavar="NEW", help="The item that replaces it.")
+@command("supersede", "commonplace supersede 12 --by 17", "commonplace supersede 12 --by 17 --json")
+@click.argument("old", metavar="OLD", shell_complete=ITEMS)
+@click.option("--by", "new", required=True, metavar="NEW", help="What replaces it.", shell_complete=ITEMS)
 def supersede(call: Call, old: str, new: str) -> None:
-    """Replace OLD by NEW: OLD no longer appears in search, lists, context and rules, and keeps its history.
+    """Replace OLD with NEW: OLD no longer appears in searches, lists, contexts and rules, but keeps its history.
 
     NEW has to apply wherever OLD did: in the same project, or everywhere. `restore OLD` undoes it.
     """
@@ -166,22 +179,23 @@ def supersede(call: Call, old: str, new: str) -> None:
     )
 
 
-@command("forget", "commonplace forget 1", "commonplace forget 2 3 --json")
+@command("forget", "commonplace forget 12", "commonplace forget 12 17 --json")
 @ids_argument
 def forget(call: Call, ids: Sequence[str]) -> None:
-    """Hide items from every answer. If one does not exist, nothing happens. `restore` undoes it."""
+    """Hide memories from every answer. If one of them does not exist, none is hidden. `restore` undoes it."""
     with call.memory() as memory:
         items = memory.forget(*map(parse_id, ids))
     call.answer(
         {"forgotten": [item_brief(item) for item in items]},
         [f"Forgot {item.kind} {item.id}: {item.title}" for item in items],
     )
+    call.note(f"Undo: commonplace restore {' '.join(str(item.id) for item in items)}")
 
 
-@command("restore", "commonplace restore 1", "commonplace restore 2 3 --json")
+@command("restore", "commonplace restore 12", "commonplace restore 12 17 --json")
 @ids_argument
 def restore(call: Call, ids: Sequence[str]) -> None:
-    """Bring back forgotten or superseded items. If one does not exist, nothing happens."""
+    """Bring back forgotten or superseded memories. If one of them does not exist, none is brought back."""
     with call.memory() as memory:
         items = memory.restore(*map(parse_id, ids))
     call.answer(
@@ -191,22 +205,22 @@ def restore(call: Call, ids: Sequence[str]) -> None:
 
 
 @command("cancel", "commonplace streams cancel stream_0123456789abcdef")
-@id_argument
+@click.argument("id_", metavar="ID")
 def cancel(call: Call, id_: str) -> None:
-    """Drop a stream and its chunks. No memory is made of them, and this cannot be undone."""
+    """Discard a stream and its parts. This cannot be undone."""
     from commonplace.memory.streams import cancel_stream
 
     with call.local_memory() as memory:
         stream = cancel_stream(memory, id_)
     call.answer(
         stream_record(stream),
-        f"Cancelled {stream.id}: {stream.chunks} chunks, {stream.characters} characters dropped",
+        f"Cancelled {stream.id}: {stream.chunks} parts, {stream.characters} characters discarded",
     )
 
 
 @listing("streams", "commonplace streams", "commonplace streams --json", commands=(cancel,))
 def streams(call: Call) -> None:
-    """List open streams, oldest first: memories that agents started and neither finalized nor cancelled.
+    """List memories that agents began to send in parts and have not finished, oldest first.
 
     A stream that is not continued for a day expires.
     """

@@ -12,7 +12,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command, listing
-from commonplace.cli.options import combine, id_argument
+from commonplace.cli.options import combine, project_option
 from commonplace.config import address
 from commonplace.dialects.records import key_record, space_record
 from commonplace.errors import InvalidInput
@@ -29,11 +29,11 @@ NO_LIMIT = "none"
 KEY_COLUMNS = ("id", "name", "prefix", "role", "project", "state", "expires_at", "last_used")
 # Both words for each, the one of the role first.
 ROLE = click.Choice([word for scope, role in ROLES.items() for word in dict.fromkeys((role, scope))])
-space_option = click.option("--space", metavar="NAME", help="The space; your own if omitted.")
+space_option = click.option("--space", metavar="NAME", help="The space (default: your own).")
 key_limits = combine(
-    click.option("--project", metavar="NAME", help="The only project it may read and change; all if omitted."),
+    project_option("The only project it may read and change (default: all).", metavar="NAME"),
     click.option(
-        "--expires", metavar="WHEN", help="How long it is valid: 12h, 90d, 8w, 1y, or a date; forever if omitted."
+        "--expires", metavar="WHEN", help="How long it is valid: 12h, 90d, 8w, 1y, or a date (default: forever)."
     ),
 )
 
@@ -41,7 +41,7 @@ key_limits = combine(
 @command(
     "create",
     "commonplace keys create laptop",
-    "commonplace keys create reports --scope read --project my-api --expires 90d",
+    "commonplace keys create ci --scope read -p my-api --expires 90d",
 )
 @click.argument("name")
 @click.option(
@@ -70,7 +70,7 @@ def create_key_command(
 
 
 @command("revoke", "commonplace keys revoke 1")
-@id_argument
+@click.argument("id_", metavar="ID")
 @space_option
 def revoke(call: Call, id_: str, space: str | None) -> None:
     """Revoke a key. ID is its number, or its prefix. This cannot be undone."""
@@ -85,15 +85,15 @@ def revoke(call: Call, id_: str, space: str | None) -> None:
     "commonplace keys",
     "commonplace keys --json",
     "commonplace keys create laptop",
-    "commonplace keys create reports --scope read --project my-api --expires 90d",
+    "commonplace keys create ci --scope read -p my-api --expires 90d",
     "commonplace keys --space default",
     commands=(create_key_command, revoke),
 )
 @space_option
 def keys(call: Call, space: str | None) -> None:
-    """List API keys, oldest first. Callers of `commonplace serve` need one; agents over stdio do not.
+    """List API keys, oldest first. Whoever calls `commonplace serve` needs one; agents over stdio do not.
 
-    Only the prefix of a key is shown: the whole key is printed once, when it is created, and not stored.
+    Only the prefix of a key is shown: the whole key is printed once, when it is created, and never stored.
     """
     with _memory_of_space(call, space) as memory:
         records = _key_records(memory, list_keys(memory))
@@ -150,8 +150,15 @@ def _parse_limit(ctx: click.Context, param: click.Parameter, value: str | None) 
 
 
 size_limits = combine(
-    click.option("--max-items", callback=_parse_limit, metavar="N", help="The most items; `none` for any number."),
-    click.option("--max-mb", callback=_parse_limit, metavar="M", help="The most megabytes of text; `none` for any."),
+    click.option(
+        "--max-items", callback=_parse_limit, metavar="N", help="At most this many items; `none` removes the limit."
+    ),
+    click.option(
+        "--max-mb",
+        callback=_parse_limit,
+        metavar="M",
+        help="At most this many megabytes of text; `none` removes the limit.",
+    ),
 )
 
 
@@ -170,7 +177,7 @@ def create_space_command(call: Call, name: str, max_items: int | str | None, max
 @click.argument("name")
 @size_limits
 def limit(call: Call, name: str, max_items: int | str | None, max_mb: int | str | None) -> None:
-    """Change the limits of a space. It keeps what it has, and does not grow while it is over a limit."""
+    """Change the limits of a space. It keeps what it has, even if that is over the new limit."""
     if max_items is None and max_mb is None:
         raise click.UsageError("Name --max-items or --max-mb.", click.get_current_context())
     with call.local_memory() as memory:
@@ -186,7 +193,7 @@ def limit(call: Call, name: str, max_items: int | str | None, max_mb: int | str 
 @command("people", "commonplace spaces people team")
 @click.argument("space")
 def people(call: Call, space: str) -> None:
-    """List who has a key for SPACE, their roles, and when each key was last used. `keys revoke` ends one."""
+    """List who has a key for SPACE, with which role, and when it was last used. `keys revoke` revokes one."""
     with call.local_memory() as memory:
         records = _key_records(memory, space_verbs.space_keys(memory, space))
     call.answer_list(
@@ -197,7 +204,7 @@ def people(call: Call, space: str) -> None:
 @command(
     "invite",
     "commonplace spaces invite team ada",
-    "commonplace spaces invite team reports --role reader --project my-api --expires 90d",
+    "commonplace spaces invite team ci --role reader -p my-api --expires 90d",
 )
 @click.argument("space")
 @click.argument("name")
@@ -227,8 +234,8 @@ def invite(call: Call, space: str, name: str, role: str, project: str | None, ex
 def spaces(call: Call) -> None:
     """List the spaces of the store: how much each holds and may hold, and how many valid keys it has.
 
-    Nothing is shared between two spaces. The server's own is the setting `space`; whoever has a key for another one
-    calls the same server and uses that one.
+    Spaces are separate memories on one server; nothing is shared between them. The key decides which one a caller uses.
+    The server's own is the setting `space`.
     """
     with call.local_memory() as memory:
         records = [space_record(space) for space in space_verbs.list_spaces(memory)]

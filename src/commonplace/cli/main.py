@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +20,7 @@ from commonplace.cli.command import (
     INTERRUPTED,
     Call,
     ClosedPipe,
+    HelpContext,
     data_dir_option,
     json_option,
     report_failure,
@@ -27,89 +28,199 @@ from commonplace.cli.command import (
 )
 from commonplace.cli.terminal import use_colour, use_utf8
 
-# Name, where it is defined, what it does. `--help` reads only this.
-COMMANDS: tuple[tuple[str, str, str], ...] = (
-    ("add", "commonplace.cli.add:add", "Remember something, or many things from a JSONL file."),
-    ("search", "commonplace.cli.search_and_recall:search", "Search by words and by meaning."),
-    ("context", "commonplace.cli.context:context", "Show what to know before working on a project."),
-    ("timeline", "commonplace.cli.context:timeline", "Show what happened before and after an item."),
-    ("show", "commonplace.cli.items:show", "Show items in full, by their ids."),
-    ("list", "commonplace.cli.items:list_items", "List items, newest first, page by page."),
-    ("rules", "commonplace.cli.context:rules", "Show the rules, for all files or only for some."),
-    ("about", "commonplace.cli.about:about", "Show what is known of a person, a service, a file, ..."),
-    ("profile", "commonplace.cli.about:profile", "Show how you and your team work, as agents are told."),
-    ("edit", "commonplace.cli.items:edit", "Change an item; its history keeps the old version."),
-    ("history", "commonplace.cli.items:history", "Show the versions of an item before each change."),
-    ("revert", "commonplace.cli.items:revert", "Restore an earlier version of an item."),
-    ("supersede", "commonplace.cli.items:supersede", "Replace one item by another."),
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+# Columns of the help in a wide terminal.
+HELP_WIDTH = 100
+
+CommandRow = tuple[str, str, str]
+
+# The commands in groups: name, where it is defined, what it does. `--help` reads only this.
+GROUPS: tuple[tuple[str, tuple[CommandRow, ...]], ...] = (
     (
-        "contradictions",
-        "commonplace.cli.contradictions:contradictions",
-        "List statements that contradict each other, and settle them.",
+        "Everyday",
+        (
+            ("add", "commonplace.cli.add:add", "Remember something."),
+            ("search", "commonplace.cli.search_and_recall:search", "Find memories by words and by meaning."),
+            ("recall", "commonplace.cli.search_and_recall:recall", "Find what was said about it in earlier sessions."),
+            ("context", "commonplace.cli.context:context", "Show what to know before working on a project."),
+            ("list", "commonplace.cli.items:list_items", "List memories, newest first."),
+            ("show", "commonplace.cli.items:show", "Show memories in full."),
+            ("edit", "commonplace.cli.items:edit", "Change a memory; its history keeps the old version."),
+            ("forget", "commonplace.cli.items:forget", "Hide memories from every answer; `restore` undoes it."),
+        ),
     ),
-    ("forget", "commonplace.cli.items:forget", "Hide items from every answer. `restore` undoes it."),
-    ("restore", "commonplace.cli.items:restore", "Bring back forgotten or superseded items."),
-    ("review", "commonplace.cli.review:review", "Accept, edit or dismiss what agents and capture proposed."),
-    ("streams", "commonplace.cli.items:streams", "List memories that agents are still sending in chunks."),
-    ("connect", "commonplace.cli.connect:connect", "Connect editors and agents to this memory."),
-    ("disconnect", "commonplace.cli.connect:disconnect", "Remove what `connect` added to editors."),
-    ("generate", "commonplace.cli.rule_files:generate", "Write the rules into the files that agents read."),
-    ("learn", "commonplace.cli.rule_files:learn", "Read existing rule files into the memory."),
     (
-        "import",
-        "commonplace.cli.import_and_ingest:import_",
-        "Import from ChatGPT, Claude, other memories or text files.",
+        "Review and undo",
+        (
+            ("review", "commonplace.cli.review:review", "Accept, edit or dismiss what agents proposed."),
+            (
+                "contradictions",
+                "commonplace.cli.contradictions:contradictions",
+                "Find statements that contradict each other, and settle them.",
+            ),
+            ("history", "commonplace.cli.items:history", "Show the earlier versions of a memory."),
+            ("revert", "commonplace.cli.items:revert", "Undo an edit, or go back to an earlier version."),
+            ("restore", "commonplace.cli.items:restore", "Bring back forgotten or superseded memories."),
+            ("supersede", "commonplace.cli.items:supersede", "Replace one memory with another."),
+        ),
     ),
-    ("ingest", "commonplace.cli.import_and_ingest:ingest", "Read the sessions of coding agents on this machine."),
-    ("sessions", "commonplace.cli.sessions:sessions", "List all sessions, also of coding agents, newest first."),
-    ("reconstruct", "commonplace.cli.sessions:reconstruct", "Show what happened in a session, in order."),
-    ("recall", "commonplace.cli.search_and_recall:recall", "Find what earlier sessions say about something."),
-    ("explain", "commonplace.cli.search_and_recall:explain", "Explain how something came about, across all sessions."),
-    ("predict", "commonplace.cli.search_and_recall:predict", "Show what came next in situations like this one."),
-    ("store", "commonplace.cli.import_and_ingest:store", "Store a conversation, from JSON or a text with speakers."),
-    ("conversations", "commonplace.cli.conversations:conversations", "List, read and arrange conversations."),
-    ("export", "commonplace.cli.export:export", "Export conversations as JSON or Markdown, or everything."),
-    ("prune", "commonplace.cli.conversations:prune", "Suggest old conversations for archiving."),
-    ("stats", "commonplace.cli.stats:stats", "Count conversations, messages and words, where and when."),
-    ("report", "commonplace.cli.report:report", "Summarise a week: sessions, decisions, files, open ends."),
-    ("projects", "commonplace.cli.projects_and_topics:projects", "List projects and their names."),
-    ("clusters", "commonplace.cli.projects_and_topics:clusters", "List topics: what each project is about."),
-    ("keys", "commonplace.cli.keys_and_spaces:keys", "Manage API keys for the HTTP server."),
-    ("spaces", "commonplace.cli.keys_and_spaces:spaces", "Manage the separate memories of a shared server."),
-    ("sync", "commonplace.cli.sync:sync", "Synchronise this memory with a space on a server."),
-    ("push", "commonplace.cli.sync:push", "Send local changes to a space on a server."),
-    ("pull", "commonplace.cli.sync:pull", "Fetch changes from a space on a server."),
-    ("promote", "commonplace.cli.sync:promote", "Share single memories with a space on a server."),
-    ("status", "commonplace.cli.status:status", "Show what is stored where, and whether it works."),
-    ("models", "commonplace.cli.status:models", "List the models for search by meaning, and what each costs."),
-    ("scrub", "commonplace.cli.scrub:scrub", "Remove secrets from everything already stored."),
-    ("check", "commonplace.cli.check:check", "Check the integrity of everything stored."),
-    ("repair", "commonplace.cli.check:repair", "Rebuild indexes; stored content is unchanged."),
-    ("backup", "commonplace.cli.backup:backup", "Make a verified copy of everything."),
-    ("backups", "commonplace.cli.backup:backups", "List backups, and restore one."),
-    ("encrypt", "commonplace.cli.backup:encrypt", "Encrypt the file of the store."),
-    ("decrypt", "commonplace.cli.backup:decrypt", "Remove the encryption of the store."),
-    ("doctor", "commonplace.cli.doctor:doctor", "Check that everything works, and fix what does not."),
-    ("mcp", "commonplace.cli.serve:mcp", "Serve an agent over stdio (MCP)."),
-    ("serve", "commonplace.cli.serve:serve", "Serve the dashboard, and agents over HTTP (MCP at /mcp)."),
-    ("stop", "commonplace.cli.serve:stop", "End the resident process that windows share."),
-    ("drain", "commonplace.cli.hooks:drain", "Store captured events that are waiting."),
-    ("hook", "commonplace.cli.hooks:hook", "Capture an event; editors run this while they work."),
-    ("demo", "commonplace.cli.demo:demo", "See it work in a few seconds, on a temporary store."),
-    ("settings", "commonplace.cli.status:settings", "Show every setting, its value and where it comes from."),
-    ("version", "commonplace.cli.status:version", "Show the installed version."),
-    ("help", "commonplace.cli.status:help_", "Show how to call a command."),
+    (
+        "Sessions",
+        (
+            ("sessions", "commonplace.cli.sessions:sessions", "List sessions, or show what happened in one."),
+            ("timeline", "commonplace.cli.context:timeline", "Show what happened before and after a memory."),
+            ("explain", "commonplace.cli.search_and_recall:explain", "Show how something came about, across sessions."),
+            ("predict", "commonplace.cli.search_and_recall:predict", "Show what came next in similar situations."),
+            ("report", "commonplace.cli.report:report", "Sum up a week: decisions, files, failures, open ends."),
+            (
+                "ingest",
+                "commonplace.cli.import_and_ingest:ingest",
+                "Read the sessions that agents left on this machine.",
+            ),
+        ),
+    ),
+    (
+        "Rules and knowledge",
+        (
+            ("about", "commonplace.cli.about:about", "Show what is known about a person, service, file, ..."),
+            ("profile", "commonplace.cli.about:profile", "Show how you and your team work, as agents see it."),
+            ("rules", "commonplace.cli.context:rules", "Show the rules of a project, or for certain files."),
+            (
+                "generate",
+                "commonplace.cli.rule_files:generate",
+                "Write the rules to AGENTS.md, CLAUDE.md and the like.",
+            ),
+            ("learn", "commonplace.cli.rule_files:learn", "Read the rules in such files into the memory."),
+        ),
+    ),
+    (
+        "Conversations",
+        (
+            (
+                "conversations",
+                "commonplace.cli.conversations:conversations",
+                "List, read, add, move, archive and count conversations.",
+            ),
+        ),
+    ),
+    (
+        "Editors and agents",
+        (
+            ("connect", "commonplace.cli.connect:connect", "Connect your editors and agents to this memory."),
+            ("disconnect", "commonplace.cli.connect:disconnect", "Undo `connect`."),
+            ("hook", "commonplace.cli.hooks:hook", "Capture an event; editors run this, not you."),
+            ("drain", "commonplace.cli.hooks:drain", "Store captured events now instead of later."),
+            ("streams", "commonplace.cli.items:streams", "List memories that agents are still sending in parts."),
+        ),
+    ),
+    (
+        "Data",
+        (
+            ("projects", "commonplace.cli.projects_and_topics:projects", "List projects and their names."),
+            ("topics", "commonplace.cli.projects_and_topics:topics", "List what each project is about."),
+            (
+                "import",
+                "commonplace.cli.import_and_ingest:import_",
+                "Import from ChatGPT, Claude, other memories or files.",
+            ),
+            ("export", "commonplace.cli.export:export", "Export conversations, or everything."),
+            ("backup", "commonplace.cli.backup:backup", "Make, list and restore backups."),
+            ("check", "commonplace.cli.check:check", "Look for damage in the stored data; --fix repairs it."),
+            ("scrub", "commonplace.cli.scrub:scrub", "Remove secrets from everything already stored."),
+            ("encrypt", "commonplace.cli.backup:encrypt", "Encrypt the store."),
+            ("decrypt", "commonplace.cli.backup:decrypt", "Remove the encryption of the store."),
+        ),
+    ),
+    (
+        "Server and settings",
+        (
+            ("serve", "commonplace.cli.serve:serve", "Serve the dashboard, and agents over HTTP."),
+            ("mcp", "commonplace.cli.serve:mcp", "Serve one agent over stdio; editors run this, not you."),
+            ("stop", "commonplace.cli.serve:stop", "Stop the background process that editors share."),
+            ("status", "commonplace.cli.status:status", "Show what is stored, where, and how much."),
+            ("doctor", "commonplace.cli.doctor:doctor", "Check the whole installation; --fix repairs it."),
+            ("settings", "commonplace.cli.status:settings", "Show every setting and where it comes from."),
+            ("models", "commonplace.cli.status:models", "List the models for search by meaning."),
+        ),
+    ),
+    (
+        "Team",
+        (
+            ("sync", "commonplace.cli.sync:sync", "Exchange changes with a server, in both directions."),
+            ("push", "commonplace.cli.sync:push", "Only send local changes to a server."),
+            ("pull", "commonplace.cli.sync:pull", "Only fetch changes from a server."),
+            ("promote", "commonplace.cli.sync:promote", "Share single memories with a server."),
+            ("keys", "commonplace.cli.keys_and_spaces:keys", "List, create and revoke API keys."),
+            ("spaces", "commonplace.cli.keys_and_spaces:spaces", "Manage the separate memories of a shared server."),
+        ),
+    ),
+    (
+        "Help",
+        (
+            ("demo", "commonplace.cli.demo:demo", "See it work in a few seconds, on a temporary store."),
+            ("completion", "commonplace.cli.completion:completion", "Complete commands with Tab in your shell."),
+            ("help", "commonplace.cli.status:help_", "Show how to use a command."),
+            ("version", "commonplace.cli.status:version", "Show the installed version."),
+        ),
+    ),
 )
+COMMANDS: tuple[CommandRow, ...] = tuple(row for _title, rows in GROUPS for row in rows)
+
+# Earlier names, which go on working, and what they are called now.
+RENAMED = {
+    "store": "conversations add",
+    "stats": "conversations stats",
+    "prune": "conversations prune",
+    "reconstruct": "sessions show",
+    "clusters": "topics",
+    "repair": "check --fix",
+    "backups": "backup list",
+}
+# What people type for a command, if its name is not close to what they typed.
+SYNONYMS = {
+    **dict.fromkeys(("remember", "save", "note", "new", "create", "put"), "add"),
+    **dict.fromkeys(("find", "grep", "query", "ask"), "search"),
+    **dict.fromkeys(("ls", "items", "memories", "all"), "list"),
+    **dict.fromkeys(("get", "cat", "view", "read", "open"), "show"),
+    **dict.fromkeys(("update", "change", "set"), "edit"),
+    **dict.fromkeys(("rm", "delete", "remove", "del", "drop"), "forget"),
+    **dict.fromkeys(("undelete", "unforget", "recover"), "restore"),
+    **dict.fromkeys(("undo", "rollback"), "revert"),
+    **dict.fromkeys(("log", "diff", "versions"), "history"),
+    **dict.fromkeys(("init", "install", "setup", "start", "begin"), "connect"),
+    **dict.fromkeys(("uninstall", "off"), "disconnect"),
+    **dict.fromkeys(("config", "configure", "options", "env"), "settings"),
+    **dict.fromkeys(("server", "dashboard", "web", "ui", "run", "up"), "serve"),
+    **dict.fromkeys(("kill", "quit", "down"), "stop"),
+    **dict.fromkeys(("info", "health", "about"), "status"),
+    **dict.fromkeys(("fix", "diagnose", "test", "verify"), "doctor"),
+    **dict.fromkeys(("chats", "messages", "chat"), "conversations"),
+    **dict.fromkeys(("share", "upload"), "promote"),
+    **dict.fromkeys(("dump", "archive"), "export"),
+    **dict.fromkeys(("load",), "import"),
+    **dict.fromkeys(("week", "summary", "standup"), "report"),
+    **dict.fromkeys(("completions", "autocomplete"), "completion"),
+    **dict.fromkeys(("tags", "subjects"), "topics"),
+    **dict.fromkeys(("inbox", "proposals", "accept", "dismiss"), "review"),
+    **dict.fromkeys(("conflicts",), "contradictions"),
+    **dict.fromkeys(("users", "people", "teams"), "spaces"),
+    **dict.fromkeys(("login", "token", "tokens", "key"), "keys"),
+}
 
 EXAMPLES = (
+    "commonplace connect",
     'commonplace add "Sessions are kept in Redis for 30 days" --type decision',
-    'commonplace search "how long does a login last"',
+    'commonplace search "how long does a login last?"',
     "commonplace context",
 )
 
 
 class CommandTable(click.Group):
     """A group whose commands stay unimported until one of them is run."""
+
+    context_class = HelpContext
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for name, _where, _what in COMMANDS]
@@ -126,19 +237,34 @@ class CommandTable(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
-            raise click.UsageError(_not_a_command(args[0]), ctx)
+        call, typed = ctx.ensure_object(Call), args[0]
+        if typed in RENAMED:
+            call.old_name, args = typed, renamed_arguments(args)
+            if not ctx.resilient_parsing:
+                new = " ".join(_new_name(typed, args))
+                call.note(f"`commonplace {typed}` is now `commonplace {new}`; the old name still works.")
+        elif not (typed.startswith("-") or ctx.resilient_parsing or typed in self.list_commands(ctx)):
+            raise click.UsageError(_not_a_command(typed), ctx)
         name, command, rest = super().resolve_command(ctx, args)
-        ctx.ensure_object(Call).command = name or ""
+        call.command = name or ""
         return name, command, rest
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names in the table, without importing what they stand for; and the options."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=what) for name, _where, what in COMMANDS if name.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, what) for name, _where, what in COMMANDS])
+        width = max(len(name) for name, _where, _what in COMMANDS)
+        for title, rows in GROUPS:
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", what) for name, _where, what in rows])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_examples(EXAMPLES, formatter)
-        formatter.write("\nRun `commonplace COMMAND --help` for the options and examples of a command.\n")
+        formatter.write("\n`commonplace COMMAND --help` shows the options and examples of a command.\n")
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -150,11 +276,27 @@ class CommandTable(click.Group):
             raise
 
 
+def renamed_arguments(args: Sequence[str]) -> list[str]:
+    """The arguments with the new name of the command instead of the old one."""
+    old, *rest = args
+    if old == "backups" and "restore" in rest:
+        return ["backup", *rest]
+    return [*RENAMED[old].split(), *rest]
+
+
+def _new_name(old: str, args: Sequence[str]) -> Sequence[str]:
+    return ("backup", "restore") if old == "backups" and "restore" in args else RENAMED[old].split()
+
+
 def _not_a_command(name: str) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(name, [known for known, _where, _what in COMMANDS], 1)
-    return f"There is no command {name!r}." + (f" Did you mean {close[0]!r}?" if close else "")
+    known = [command for command, _where, _what in COMMANDS]
+    word = name.casefold()
+    close = [SYNONYMS[word]] if word in SYNONYMS else get_close_matches(word, [*known, *SYNONYMS], 3, 0.7)
+    found = list(dict.fromkeys(SYNONYMS.get(one, one) for one in close))
+    meant = f" Did you mean {' or '.join(map(repr, found))}?" if found else ""
+    return f"There is no command {name!r}.{meant}"
 
 
 def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
@@ -167,18 +309,23 @@ def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> 
 
 @click.command(
     cls=CommandTable,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH},
     invoke_without_command=True,
     no_args_is_help=False,
 )
 @click.option(
-    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
+    "-V", "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
 )
 @click.pass_context
 def commonplace(ctx: click.Context) -> None:
-    """One memory for every AI agent, and for you: local, offline, searchable by words and by meaning."""
+    """One memory for every AI agent, and for you: local, offline, searchable by words and by meaning.
+
+    Without a command it shows where you stand and what to do next.
+    """
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        from commonplace.cli.overview import show_overview
+
+        show_overview(ctx.ensure_object(Call))
 
 
 commonplace.params += [json_option(), data_dir_option()]
@@ -187,7 +334,10 @@ commonplace.params += [json_option(), data_dir_option()]
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     use_utf8()
-    call = Call(json="--json" in _options(arguments))
+    if "_COMMONPLACE_COMPLETE" in os.environ:
+        # Tab was pressed: click answers, once it knows every shell.
+        import_module("commonplace.cli.completion")
+    call = Call(json=not {"-j", "--json"}.isdisjoint(_options(arguments)))
     try:
         code = commonplace.main(
             args=list(arguments), prog_name="commonplace", standalone_mode=False, obj=call, color=use_colour()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,38 +13,64 @@ from commonplace.cli.command import Call
 from commonplace.cli.terminal import current_folder, read_stdin
 from commonplace.errors import Conflict, InvalidInput
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 F = TypeVar("F", bound=Callable[..., Any])
 Option = Callable[[F], F]
 
 STDIN = "-"
 FORCE = "Choose another name, or use --force to overwrite it."
 
-id_argument = click.argument("id_", metavar="ID")
-ids_argument = click.argument("ids", metavar="ID...", nargs=-1, required=True)
 
-# Filters of lists and of search; their names are those of the methods of Memory.
-project_filter = click.option("--project", help="Only this project; all projects if omitted.")
-global_filter = click.option("--global", "only_global", is_flag=True, help="Only what belongs to no project.")
-type_filter = click.option("--type", multiple=True, help="Only this type; may be repeated.")
+def completes(what: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Values that Tab offers, read from the store: projects, types, items, sessions or conversations."""
+
+    def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from commonplace.cli.completion_values import stored_values
+
+        return stored_values(ctx, what, incomplete)
+
+    return complete
+
+
+def project_option(help_: str, **more: Any) -> Option[Any]:
+    return click.option("-p", "--project", *more.pop("names", ()), help=help_, shell_complete=PROJECTS, **more)
+
+
+PROJECTS, ITEMS, CONVERSATIONS = completes("projects"), completes("items"), completes("conversations")
+SESSIONS, TYPES = completes("sessions"), completes("types")
+
+id_argument = click.argument("id_", metavar="ID", shell_complete=ITEMS)
+ids_argument = click.argument("ids", metavar="ID...", nargs=-1, required=True, shell_complete=ITEMS)
+
+# Filters of lists and of search; their names are those of the methods of Memory. One letter means one thing
+# everywhere: -p project, -g global, -t type, -k kind, -n limit, -s since, -u until, -o output, -j json, -y yes.
+project_filter = project_option("Only this project (default: all).")
+global_filter = click.option("-g", "--global", "only_global", is_flag=True, help="Only what belongs to no project.")
+type_filter = click.option("-t", "--type", multiple=True, help="Only this type; repeatable.", shell_complete=TYPES)
 tag_filter = click.option("--tag", default="", help="Only with a tag that contains this.")
-since_filter = click.option("--since", help='Only since then: 7d, yesterday, "last week", 2026-11-01, ...')
-until_filter = click.option("--until", help="Only until then, including that day.")
+since_filter = click.option("-s", "--since", help='Only since then: 7d, yesterday, "last week", 2026-11-01, ...')
+until_filter = click.option("-u", "--until", help="Only until then, including that day.")
 author_filter = click.option(
-    "--author", default="", help="Only by this person, and agents that write for them; or by an agent."
+    "--author", default="", help="Only by this person (and the agents that write for them), or by this agent."
 )
 as_of_filter = click.option(
-    "--as-of", metavar="TIME", help='What was held true then: yesterday, "last week", 2026-11-01, ...'
+    "--as-of", metavar="TIME", help='What was true then: yesterday, "last week", 2026-11-01, ...'
 )
-expired_filter = click.option("--include-expired", is_flag=True, help="Also what no longer holds, or not yet.")
+expired_filter = click.option("--include-expired", is_flag=True, help="Include what is no longer true, or not yet.")
 folder_filter = click.option("--folder", help="Only this folder and its subfolders.")
 source_filter = click.option(
     "--source", default="", help="Only from this source: claude-code, codex, gemini, cursor, chatgpt, claude, text, ..."
 )
-cursor_option = click.option("--cursor", help="Where the next page starts, as printed after the previous one.")
+cursor_option = click.option("--cursor", help="Start of the next page, as printed below the previous one.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Change nothing; show what would change.")
 force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 root_option = click.option(
-    "--root", metavar="FOLDER", help="The project's folder; the repository around this one if omitted."
+    "--root",
+    metavar="FOLDER",
+    type=click.Path(),
+    help="The project's folder (default: the repository around the current one).",
 )
 
 
@@ -58,7 +84,15 @@ class PluginChoice(click.Choice[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value in self.choices:
             return str(value)
-        return click.Choice(self._all_names()).convert(value, param, ctx)
+        known = self._all_names()
+        if value in known:
+            return str(value)
+        from difflib import get_close_matches
+
+        word = str(value).casefold()
+        near = [name for name in known if word and name.startswith(word)] or get_close_matches(word, known, 2)
+        meant = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(known)}."
+        return self.fail(f"{value!r} is not known. {meant}", param, ctx)
 
 
 def combine(*options: Option[Any]) -> Option[Any]:
@@ -76,9 +110,9 @@ def item_filters(function: F) -> F:
     """Which items a list or a search takes."""
     from commonplace.model import KINDS, ORIGINS
 
-    kinds = click.option("--kind", type=click.Choice(KINDS), multiple=True, help="Only this kind; may be repeated.")
+    kinds = click.option("-k", "--kind", type=click.Choice(KINDS), multiple=True, help="Only this kind; repeatable.")
     origins = click.option(
-        "--origin", type=click.Choice(ORIGINS), multiple=True, help="Only what came about like this; may be repeated."
+        "--origin", type=click.Choice(ORIGINS), multiple=True, help="Only what was stored in this way; repeatable."
     )
     options = (project_filter, global_filter, kinds, type_filter, tag_filter, author_filter, origins)
     filtered: F = combine(*options, since_filter, until_filter, as_of_filter, expired_filter)(function)
@@ -86,7 +120,9 @@ def item_filters(function: F) -> F:
 
 
 def limit_option(default: int, most: int, help_: str) -> Option[Any]:
-    return click.option("--limit", type=click.IntRange(1, most), default=default, show_default=True, help=help_)
+    return click.option(
+        "-n", "--limit", metavar="N", type=click.IntRange(1, most), default=default, show_default=True, help=help_
+    )
 
 
 def page_options(what: str) -> Option[Any]:
@@ -97,18 +133,18 @@ def page_options(what: str) -> Option[Any]:
 def place_options(help_: str) -> Option[Any]:
     """Where something new belongs: a project, or every project."""
     return combine(
-        click.option("--project", help=help_),
-        click.option("--global", "only_global", is_flag=True, help="It belongs to no project: it applies everywhere."),
+        project_option(help_),
+        click.option("-g", "--global", "only_global", is_flag=True, help="It applies everywhere, not to one project."),
     )
 
 
 def validity_options(function: F) -> F:
-    """When something holds, and when it is hidden."""
-    when = 'like 2026-05-31, "31 May", "end of Q3" or 30d; none for no bound'
+    """When something is true, and when it is hidden."""
+    when = '2026-05-31, "31 May", "end of Q3", 30d; none removes it'
     options = (
-        click.option("--valid-from", metavar="TIME", help=f"Since when it holds, {when}."),
-        click.option("--valid-until", metavar="TIME", help="Until when it holds, including that day."),
-        click.option("--expires", metavar="TIME", help="When it is hidden, whatever it says."),
+        click.option("--valid-from", metavar="TIME", help=f"It is true from then on: {when}."),
+        click.option("--valid-until", metavar="TIME", help="It is true until then, including that day."),
+        click.option("--expires", metavar="TIME", help="Hide it after that time."),
     )
     decorated: F = combine(*options)(function)
     return decorated

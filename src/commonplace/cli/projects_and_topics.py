@@ -1,4 +1,4 @@
-"""`projects` and `clusters`: the projects with their names, and the topics that their passages are about."""
+"""`projects` and `topics`: the projects with their names, and the topics that their passages are about."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command, listing
-from commonplace.cli.options import limit_option
+from commonplace.cli.options import PROJECTS, limit_option
 from commonplace.cli.terminal import one_line
 from commonplace.dialects.records import project_record
 from commonplace.errors import InvalidInput, StoreError
@@ -25,23 +25,23 @@ MAX_SHOWN = 200
 
 
 @command("alias", "commonplace projects alias my-api backend")
-@click.argument("name")
+@click.argument("name", shell_complete=PROJECTS)
 @click.argument("alias")
 def alias(call: Call, name: str, alias: str) -> None:
-    """Give the project NAME another name, ALIAS."""
+    """Give the project NAME a second name, ALIAS."""
     from commonplace.memory.projects import alias_project
 
     with call.local_memory() as memory:
         canonical = alias_project(memory, name, alias)
-    call.answer({"project": canonical, "alias": alias}, f"{alias} is another name of {canonical} now.")
+    call.answer({"project": canonical, "alias": alias}, f"{alias} is now another name for {canonical}.")
 
 
-@command("trust", "commonplace projects trust", "commonplace projects trust ~/src/my-api")
+@command("trust", "commonplace projects trust", "commonplace projects trust .")
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def trust(call: Call, folder: Path | None) -> None:
     """Give sessions in FOLDER the memory of the project that its git remote names.
 
-    A clone is recognised by its commits. Only a repository that shares none with earlier clones needs this.
+    A clone is recognised by its commits. Only one that shares no commit with earlier clones needs this.
     """
     from commonplace.capture.hooks.project_folder import record_commit
     from commonplace.capture.hooks.session_start import drop_cached_contexts
@@ -52,7 +52,7 @@ def trust(call: Call, folder: Path | None) -> None:
     if project is None or not record_commit(data, project, here):
         raise InvalidInput(f"{here} is not a git repository with a commit.", "Name the folder of a clone.")
     drop_cached_contexts(str(data), str(here))
-    call.answer({"project": project, "folder": str(here)}, f"Sessions in {here} get the memory of {project}.")
+    call.answer({"project": project, "folder": str(here)}, f"Sessions in {here} now get the memory of {project}.")
 
 
 @listing(
@@ -69,7 +69,12 @@ def projects(call: Call) -> None:
     """
     with call.memory() as memory:
         records = [project_record(project) for project in memory.projects()]
-    call.answer_list("projects", records, _show_projects, "No projects.")
+    call.answer_list(
+        "projects",
+        records,
+        _show_projects,
+        "No projects yet. `commonplace add` in a git repository creates its project.",
+    )
 
 
 def _show_projects(records: Sequence[Mapping[str, Any]]) -> None:
@@ -79,7 +84,7 @@ def _show_projects(records: Sequence[Mapping[str, Any]]) -> None:
 
 @command("show")
 @click.argument("name_or_id", metavar="NAME_OR_ID")
-@limit_option(10, 1000, "Most passages.")
+@limit_option(10, 1000, "Show at most this many passages.")
 def show_topic(call: Call, name_or_id: str, limit: int) -> None:
     """Show the most central passages of a topic. NAME_OR_ID is its name in any case, or its number."""
     from commonplace.memory.topics import find_topic
@@ -102,25 +107,29 @@ def show_topic(call: Call, name_or_id: str, limit: int) -> None:
         tables.table(("id", "nearness", "content"), rows)
 
 
-@listing("clusters", "commonplace clusters", "commonplace clusters --json", commands=(show_topic,))
-def clusters(call: Call) -> None:
-    """List topics: groups of passages about the same subject, largest first, named by their own words.
-
-    Each belongs to one project. They grow with new passages, and are rebuilt when a third of them changed.
-    """
+@listing(
+    "topics",
+    "commonplace topics",
+    "commonplace topics --json",
+    commands=(show_topic,),
+)
+def topics(call: Call) -> None:
+    """List topics, the largest first: what the passages of each project are about, in their own words."""
     with call.local_memory() as memory:
         found = _up_to_date_topics(call, memory)
         state = memory.embeddings.state
-    empty = "No topics yet: there are too few passages, or they wait for their vectors (`commonplace status`)."
+    empty = "No topics yet: too little is stored, or it is not embedded yet (`commonplace status`)."
     if state == "off":
-        empty = "No topics: the embedder is off, and topics are made from embeddings."
+        empty = "No topics: the setting `embedder` is off."
     times = {topic.id: topic.built_ms for topic in found}
 
     def show(records: Sequence[Mapping[str, Any]]) -> None:
         rows = [{**record, "when": times[record["id"]]} for record in records]
         tables.table(("id", "name", "size", "project", "when"), rows)
 
-    call.answer_list("clusters", [topic_record(topic) for topic in found], show, empty)
+    # The earlier name of the command keeps its reply.
+    name = "clusters" if call.old_name else "topics"
+    call.answer_list(name, [topic_record(topic) for topic in found], show, empty)
 
 
 def topic_record(topic: Topic) -> dict[str, Any]:
@@ -151,7 +160,7 @@ def _up_to_date_topics(call: Call, memory: LocalMemory) -> list[Topic]:
     embed_pending(memory, TOPIC_SECONDS)
     with contextlib.suppress(StoreError):
         if not list_topics(memory) and update_topics(memory):
-            call.note("No topics were built yet: building them now.")
+            call.note("Building topics for the first time ...")
         while update_topics(memory):
             pass
     return list_topics(memory)

@@ -13,7 +13,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
-from commonplace.cli.options import atomic_file, check_target, force_option, global_filter
+from commonplace.cli.options import atomic_file, check_target, force_option, global_filter, project_option
 from commonplace.cli.terminal import one_line
 from commonplace.errors import InvalidInput
 from commonplace.memory.projects import require_project
@@ -42,16 +42,18 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
 @command(
     "report",
     "commonplace report",
-    'commonplace report --project my-api --since "last week"',
-    "commonplace report --since 2026-11-01 --until 2026-11-07 --format markdown --output week.md",
+    'commonplace report -p my-api --since "last week"',
+    "commonplace report --since 2026-11-01 --until 2026-11-07 -o week.md",
     "commonplace report --since 30d --json",
 )
-@click.option("--project", help="Only this project; that of the current folder if omitted, else all.")
+@project_option("The project (default: that of the current folder, else all).")
 @global_filter
-@click.option("--since", default="7d", show_default=True, help='Its start: 7d, "last week", 2026-11-01, ...')
-@click.option("--until", help="Its end, including that day; now if omitted.")
-@click.option("--format", "format_", type=click.Choice(FORMATS), help="Default: terminal in a terminal, else Markdown.")
-@click.option("--output", "-o", metavar="FILE", type=click.Path(path_type=Path), help="Write it to this file.")
+@click.option("-s", "--since", default="7d", show_default=True, help='Start: 7d, "last week", 2026-11-01, ...')
+@click.option("-u", "--until", help="End, including that day (default: now).")
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), help="Tables or Markdown (default: tables in a terminal)."
+)
+@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path), help="Write it to this file.")
 @force_option
 def report(
     call: Call,
@@ -63,9 +65,9 @@ def report(
     output: Path | None,
     force: bool,
 ) -> None:
-    """Show what happened: sessions, decisions and rules, files, failures and whether they were fixed, open ends.
+    """Sum up a week, or any other time: sessions, decisions, files, failures and whether they were fixed, open ends.
 
-    It contains only what was captured or added, in its own words.
+    It quotes what was captured or added; nothing is made up.
     """
     place = call.project(project, only_global)
     if output is not None:

@@ -12,7 +12,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command, listing
-from commonplace.cli.options import id_argument, ids_argument, page_options
+from commonplace.cli.options import id_argument, ids_argument, page_options, project_filter
 from commonplace.dialects.records import item_brief, item_record, parse_id
 from commonplace.text.dates import local_day
 
@@ -25,9 +25,9 @@ _KEYS = "a accept  e edit  d dismiss  s skip  u undo the last  q quit"
 
 @command("accept", "commonplace review accept 12", "commonplace review accept 12 --content 'Deploys run on Mondays'")
 @ids_argument
-@click.option("--content", help="Accept it with this text instead.")
+@click.option("-c", "--content", help="Accept it with this text instead.")
 def accept(call: Call, ids: Sequence[str], content: str | None) -> None:
-    """Accept proposals: they count as agreed from now on, under your name."""
+    """Accept proposals: from now on they count as agreed, under your name."""
     if content is not None and len(ids) > 1:
         raise click.UsageError("--content is for one proposal.", click.get_current_context())
     with call.memory() as memory:
@@ -41,7 +41,7 @@ def accept(call: Call, ids: Sequence[str], content: str | None) -> None:
 @command("dismiss", "commonplace review dismiss 12")
 @ids_argument
 def dismiss(call: Call, ids: Sequence[str]) -> None:
-    """Dismiss proposals: they vanish from every answer, and are not proposed again."""
+    """Dismiss proposals: they are hidden from every answer and not proposed again."""
     with call.memory() as memory:
         items = memory.dismiss(*map(parse_id, ids))
     call.answer(
@@ -53,7 +53,7 @@ def dismiss(call: Call, ids: Sequence[str]) -> None:
 @command("undo", "commonplace review undo 12")
 @id_argument
 def undo(call: Call, id_: str) -> None:
-    """Let something that was accepted or dismissed wait for review again."""
+    """Undo `accept` or `dismiss`: it waits for review again."""
     with call.memory() as memory:
         item = memory.undo_review(parse_id(id_))
     call.answer(item_record(item), f"{item.type.capitalize()} {item.id} waits for review again: {item.title}")
@@ -62,17 +62,18 @@ def undo(call: Call, id_: str) -> None:
 @listing(
     "review",
     "commonplace review",
-    "commonplace review --list --project my-api",
+    "commonplace review --list -p my-api",
+    "commonplace review --json",
     commands=(accept, dismiss, undo),
 )
-@click.option("--project", help="Only of this project.")
+@project_filter
 @click.option("--list", "only_list", is_flag=True, help="List them instead of going through them.")
 @page_options("Proposals")
 def review(call: Call, project: str | None, only_list: bool, limit: int, cursor: str | None) -> None:
-    """Go through what agents and capture proposed, newest first, one key for each: accept, edit, dismiss or skip.
+    """Go through what agents proposed, newest first; one key accepts, edits, dismisses or skips each.
 
-    What you accept counts as agreed, under your name. What you dismiss vanishes, and is not proposed again. `review
-    undo ID` takes either back. With --list or --json, or if the input is not a terminal, they are listed.
+    What you accept counts as agreed, under your name. What you dismiss is hidden and not proposed again. `review undo
+    ID` undoes either. With --list or --json, or outside a terminal, proposals are only listed.
     """
     with call.memory(drain_more=True) as memory:
         if not (only_list or call.json) and sys.stdin.isatty():
@@ -82,7 +83,7 @@ def review(call: Call, project: str | None, only_list: bool, limit: int, cursor:
         page = memory.proposals(project=project, limit=limit, cursor=cursor)
         records = [item_record(item) for item in page.items]
     columns = ("id", "type", "title", "project", "author", "when")
-    empty = "Nothing waits for review."
+    empty = "Nothing to review."
     call.answer_list(
         "proposals", records, lambda rows: tables.table(columns, rows), empty, next_cursor=page.next_cursor
     )
@@ -134,7 +135,7 @@ def _one_by_one(call: Call, memory: Memory, project: str | None, read_key: Calla
             continue
         waiting.pop(0)
     if not any(counts.values()) and not waiting:
-        call.note("Nothing waits for review.")
+        call.note("Nothing to review.")
     else:
         call.say(", ".join(f"{number} {what}" for what, number in counts.items() if number) or "Nothing changed.")
 

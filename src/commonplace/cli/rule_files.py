@@ -15,6 +15,7 @@ from commonplace.cli.options import (
     PluginChoice,
     place_options,
     project_of_folder,
+    project_option,
     project_root,
     root_option,
     split_names,
@@ -45,13 +46,13 @@ DONE = {"create": "created", "update": "updated", "remove": "removed"}
     "commonplace generate --check",
 )
 @click.argument("targets", metavar="[TARGET]...", nargs=-1, type=PluginChoice(TARGET_NAMES, target_names))
-@click.option("--project", help="The project; that of the folder if omitted. Rules for every project are included.")
+@project_option("The project (default: that of the folder). Rules for every project are included.")
 @root_option
 @click.option("--types", metavar="TYPE,...", multiple=True, help=f"What to write ({','.join(RULE_SET_TYPES)}).")
 @click.option("--check", is_flag=True, help="Write nothing; exit code 1 if a file is not up to date (for CI).")
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
 @click.option("--dry-run", is_flag=True, help="Write nothing; list the files that would change.")
-@click.option("--watch", is_flag=True, help="Write again whenever a rule changes, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Write them again whenever a rule changes, until Ctrl-C.")
 def generate(
     call: Call,
     targets: Sequence[str],
@@ -65,8 +66,8 @@ def generate(
 ) -> None:
     """Write a project's rules, decisions, facts and skills into the files that agents read.
 
-    Without a TARGET the files of the tools that the project uses are written, AGENTS.md if it uses none. Only text
-    between our own markers is changed; a second run changes nothing. Either all files are written or none.
+    TARGET is agents, claude, cursor, windsurf, copilot, gemini, kiro, cline or roo. Without one, the files of the tools
+    that the project uses are written, or AGENTS.md. Only the text between our own markers is changed.
     """
     if watch and (check or diff or dry_run or call.json):
         raise InvalidInput("--watch writes files and prints text.", "Leave --check, --diff, --dry-run and --json out.")
@@ -98,7 +99,7 @@ def _watch(call: Call, memory: LocalMemory, regenerate: Callable[[], Generated])
 
     def show(made: Generated) -> None:
         _show_generated(call, made, written=True, diff=False)
-        call.note("Watching. Ctrl-C ends it.")
+        call.note("Watching; Ctrl-C stops it.")
 
     def show_error(error: CommonplaceError) -> None:
         call.note(f"{error.message} {error.hint}")
@@ -146,20 +147,20 @@ def _generated_record(
 @command(
     "learn",
     "commonplace learn --dry-run",
-    "commonplace learn --project my-api",
+    "commonplace learn -p my-api",
     "commonplace learn --global --json",
 )
-@click.argument("paths", metavar="[PATH]...", nargs=-1)
-@place_options("The project that the rules belong to; that of the folder if omitted.")
+@click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
+@place_options("The project that the rules belong to (default: that of the folder).")
 @root_option
 @click.option("--dry-run", is_flag=True, help="Store nothing; show what would be learned.")
 def learn(
     call: Call, paths: Sequence[str], project: str | None, only_global: bool, root: str | None, dry_run: bool
 ) -> None:
-    """Read rule files and skills of every known tool into the memory. Rules that are already stored are skipped.
+    """Read existing rule files and skills into the memory. Rules that are already known are skipped.
 
-    PATH is a rule file or a folder; by default all of the project's are read: CLAUDE.md, AGENTS.md, GEMINI.md, the
-    rules of Cursor, Windsurf, Copilot, Kiro, Cline and Roo, and skills. The files are not changed.
+    PATH is a rule file or a folder. Without one, all files of the project are read: CLAUDE.md, AGENTS.md, GEMINI.md,
+    the rules of Cursor, Windsurf, Copilot, Kiro, Cline and Roo, and skills. The files are not changed.
     """
     from commonplace.hosts.learn_rule_files import learn as learn_rules
 

@@ -25,14 +25,14 @@ MAX_NAMED = 20
     "commonplace scrub --backups",
     "commonplace scrub --json",
 )
-@click.option("--dry-run", is_flag=True, help="Only count secrets, and say where they are.")
-@click.option("--text", is_flag=True, help="Also remove a text that is asked for, or read from a pipe.")
-@click.option("--backups", "backups_too", is_flag=True, help="Delete the backups, which still contain them.")
+@click.option("--dry-run", is_flag=True, help="Change nothing; count the secrets and say where they are.")
+@click.option("--text", is_flag=True, help="Also remove a text of your choice, which is asked for or read from a pipe.")
+@click.option("--backups", "backups_too", is_flag=True, help="Also delete the backups, which still contain them.")
 def scrub(call: Call, dry_run: bool, text: bool, backups_too: bool) -> None:
-    """Remove secrets from everything stored: items, their history, sessions, streams, replies, names, the spool.
+    """Remove secrets from everything stored: memories, their history, sessions, names, waiting events.
 
-    Secrets are never printed, only their kind and where they are. They are wiped from the file too, and cannot be
-    brought back. After an interruption, running it again continues.
+    Secrets are never printed, only their kind and where they are. They are wiped from the file, too; this cannot be
+    undone. If it is interrupted, run it again.
     """
     from commonplace.capture.hooks.drain import drain
     from commonplace.capture.hooks.drain_inline import drop_stale_contexts
@@ -98,15 +98,15 @@ def _show(call: Call, done: Scrubbed) -> None:
         more = f", and {len(names) - MAX_NAMED:,} more (--json names all)" if len(names) > MAX_NAMED else ""
         call.say(f"{'Found in' if done.dry_run else 'Cleaned'}: {', '.join(names[:MAX_NAMED])}{more}.")
     else:
-        call.say(f"Nothing to clean in {found.looked_at:,} places.")
+        call.say(f"No secrets in {found.looked_at:,} places.")
     if done.waiting and not done.dry_run:
         call.note(f"{done.waiting:,} events are being stored by another process. Run this again in a moment.")
     if not done.wiped:
-        call.note("Another process still reads the old content. Stop it, or run this again later.")
+        call.note("Another process is still reading the old content. Stop it, or run this again later.")
     if done.copies and done.copies_deleted:
         call.say(f"Deleted {len(done.copies)} backup{'' if len(done.copies) == 1 else 's'}.")
     elif done.copies:
-        call.note(f"Backups still contain the secrets (--backups deletes them): {', '.join(map(str, done.copies))}")
+        call.note(f"Backups may still contain secrets (--backups deletes them): {', '.join(map(str, done.copies))}")
     if done.on_server:
         call.note("Logs, replicas and backups of the database server may contain the secrets until they expire.")
     for path in done.left:

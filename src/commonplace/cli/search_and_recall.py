@@ -29,22 +29,21 @@ MAX_SHOWN = 200
 
 @command(
     "search",
-    'commonplace search "how do we keep users logged in"',
-    "commonplace search 'authentication AND middleware NOT oauth' --project my-api",
-    "commonplace search 'title:auth*' --kind observation --limit 5",
-    "commonplace search 'deploy' --since 2026-11-01 --until 2026-11-07",
-    "commonplace search '\"token validation\"' --json",
+    'commonplace search "how do users stay logged in?"',
+    "commonplace search 'redis AND session* NOT cookie' -p my-api",
+    "commonplace search deploy -t decision --since 30d",
+    "commonplace search '\"request bodies\"' -n 5 --json",
 )
 @click.argument("query", nargs=-1, required=True)
-@limit_option(10, MAX_RESULTS, "Most results.")
-@click.option("--why", is_flag=True, help="Show what speaks for each result.")
+@limit_option(10, MAX_RESULTS, "Show at most this many.")
+@click.option("--why", is_flag=True, help="Show how each result got its rank.")
 @item_filters
 def search(call: Call, query: Sequence[str], why: bool, **filters: Any) -> None:
     """Search everything that is stored.
 
-    A plain question is ranked by words and by meaning. With operators the query is a filter that every result
-    satisfies: AND, OR, NOT, "a phrase", prefix*, column:term (title, text, narrative, facts, concepts, files, tags,
-    type) and parentheses. `-` reads the query from standard input.
+    A plain question is ranked by words and by meaning. A query with operators is a filter that every result matches:
+    AND, OR, NOT, "a phrase", prefix*, column:term (title, text, narrative, facts, concepts, files, tags, type) and
+    parentheses. `-` reads the query from standard input.
     """
     question = text_argument(query, "The query is empty.", "Give some words to look for.")
     with call.memory(drain_more=True) as memory:
@@ -65,7 +64,7 @@ def search(call: Call, query: Sequence[str], why: bool, **filters: Any) -> None:
         warn_keywords_only(call, state)
     warn_incomplete(call, found.waiting)
     if not results:
-        call.note("Nothing was found.")
+        call.note("Nothing was found. Try fewer or other words; `commonplace list` shows the newest.")
         return
     tables.search_results(results)
     if why:
@@ -89,24 +88,24 @@ def warn_keywords_only(call: Call, state: str) -> None:
 
 @command(
     "recall",
-    "commonplace recall First thing --min-score 0",
     'commonplace recall "what did we do last?"',
-    "commonplace recall thing --limit 3 --min-score 0 --json",
+    "commonplace recall redis session lifetime --min-score 0",
+    "commonplace recall deploy friday -n 3 --min-score 0 --json",
 )
 @click.argument("query", nargs=-1, required=True)
-@limit_option(10, 100, "Most passages.")
+@limit_option(10, 100, "Show at most this many passages.")
 @click.option(
     "--min-score",
     type=click.FloatRange(0, 1),
     default=0.5,
     show_default=True,
-    help="Only passages that are at least this likely to answer.",
+    help="Only passages that are at least this likely to be an answer.",
 )
 def recall(call: Call, query: Sequence[str], limit: int, min_score: float) -> None:
-    """Find passages of earlier sessions about QUERY, best first, and the passages linked to them.
+    """Find what was said about QUERY in earlier sessions: the best passages first, then those linked to them.
 
-    A question about time alone, such as "what did we do last?", is answered by the newest passages. `-` reads the
-    query from standard input.
+    `search` lists memories with their ids; this prints the passages themselves. "What did we do last?" and the like
+    print the newest ones. `-` reads the query from standard input.
     """
     question = text_argument(query, "The query is empty.", "Say what to look for.")
     with call.memory(drain_more=True) as memory:
@@ -129,12 +128,14 @@ def recall(call: Call, query: Sequence[str], limit: int, min_score: float) -> No
         call.note(f"{len(results)} of {found.total} shown; --limit shows more.")
 
 
-@command("explain", "commonplace explain third thing", "commonplace explain third thing --depth 5 --no-timeline --json")
-@click.argument("topic", nargs=-1, required=True)
-@click.option(
-    "--depth", type=click.IntRange(1, 50), default=20, show_default=True, help="How far links are followed at most."
+@command(
+    "explain",
+    "commonplace explain redis sessions",
+    "commonplace explain redis sessions --depth 5 --no-timeline --json",
 )
-@click.option("--no-timeline", is_flag=True, help="Leave out what happened on which day.")
+@click.argument("topic", nargs=-1, required=True)
+@click.option("--depth", type=click.IntRange(1, 50), default=20, show_default=True, help="Follow links this far.")
+@click.option("--no-timeline", is_flag=True, help="Leave out the timeline.")
 def explain(call: Call, topic: Sequence[str], depth: int, no_timeline: bool) -> None:
     """Explain how TOPIC came about: a summary in phases, a timeline, related topics, and the most relevant passages.
 
@@ -162,15 +163,15 @@ def explain(call: Call, topic: Sequence[str], depth: int, no_timeline: bool) -> 
 
 @command(
     "predict",
-    'commonplace predict "I am about to change the third thing"',
-    "echo Changing the third thing | commonplace predict - --limit 3 --json",
+    'commonplace predict "I am about to change how sessions are kept in Redis"',
+    "echo 'Sessions in Redis are kept for too many days' | commonplace predict -n 3 --json",
 )
 @click.argument("text", metavar="[TEXT|-]", nargs=-1)
-@limit_option(5, 100, "Most suggestions.")
+@limit_option(5, 100, "Show at most this many.")
 def predict(call: Call, text: Sequence[str], limit: int) -> None:
-    """Show what came next in situations like the one that TEXT describes, and what fixed the same errors.
+    """Show what came next in situations like the one in TEXT, and what fixed the same errors.
 
-    Without TEXT, or with `-`, it is read from standard input: the end of a conversation, or an error message.
+    Without TEXT, or with `-`, standard input is read: the end of a conversation, or an error message.
     """
     situation = text_argument(text or (STDIN,), "There is no text.", "Say what is going on, or pipe it in.")
     with call.memory(drain_more=True) as memory:

@@ -15,10 +15,10 @@ profile_option = click.option("--profile", type=click.Choice(PROFILES), help="Wh
 @command("mcp", "commonplace mcp --help", "commonplace mcp --profile core", "commonplace mcp --data-dir ./memory")
 @profile_option
 def mcp(call: Call, profile: str | None) -> None:
-    """Serve one agent over stdio (Model Context Protocol). Agents start this themselves.
+    """Serve one agent over stdio (Model Context Protocol). Editors start this themselves.
 
-    Add `commonplace` with the argument `mcp` to the agent's MCP configuration. Standard output carries only the
-    protocol; messages for people go to standard error.
+    `connect` adds it to their settings; elsewhere, add `commonplace` with the argument `mcp` to the MCP configuration.
+    Standard output carries only the protocol; messages for people go to standard error.
     """
     # An editor waits for us: these imports create no garbage, so do not stop to collect any.
     gc.disable()
@@ -31,9 +31,13 @@ def mcp(call: Call, profile: str | None) -> None:
 @command("serve", "commonplace serve --help", "commonplace serve --port 8765", "commonplace serve --profile core")
 @click.option("--host", help="Address to listen on (default: 127.0.0.1, this machine only).")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default: 8765; 0 takes a free one).")
-@click.option("--workers", type=click.IntRange(1, 64), help="How many processes answer (default: 1; not on Windows).")
-@click.option("--import-dir", metavar="DIR", help="Import files that are put into DIR.")
-@click.option("--open/--no-open", "show", default=None, help="Open the dashboard (default: if there is a screen).")
+@click.option(
+    "--workers", type=click.IntRange(1, 64), help="Answer with this many processes (default: 1; not on Windows)."
+)
+@click.option("--import-dir", metavar="DIR", type=click.Path(), help="Import files that are put into DIR.")
+@click.option(
+    "--open/--no-open", "show", default=None, help="Open the dashboard in a browser (default: if there is a screen)."
+)
 @profile_option
 def serve(
     call: Call,
@@ -46,7 +50,7 @@ def serve(
 ) -> None:
     """Serve the dashboard at / and any number of agents over HTTP (Model Context Protocol at /mcp). Ctrl-C stops it.
 
-    Callers need a key. The first start creates one in the file api-key of the data folder; `commonplace keys create`
+    Callers need a key. The first start writes one to the file api-key in the data folder; `commonplace keys create`
     creates more.
     """
     from commonplace.temporary_files import private_temporary_files
@@ -65,12 +69,15 @@ def serve(
 
 @command("stop", "commonplace stop", "commonplace stop --json")
 def stop(call: Call) -> None:
-    """End the resident process that windows, commands and hooks share; the next call of a window starts it again.
+    """Stop the background process that editors, commands and hooks share. The next editor to need it starts it again.
 
-    What was acknowledged is safe, and calls in progress are answered first.
+    Nothing is lost, and calls in progress are answered first.
     """
     from commonplace.resident.control import stop_residents
 
     stopped = stop_residents(str(call.settings().data_dir))
     pids = ", ".join(map(str, stopped))
-    call.answer({"stopped": stopped}, f"The resident process {pids} ended." if stopped else "None was running.")
+    call.answer(
+        {"stopped": stopped},
+        f"Stopped the background process {pids}." if stopped else "No background process was running.",
+    )

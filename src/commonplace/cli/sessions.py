@@ -1,4 +1,4 @@
-"""`sessions` and `reconstruct`: which sessions there were, and what happened in one."""
+"""`sessions` and `sessions show`: which sessions there were, and what happened in one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from commonplace.cli import tables
-from commonplace.cli.command import Call, command
-from commonplace.cli.options import page_options, project_filter, source_filter
+from commonplace.cli.command import Call, command, listing
+from commonplace.cli.options import SESSIONS, page_options, project_filter, source_filter
 from commonplace.cli.terminal import one_line, plain
 from commonplace.dialects.records import conversation_record
 from commonplace.memory.sessions import MIN_RECONSTRUCT_TOKENS, RECONSTRUCT_TOKENS, Reconstruction, ShownMessage
@@ -21,51 +21,25 @@ MAX_NAMES_SHOWN = 10
 
 
 @command(
-    "sessions",
-    "commonplace sessions",
-    "commonplace sessions --source claude-code --project my-api",
-    "commonplace sessions --limit 100 --json",
+    "show",
+    "commonplace sessions show",
+    "commonplace sessions show 1 --last 10 --budget 2000",
+    "commonplace sessions show 1 --json",
 )
-@project_filter
-@source_filter
-@page_options("Sessions")
-def sessions(call: Call, **filters: Any) -> None:
-    """List all sessions, most recent message first: those of coding agents, conversations, and all others.
-
-    `reconstruct` shows what happened in one; `ingest` reads the sessions of coding agents on this machine.
-    """
-    with call.memory(drain_more=True) as memory:
-        page = memory.sessions(**filters)
-    records = [conversation_record(session) for session in page.sessions]
-    empty = "No sessions. `commonplace ingest` reads those of coding agents."
-    call.answer_list("sessions", records, _show_sessions, empty, next_cursor=page.next_cursor)
-
-
-def _show_sessions(records: Sequence[Mapping[str, Any]]) -> None:
-    rows = [{**record, "id": record["short_id"], "label": record["label"] or record["key"]} for record in records]
-    tables.table(("id", "source", "project", "label", "messages", "when"), rows)
-
-
-@command(
-    "reconstruct",
-    "commonplace reconstruct",
-    "commonplace reconstruct 1 --last 10 --budget 2000",
-    "commonplace reconstruct 1 --json",
-)
-@click.argument("session", required=False)
-@click.option("--last", type=click.IntRange(1), help="Only the last N messages.")
+@click.argument("session", required=False, shell_complete=SESSIONS)
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N messages.")
 @click.option(
     "--budget",
     type=click.IntRange(MIN_RECONSTRUCT_TOKENS),
     default=RECONSTRUCT_TOKENS,
     show_default=True,
-    help="Most tokens; what does not fit is shortened, and finally the oldest messages are left out.",
+    help="Use at most this many tokens: messages are shortened, then the oldest ones left out.",
 )
-def reconstruct(call: Call, session: str | None, last: int | None, budget: int) -> None:
-    """Show what happened in a session, oldest first: questions, answers, and the files, commands and errors involved.
+def show(call: Call, session: str | None, last: int | None, budget: int) -> None:
+    """Show what happened in a session, oldest first: questions, answers, files, commands and errors.
 
-    SESSION is an id from `sessions`, or the id its agent uses; if omitted, the newest session of the current
-    project, or of all.
+    SESSION is an id from `sessions`, or the id that its agent uses. Without one, the newest session of the current
+    project is shown, or the newest of all.
     """
     with call.memory(drain_more=True) as memory:
         found = memory.reconstruct(session, project=call.current_project(), last=last, tokens=budget)
@@ -114,3 +88,31 @@ def _show_session(call: Call, found: Reconstruction) -> None:
             if not record["whole"] and (names := record.get(name, "").split(separator))[0]:
                 more = f" and {len(names) - MAX_NAMES_SHOWN} more" if len(names) > MAX_NAMES_SHOWN else ""
                 call.say(f"\n{name.capitalize()}: {one_line(', '.join(names[:MAX_NAMES_SHOWN]))}{more}", dim=True)
+
+
+@listing(
+    "sessions",
+    "commonplace sessions",
+    "commonplace sessions --source claude-code -p my-api",
+    "commonplace sessions show",
+    "commonplace sessions -n 100 --json",
+    commands=(show,),
+)
+@project_filter
+@source_filter
+@page_options("Sessions")
+def sessions(call: Call, **filters: Any) -> None:
+    """List sessions of all kinds, the most recent first: of coding agents, conversations, and others.
+
+    `sessions show` shows what happened in one. `ingest` reads the sessions that coding agents left on this machine.
+    """
+    with call.memory(drain_more=True) as memory:
+        page = memory.sessions(**filters)
+    records = [conversation_record(session) for session in page.sessions]
+    empty = "No sessions. `commonplace ingest` reads those that coding agents left on this machine."
+    call.answer_list("sessions", records, _show_sessions, empty, next_cursor=page.next_cursor)
+
+
+def _show_sessions(records: Sequence[Mapping[str, Any]]) -> None:
+    rows = [{**record, "id": record["short_id"], "label": record["label"] or record["key"]} for record in records]
+    tables.table(("id", "source", "project", "label", "messages", "when"), rows)

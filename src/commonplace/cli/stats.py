@@ -1,4 +1,4 @@
-"""`stats`: how many conversations, messages and words there are, and when they were written."""
+"""`conversations stats`: how many conversations, messages and words there are, and when they were written."""
 
 from __future__ import annotations
 
@@ -23,12 +23,17 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 NAME_WIDTH, BAR_WIDTH = 30, 24
 
 
-@command("stats", "commonplace stats", "commonplace stats --folder /desk", "commonplace stats --json")
+@command(
+    "stats",
+    "commonplace conversations stats",
+    "commonplace conversations stats --folder /design",
+    "commonplace conversations stats --json",
+)
 @folder_filter
 def stats(call: Call, folder: str | None) -> None:
-    """Show totals, folders, labels, importance and statuses of conversations, and messages over time.
+    """Count conversations, messages and words, by folder, label and status, and over time.
 
-    Activity is shown per week of the last 26, or per month of the last 24 if some is older, in UTC.
+    Activity is shown for each of the last 26 weeks, or the last 24 months if some of it is older.
     """
     with call.local_memory() as memory:
         data: dict[str, Any] = {**statistics(conversation_stats(memory, folder))}

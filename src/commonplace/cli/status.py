@@ -28,7 +28,7 @@ NAME_WIDTH = 13
 
 @command("status", "commonplace status", "commonplace status --json", "commonplace status --data-dir ./memory")
 def status(call: Call) -> None:
-    """Show counts, engine, data folder, model, passages that still need a vector (pending), and captured events."""
+    """Show what is stored, where and how much, which model is used, and what still has to be done."""
     with call.local_memory() as memory:
         data = status_of(memory) | {"hooks": _hooks(memory), "resident": _residents(memory.settings)}
     call.answer(data, lambda: tables.facts(_status_lines(data), NAME_WIDTH))
@@ -69,7 +69,7 @@ def _status_lines(data: Mapping[str, Any]) -> dict[str, object]:
         "items": f"{data['total']:,} ({kinds}), {counts['forgotten']:,} forgotten",
         "projects": f"{counts['projects']:,}, sessions {counts['sessions']:,}",
         "passages": f"{counts['passages']:,}, vectors {counts['vectors']:,}",
-        "pending": f"{data['pending']:,} passages wait for a vector",
+        "pending": f"{data['pending']:,} passages to embed",
         "model": f"{model['name'] or 'none'} ({model['state']})",
         **({"last error": model["last_error"]} if model["last_error"] else {}),
         "search": data["search"],
@@ -91,20 +91,19 @@ def _hooks_line(hooks: Mapping[str, Any]) -> str:
     parts = [
         f"{sum(hooks['captured'].values()):,} observations captured",
         f"{sum(hooks['left_out'].values()):,} left out{reasons}",
-        *([f"{hooks['waiting']:,} wait since {hooks['waiting_since']}"] if hooks["waiting"] else []),
+        *([f"{hooks['waiting']:,} waiting since {hooks['waiting_since']}"] if hooks["waiting"] else []),
         *([f"{hooks['failed']:,} failed, see `commonplace doctor`"] if hooks["failed"] else []),
     ]
     return ", ".join(parts)
 
 
 @command("models", "commonplace models", "commonplace models --measure", "commonplace models --json")
-@click.argument("folders", metavar="[FOLDER]...", nargs=-1)
-@click.option("--measure", is_flag=True, help="Load each model and measure how long a text takes on this machine.")
+@click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=click.Path())
+@click.option("--measure", is_flag=True, help="Load each model and measure how long a text takes.")
 def models(call: Call, folders: tuple[str, ...], measure: bool) -> None:
-    """List the models that can make vectors: size on disk, dimension, longest text, passages that wait for a vector.
+    """List the models for search by meaning: size on disk, dimension, longest text, passages still to embed.
 
-    The first column is what the setting `embedder` takes. A FOLDER with an ONNX model is listed too, so that you can
-    try it before you use it.
+    The first column is the value for the setting `embedder`. Name a FOLDER with an ONNX model to try it first.
     """
     from commonplace.memory.models import list_models
 
@@ -136,9 +135,9 @@ def _model_cells(row: Mapping[str, Any]) -> dict[str, Any]:
 
 @command("settings", "commonplace settings", "commonplace settings --json")
 def settings(call: Call) -> None:
-    """Show every setting with its value and where it comes from: the file, the environment, or the default.
+    """Show every setting, its value, and where it comes from: the file, the environment, or the default.
 
-    Passwords and keys are not shown. Change a setting in config.toml in the data folder, or as COMMONPLACE_NAME.
+    Change a setting in config.toml in the data folder, or with COMMONPLACE_NAME. Passwords and keys are not shown.
     """
     values, origins = call.settings(), sources({"data_dir": call.data_dir})
     rows = [
@@ -169,12 +168,16 @@ def version(call: Call) -> None:
 @command("help", "commonplace help", "commonplace help search", "commonplace help keys create")
 @click.argument("names", metavar="[COMMAND]...", nargs=-1)
 def help_(call: Call, names: tuple[str, ...]) -> None:
-    """Show how to call a command; without one, the list of commands."""
-    top = click.get_current_context().find_root()
-    context, found = top, top.command
-    for name in names:
-        inner = found.get_command(context, name) if isinstance(found, click.Group) else None
-        if inner is None:
-            raise click.UsageError(f"There is no command {' '.join(names)!r}.", top)
-        context, found = click.Context(inner, parent=context, info_name=name), inner
-    click.echo(found.get_help(context))
+    """Show how to use a command; without one, list all commands."""
+    context = click.get_current_context().find_root()
+    words = list(names)
+    while words:
+        if not isinstance(context.command, click.Group):
+            raise click.UsageError(f"`{context.command_path}` has no command {words[0]!r}.", context)
+        name, found, words = context.command.resolve_command(context, words)
+        if found is None:
+            break
+        words = [word for word in words if not word.startswith("-")]
+        context = found.context_class(found, parent=context, info_name=name)
+    text = context.get_help()
+    call.answer({"command": context.command_path, "help": click.unstyle(text)}, lambda: click.echo(text))

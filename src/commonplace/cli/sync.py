@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from commonplace.cli.command import Call, StoppedEarly, command
-from commonplace.cli.options import combine, ids_argument
+from commonplace.cli.options import combine, ids_argument, project_option
 from commonplace.cli.terminal import progress
 from commonplace.config import Settings, listed
 from commonplace.errors import InvalidInput
@@ -22,19 +22,17 @@ from commonplace.remote.sync import RemoteServer, Sync, SyncSummary
 MAX_NAMED = 10
 
 server_options = combine(
-    click.option("--to", metavar="URL", help="The server; else the setting remote_url."),
-    click.option(
-        "--key", help="Its key; better use COMMONPLACE_REMOTE_KEY, which the list of processes does not show."
-    ),
+    click.option("--to", metavar="URL", help="The server (default: the setting remote_url)."),
+    click.option("--key", help="Its key. COMMONPLACE_REMOTE_KEY is safer: the list of processes does not show it."),
 )
 sync_options = combine(
     server_options,
-    click.option("--project", "projects", multiple=True, help="Only this project; may be repeated."),
-    click.option("--dry-run", is_flag=True, help="Exchange nothing; count the differences."),
+    project_option("Only this project; repeatable.", names=("projects",), multiple=True),
+    click.option("--dry-run", is_flag=True, help="Change nothing; count the differences."),
 )
 
 
-@command("push", "commonplace push", "commonplace push --project my-api --dry-run --json")
+@command("push", "commonplace push", "commonplace push -p my-api --dry-run --json")
 @sync_options
 def push(call: Call, **options: Any) -> None:
     """Send local changes to a space on a server.
@@ -46,7 +44,7 @@ def push(call: Call, **options: Any) -> None:
         sync.push()
 
 
-@command("pull", "commonplace pull", "commonplace pull --project my-api --dry-run --json")
+@command("pull", "commonplace pull", "commonplace pull -p my-api --dry-run --json")
 @sync_options
 def pull(call: Call, **options: Any) -> None:
     """Fetch changes from a space on a server.
@@ -57,7 +55,7 @@ def pull(call: Call, **options: Any) -> None:
         sync.pull()
 
 
-@command("sync", "commonplace sync", "commonplace sync --project my-api --json")
+@command("sync", "commonplace sync", "commonplace sync -p my-api --json")
 @sync_options
 def sync(call: Call, **options: Any) -> None:
     """Pull, then push: afterwards both sides have the same content.
@@ -69,7 +67,7 @@ def sync(call: Call, **options: Any) -> None:
         exchange.push()
 
 
-@command("promote", "commonplace promote 1", "commonplace promote 1 2 --json")
+@command("promote", "commonplace promote 12", "commonplace promote 12 17 --json")
 @server_options
 @ids_argument
 def promote(call: Call, ids: Sequence[str], to: str | None, key: str | None) -> None:
@@ -88,7 +86,7 @@ def _open_sync(
     """An exchange with the server; at the end of the block its result is printed."""
     settings = call.settings(remote_url=to, remote_key=key)
     if not settings.remote_url:
-        raise InvalidInput("There is no server to talk to.", "Set remote_url, or give --to URL.")
+        raise InvalidInput("No server is set.", "Give --to URL, or set remote_url (see `commonplace settings`).")
     server = RemoteServer(settings.remote_url, settings.remote_key)
     _warn(call, settings, server)
     scope = SyncScope(tuple(projects), listed(settings.sync_private), include_private=False)
@@ -134,7 +132,7 @@ def _show_summary(call: Call, summary: SyncSummary, dry_run: bool) -> None:
     words = ("would be received", "would be sent") if dry_run else ("received", "sent")
     call.answer(
         record,
-        f"{summary.received:,} {words[0]}, {summary.sent:,} {words[1]}, {summary.unchanged:,} the same already.",
+        f"{summary.received:,} {words[0]}, {summary.sent:,} {words[1]}, {summary.unchanged:,} already the same.",
     )
     for one in summary.conflicts[:MAX_NAMED]:
         winner = "The local version" if one["stands"] == "here" else "The server's version"

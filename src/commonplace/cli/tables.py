@@ -44,6 +44,22 @@ SOURCES = {
 # Columns of text, and their shares of the remaining width.
 WIDE = {"title": 1, "event": 1, "why": 1, "narrative": 1, "content": 1, "aliases": 1, "label": 2, "folder": 1}
 WIDE |= {"request": 1, "file": 1, "command": 1, "text": 1, "topic": 1, "embedder": 1, "model": 1}
+# How wide a text has to be, alone and next to others, and the columns that make room for it, the least important first.
+MIN_TEXT, MIN_SHARED = 24, 16
+LEFT_OUT = (
+    "kind",
+    "words",
+    "op",
+    "author",
+    "importance",
+    "folder",
+    "status",
+    "when",
+    "source",
+    "project",
+    "position",
+    "type",
+)
 # Below this width a conversation's words are left out in favour of its label.
 NARROW = 100
 # Shorter headings for terminals, where texts need the space.
@@ -89,6 +105,7 @@ def table(columns: Sequence[str], rows: Sequence[Row]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    columns = fitting(columns, rows, terminal.width)
     made = Table(box=box.SIMPLE_HEAD, expand=True, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
         made.add_column(
@@ -102,6 +119,23 @@ def table(columns: Sequence[str], rows: Sequence[Row]) -> None:
     for row in rows:
         made.add_row(*(Text(_cell(column, row, brief=True)) for column in columns))
     terminal.print(made)
+
+
+def fitting(columns: Sequence[str], rows: Sequence[Row], width: int) -> Sequence[str]:
+    """The columns that leave enough room for texts; in a narrow terminal the least important ones are left out."""
+    kept = list(columns)
+
+    def taken() -> int:
+        natural = (
+            max([len(HEADINGS.get(one, one)), *(len(_cell(one, row, brief=True)) for row in rows)]) for one in kept
+        )
+        least = MIN_TEXT if sum(one in WIDE for one in kept) == 1 else MIN_SHARED
+        return sum(least if one in WIDE else size + 1 for one, size in zip(kept, natural, strict=True))
+
+    for column in LEFT_OUT:
+        if column in kept and any(one in WIDE for one in kept) and taken() > width:
+            kept.remove(column)
+    return kept
 
 
 def records(rows: Sequence[Row], *, everything: bool) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 # Four bytes for each of the million characters that a text may have, and some more to notice a longer one.
 MAX_STDIN_BYTES = 4 * 1_000_000 + 4
+# A narrower terminal breaks lines by itself.
+MIN_WIDTH = 40
 
 
 class CallerTerminal(NamedTuple):
@@ -62,6 +66,26 @@ def plain(text: str) -> str:
 def one_line(text: str) -> str:
     """The same on one line, for a table."""
     return " ".join(plain(text).split())
+
+
+def terminal_width() -> int:
+    """Columns of the terminal that the command is run in; 80 if nobody knows."""
+    columns = environment().get("COLUMNS", "")
+    if columns.isascii() and columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    return shutil.get_terminal_size().columns
+
+
+def wrapped(text: str, stream: TextIO, indent: str = "") -> str:
+    """Text that breaks between words where it is shown in a terminal; elsewhere it stays as it is.
+
+    `indent` stands before each line but the first.
+    """
+    width = terminal_width()
+    if not stream.isatty() or width < MIN_WIDTH:
+        return text
+    wrap = textwrap.TextWrapper(width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(wrap.fill(line) if len(line) > width else line for line in text.split("\n"))
 
 
 def use_colour() -> bool | None:

@@ -109,9 +109,9 @@ def _check_integrity(context: DoctorContext, memory: LocalMemory) -> Finding:
         )
     backups = context.settings.backups
     copy = f"one of {backups}" if _has_files(backups) else "a copy of your own"
-    save = "`commonplace repair` saves everything readable"
+    save = "`commonplace check --fix` saves everything readable"
     return failure(
-        "integrity", sentence, f"Stop the programs that use it. {save}; `commonplace backups restore` restores {copy}."
+        "integrity", sentence, f"Stop the programs that use it. {save}; `commonplace backup restore` restores {copy}."
     )
 
 
@@ -121,7 +121,9 @@ def _last_check(context: DoctorContext) -> Iterator[Finding]:
     if health is None or not health.faults:
         return
     sentence = "; ".join(f"{fault.count:,} {fault.says}" for fault in health.faults)
-    yield remark("check", f"The last check found: {sentence}.", "Run `commonplace check`, then `commonplace repair`.")
+    yield remark(
+        "check", f"The last check found: {sentence}.", "Run `commonplace check`, then `commonplace check --fix`."
+    )
 
 
 def _rebuild_fulltext(context: DoctorContext) -> Fix:
@@ -140,7 +142,7 @@ def _check_log(database: Path) -> Finding:
 def _check_disk_space(folder: Path) -> Iterator[Finding]:
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     free = shutil.disk_usage(existing).free
-    sentence = f"{free / 1e9:,.1f} GB are free on the disk of {folder}."
+    sentence = f"{free / 1e9:,.1f} GB free on the disk of {folder}."
     if free < NO_DISK_SPACE:
         yield failure("disk", sentence, "Free some space.")
     elif free < LOW_DISK_SPACE:

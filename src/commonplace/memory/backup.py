@@ -152,7 +152,7 @@ def restore_backup(settings: Settings, named: str, now_ms: int, *, dry_run: bool
     with _readable(settings, _found(settings, named), key) as path:
         backup = restore.inspect_copy(path, key)
         if not backup.whole:
-            raise StoreCorrupt(f"The backup {named} is damaged.", "Choose another: `commonplace backups` lists them.")
+            raise StoreCorrupt(f"The backup {named} is damaged.", "Choose another one from `commonplace backup list`.")
         current, difference = None, None
         with contextlib.suppress(StoreCorrupt, StoreLocked):
             if settings.database.exists():
@@ -211,7 +211,7 @@ def _found(settings: Settings, named: str) -> Path:
     for path in (settings.backups / named, Path(named).expanduser()):
         if path.is_file():
             return path
-    raise NotFound(f"There is no backup {named!r}.", f"`commonplace backups` lists those in {settings.backups}.")
+    raise NotFound(f"There is no backup {named!r}.", f"`commonplace backup list` shows those in {settings.backups}.")
 
 
 def _backup(path: Path, why: str, made_ms: int) -> Backup:

@@ -44,11 +44,13 @@ NOT_DAMAGE = (StoreBusy, StoreFull, StoreLocked, StoreReadOnly, StoreTooNew, Sto
 _STEP = 500
 # So many of the last items are looked at when a server starts.
 _LAST = 200
-REBUILT_BY_REPAIR = "`commonplace repair` rebuilds it."
+REBUILT_BY_REPAIR = "`commonplace check --fix` rebuilds it."
 COMPARE_WITH_BACKUP = (
-    "It is left as it is. Compare with a backup (`commonplace backups`), and edit or forget what is wrong."
+    "It is left as it is. Compare with a backup (`commonplace backup list`), and edit or forget what is wrong."
 )
-RECOVER = "Keep the file. `commonplace repair` copies all that can be read; `commonplace backups` lists what you have."
+RECOVER = (
+    "Keep the file. `commonplace check --fix` saves all that can be read; `commonplace backup list` shows backups."
+)
 SEE_TEAM_DOCS = "Whoever runs the database server repairs this: see docs/reference/postgresql.md."
 
 

@@ -186,7 +186,7 @@ def find_topic(memory: LocalMemory, name_or_id: str | int, limit: int = CENTRAL)
         one for one in all_ if one.name.casefold() == wanted.casefold()
     ]
     if not found:
-        raise NotFound(f"There is no topic {wanted!r}.", "`commonplace clusters` lists them.")
+        raise NotFound(f"There is no topic {wanted!r}.", "`commonplace topics` lists them.")
     if len(found) > 1:
         ids = ", ".join(f"{one.id} ({one.project or 'no project'})" for one in found)
         raise Conflict(f"{len(found)} topics are called {found[0].name!r}.", f"Use an id: {ids}.")

@@ -33,7 +33,7 @@ def describe(one: Mapping[str, Any]) -> str:
         return f"Process {one['pid']} (version {one['name']}) does not answer."
     model = "loaded" if READY in one["models"] else "not loaded"
     uses = f"{one['windows']} windows, {one['memory_bytes'] / 1e6:.0f} MB, the model is {model}"
-    return f"Process {one['pid']} (version {one['name']}) runs since {iso_time(one['since_ms'])}: {uses}."
+    return f"Process {one['pid']} (version {one['name']}) has been running since {iso_time(one['since_ms'])}: {uses}."
 
 
 def stop_residents(data: str) -> list[int]:

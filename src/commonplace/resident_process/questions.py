@@ -18,6 +18,7 @@ Answer = Callable[[LocalMemory, Mapping[str, Any]], dict[str, Any]]
 
 # Imported when it is first asked.
 QUESTIONS: dict[str, str] = {
+    "completion": "commonplace.cli.completion_values:answer_completion",
     "hints": "commonplace.capture.hooks.hint_answers:answer_hints",
     "search": "commonplace.resident_process.questions:answer_search",
 }

@@ -177,12 +177,12 @@ def test_a_command_says_how_much_still_waits_and_one_has_it_all_remembered(
     holder.execute("BEGIN IMMEDIATE")
     quick = subprocess.run([*at, "projects"], capture_output=True, timeout=SECONDS, check=True)
     holder.close()
-    assert "30 captured events still wait; `commonplace drain`" in quick.stderr.decode()
+    assert "30 captured events are still waiting; `commonplace drain`" in quick.stderr.decode()
     done = subprocess.run([*at, "drain", "--json"], capture_output=True, timeout=SECONDS, check=True)
     told = json.loads(done.stdout)
     assert (told["remembered"], told["waiting"], names(settings)) == (30, 0, [])
     people = subprocess.run([*at, "drain"], capture_output=True, timeout=SECONDS, check=True)
-    assert b"nothing waits" in people.stdout and people.stderr == b""
+    assert b"none left" in people.stdout and people.stderr == b""
 
 
 def test_a_command_answers_even_if_it_cannot_drain(memory: LocalMemory, settings: Settings) -> None:

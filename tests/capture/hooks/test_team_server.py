@@ -211,14 +211,14 @@ def test_connected_while_the_server_is_away_and_back_again(home: Path, tmp_path:
     for number, session in enumerate(("s1", "s2", "s3")):
         hook("UserPromptSubmit", session, prompt=f"Question number {number} about the carts")
         hook("Stop", session, last_assistant_message=f"Cart {number} was locked because of its payment.")
-    assert "7 wait" in command("drain").stdout
+    assert "7 still waiting" in command("drain").stdout
     assert "does not reach" in command("doctor", "hooks").stdout
     assert "7 events wait" in command("doctor", "spool").stdout
     with serving(data, port):
         proved = command("doctor", "hooks").stdout
         assert "was found and removed" in proved
         # It has sent what waited before.
-        assert "nothing waits" in command("drain").stdout
+        assert "none left" in command("drain").stdout
         started = hook("SessionStart", "s4", source="startup")
         assert "Cart 2 was locked because of its payment." in started
     listed = json.loads(command("list", "--type", "answer", "--json", "--data-dir", str(data)).stdout)
@@ -262,4 +262,4 @@ def test_a_folder_whose_server_is_gone_is_left_alone(
     done = subprocess.run(
         [sys.executable, "-m", "commonplace", "drain", "--data-dir", str(server.folder)], capture_output=True, text=True
     )
-    assert "1 wait" in done.stdout and not (server.folder / "commonplace.db").exists()
+    assert "1 still waiting" in done.stdout and not (server.folder / "commonplace.db").exists()

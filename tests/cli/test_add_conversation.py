@@ -21,7 +21,9 @@ def said(run: Run, id_: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("value", [MESSAGES, {"messages": MESSAGES}], ids=["list", "object"])
 def test_json_is_kept_with_times_and_metadata(run: Run, value: object) -> None:
-    done = run("store", "Cache", "--folder", "work//x/", "--importance", "8", "--json", stdin=json.dumps(value))
+    done = run(
+        "conversations", "add", "Cache", "--folder", "work//x/", "--importance", "8", "--json", stdin=json.dumps(value)
+    )
     assert (done.code, done.data["folder"], done.data["importance_score"]) == (0, "/work/x", 8)
     assert (done.data["duplicate"], done.data["message_count"], done.data["word_count"]) == (False, 2, 3)
     first, second = run("conversations", "show", done.data["short_id"], "--json").data["messages"]
@@ -31,42 +33,42 @@ def test_json_is_kept_with_times_and_metadata(run: Run, value: object) -> None:
 def test_a_text_with_speakers_becomes_turns(run: Run, folder: Path) -> None:
     text = "User: Name a colour\nAI: Blue,\nor green\n"
     (folder / "chat.txt").write_text(text, encoding="utf-8")
-    done = run("store", "Colours", "chat.txt")
+    done = run("conversations", "add", "Colours", "chat.txt")
     assert done.out.startswith("Stored conversation ") and "2 messages, 6 words" in done.out
     assert said(run, done.out.split()[2]) == [("user", "Name a colour"), ("assistant", "Blue,\nor green")]
 
 
 def test_markdown_with_speakers_becomes_turns(run: Run, folder: Path) -> None:
     (folder / "chat.md").write_text("# Title\n\n## User\n\nHi\n\n## Assistant\n\nHello\n", encoding="utf-8")
-    data = run("store", "Mine", "chat.md", "--json").data
+    data = run("conversations", "add", "Mine", "chat.md", "--json").data
     assert data["label"] == "Mine" and said(run, data["id"]) == [("user", "Hi"), ("assistant", "Hello")]
 
 
 def test_a_text_without_speakers_is_one_message_and_says_so(run: Run) -> None:
-    done = run("store", "Thoughts", "-", stdin="[draft] Just thoughts, { and braces")
-    assert done.code == 0 and "It is one message" in done.err
+    done = run("conversations", "add", "Thoughts", "-", stdin="[draft] Just thoughts, { and braces")
+    assert done.code == 0 and "It was stored as one message" in done.err
     assert said(run, done.out.split()[2]) == [("user", "[draft] Just thoughts, { and braces")]
 
 
 def test_the_same_again_is_known(run: Run) -> None:
-    first = run("store", "Cache", stdin=json.dumps(MESSAGES)).out.split()[2]
-    again = run("store", "Cache", stdin=json.dumps(MESSAGES))
+    first = run("conversations", "add", "Cache", stdin=json.dumps(MESSAGES)).out.split()[2]
+    again = run("conversations", "add", "Cache", stdin=json.dumps(MESSAGES))
     assert again.out.startswith(f"Already known: conversation {first} ")
-    other = run("store", "Cache", "--folder", "/elsewhere", "--json", stdin=json.dumps(MESSAGES)).data
+    other = run("conversations", "add", "Cache", "--folder", "/elsewhere", "--json", stdin=json.dumps(MESSAGES)).data
     assert other["short_id"] != first and other["duplicate"] is False
 
 
 def test_an_exported_conversation_is_stored_as_another(run: Run) -> None:
-    run("store", "Cache", stdin=json.dumps(MESSAGES))
+    run("conversations", "add", "Cache", stdin=json.dumps(MESSAGES))
     exported = run("export", "1").out
-    data = run("store", "Copy", "--json", stdin=exported).data
+    data = run("conversations", "add", "Copy", "--json", stdin=exported).data
     assert (data["label"], data["duplicate"], data["message_count"]) == ("Copy", False, 2)
 
 
 def test_status_project_and_secrets(run: Run) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     text = json.dumps([{"role": "user", "content": f"the token is {secret}"}])
-    data = run("store", "Keys", "--status", "pinned", "--project", "my-api", "--json", stdin=text).data
+    data = run("conversations", "add", "Keys", "--status", "pinned", "--project", "my-api", "--json", stdin=text).data
     assert (data["status"], data["importance_score"], data["project"]) == ("pinned", 10, "my-api")
     assert "[REDACTED:" in said(run, data["id"])[0][1] and secret not in run("export", "1").out
 
@@ -87,7 +89,7 @@ def test_status_project_and_secrets(run: Run) -> None:
     ],
 )
 def test_what_is_no_conversation_is_refused_and_nothing_kept(run: Run, text: str, told: str) -> None:
-    done = run("store", "X", "-", "--json", stdin=text)
+    done = run("conversations", "add", "X", "-", "--json", stdin=text)
     assert (done.code, done.error["code"]) == (2, "VALIDATION_ERROR")
     assert told in done.error["message"]
     assert run("conversations", "--json").data["conversations"] == []
@@ -95,13 +97,13 @@ def test_what_is_no_conversation_is_refused_and_nothing_kept(run: Run, text: str
 
 def test_bad_options_are_refused(run: Run) -> None:
     for options in (("--importance", "11"), ("--importance", "nan"), ("--folder", "a/../b"), ("--status", "gone")):
-        done = run("store", "X", *options, "--json", stdin=json.dumps(MESSAGES))
+        done = run("conversations", "add", "X", *options, "--json", stdin=json.dumps(MESSAGES))
         assert (done.code, done.error["code"]) == (2, "VALIDATION_ERROR"), options
-    missing = run("store", "X", "nowhere.txt", "--json")
+    missing = run("conversations", "add", "X", "nowhere.txt", "--json")
     assert missing.code == 2 and "nowhere.txt" in missing.error["message"]
-    assert run("store", "  ", "--json", stdin=json.dumps(MESSAGES)).code == 2
+    assert run("conversations", "add", "  ", "--json", stdin=json.dumps(MESSAGES)).code == 2
 
 
 def test_it_works_as_its_own_process(spawn: Run) -> None:
-    done = spawn("store", "日本", "--json", stdin=json.dumps(MESSAGES))
+    done = spawn("conversations", "add", "日本", "--json", stdin=json.dumps(MESSAGES))
     assert (done.code, done.data["label"]) == (0, "日本")

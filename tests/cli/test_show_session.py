@@ -20,7 +20,7 @@ def worked(run: Run, home: Path) -> Path:
 
 
 def test_the_newest_session_is_told_in_order(run: Run) -> None:
-    done = run("reconstruct")
+    done = run("sessions", "show")
     assert done.code == 0 and done.out.startswith("# Add rate limiting to the public API\n")
     told = ["## Asked 2026-03-16", "line 39 of the server", "token bucket", "And for the admin pages?", "by address"]
     places = [done.out.index(part) for part in told]
@@ -28,12 +28,12 @@ def test_the_newest_session_is_told_in_order(run: Run) -> None:
 
 
 def test_a_session_is_found_by_its_id_or_name(run: Run) -> None:
-    told = run("reconstruct", f"claude-code:{LOGIN}", "--json").data
+    told = run("sessions", "show", f"claude-code:{LOGIN}", "--json").data
     assert told["session"]["label"] == "Why does the login test fail?" and told["left_out"] == 0
     question, answer = told["messages"]
     assert (question["role"], answer["role"]) == ("user", "assistant") and answer["whole"]
     assert answer["commands"] == "pytest tests/test_login.py" and "TimeoutError" in answer["errors"]
-    assert run("reconstruct", told["session"]["short_id"], "--json").data == told
+    assert run("sessions", "show", told["session"]["short_id"], "--json").data == told
 
 
 def test_the_session_of_the_current_project_comes_first(run: Run, folder: Path, worked: Path) -> None:
@@ -44,28 +44,28 @@ def test_the_session_of_the_current_project_comes_first(run: Run, folder: Path, 
     subprocess.run(["git", "init", "-q", "."], check=True)
     write(worked / "0a1b2c3d-1111-4222-8333-000000000001.jsonl", claude.records)
     run("ingest")
-    assert "# Something about here" in run("reconstruct").out
+    assert "# Something about here" in run("sessions", "show").out
 
 
 def test_only_the_last_messages(run: Run) -> None:
-    told = run("reconstruct", "--last", "1", "--json").data
+    told = run("sessions", "show", "--last", "1", "--json").data
     assert [one["content"] for one in told["messages"]] == ["They are limited by address: ten a minute."]
     assert told["left_out"] == 3
-    assert "(3 earlier messages are left out.)" in run("reconstruct", "--last", "1").out
+    assert "(3 earlier messages are left out.)" in run("sessions", "show", "--last", "1").out
 
 
 def test_what_does_not_fit_is_told_more_shortly(run: Run) -> None:
-    told = run("reconstruct", "--budget", "300", "--json").data
+    told = run("sessions", "show", "--budget", "300", "--json").data
     answer = told["messages"][1]
     assert not answer["whole"] and "[40 lines]" in answer["content"] and "token bucket" in answer["content"]
     assert answer["files"] == "/srv/code/my-api/src/server.py"
-    assert "Files: /srv/code/my-api/src/server.py" in run("reconstruct", "--budget", "300").out
-    least = run("reconstruct", "--budget", "100", "--json").data
+    assert "Files: /srv/code/my-api/src/server.py" in run("sessions", "show", "--budget", "300").out
+    least = run("sessions", "show", "--budget", "100", "--json").data
     assert least["left_out"] > 0 and least["messages"][-1]["content"].startswith("They are limited")
 
 
 def test_nothing_there_is_told(run: Run, tmp_path: Path) -> None:
-    done = run("reconstruct", "--json", "--data-dir", str(tmp_path / "empty"))
+    done = run("sessions", "show", "--json", "--data-dir", str(tmp_path / "empty"))
     assert done.code == 3 and done.error["code"] == "NO_RESULTS" and done.error["suggestion"]
-    assert run("reconstruct", "no-such-session").code == 3
-    assert run("reconstruct", "--budget", "5").code == 2
+    assert run("sessions", "show", "no-such-session").code == 3
+    assert run("sessions", "show", "--budget", "5").code == 2

@@ -1,0 +1,179 @@
+"""`conversations prune`: suggest old conversations of low importance for archiving."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from commonplace.cli import tables
+from commonplace.cli.command import Call, command
+from commonplace.cli.terminal import console, is_interactive, one_line
+from commonplace.dialects.sekha_records import megabytes, prune_candidate
+from commonplace.errors import Conflict, InvalidInput
+from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, PruneCandidate, PruneProposal
+from commonplace.model import Session
+from commonplace.text.paths import ROOT_FOLDER
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from commonplace.library.memory import Memory
+
+PRUNE_COLUMNS = ("number", "id", "label", "folder", "messages", "importance", "age_days", "bytes", "reason")
+# Ids that fit on a command line that a person copies.
+MAX_NAMED = 20
+
+
+@command(
+    "prune",
+    "commonplace conversations prune",
+    "commonplace conversations prune --days 90 --importance 3 --folder /imports",
+    "commonplace conversations prune --dry-run --json",
+)
+@click.option(
+    "--days",
+    type=click.IntRange(0, MAX_DAYS),
+    default=PRUNE_DAYS,
+    show_default=True,
+    help="Only those without a message for this many days.",
+)
+@click.option(
+    "--importance",
+    type=click.FloatRange(0, 10),
+    default=PRUNE_IMPORTANCE,
+    show_default=True,
+    help="Only those below this importance.",
+)
+@click.option("--folder", default=ROOT_FOLDER, show_default=True, help="Only this folder and its subfolders.")
+@click.option("-y", "--yes", is_flag=True, help="Archive all of them without asking.")
+@click.option("--dry-run", is_flag=True, help="Only show them.")
+def prune(call: Call, days: int, importance: float, folder: str, yes: bool, dry_run: bool) -> None:
+    """Suggest old, unimportant conversations for archiving, with the reasons; in a terminal, ask which to archive.
+
+    Archiving removes nothing and can be undone. Pinned conversations are never suggested. Outside a terminal nothing
+    is archived without --yes.
+    """
+    with call.memory() as memory:
+        proposed = memory.prune(days=days, importance=importance, folder=folder)
+        if not call.json:
+            _show_candidates(call, proposed)
+        chosen: Sequence[PruneCandidate] = ()
+        if yes and not dry_run:
+            chosen = proposed.candidates
+        elif proposed.candidates and not (dry_run or call.json) and is_interactive():
+            chosen = _prompt_for_selection(proposed.candidates)
+        archived = _archive_chosen(call, memory, chosen)
+    if call.json:
+        call.reply(_prune_record(proposed, archived))
+    elif archived:
+        _show_archived(call, archived)
+    elif proposed.candidates:
+        call.note("Nothing was changed." + ("" if yes or is_interactive() else " --yes archives all of them."))
+
+
+def parse_selection(answer: str, count: int) -> list[int]:
+    """The numbers, from 1, that an answer such as `all`, `none` or `1,3-5` means."""
+    answer = answer.strip().lower()
+    if answer in ("a", "all"):
+        return list(range(1, count + 1))
+    if answer in ("", "n", "no", "none"):
+        return []
+    numbers: set[int] = set()
+    for part in filter(None, re.split(r"[,\s]+", re.sub(r"\s*-\s*", "-", answer))):
+        found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+        if not 1 <= first <= last <= count:
+            raise InvalidInput(
+                f"{part[:40]!r} is not a number from 1 to {count}.", "Answer all, none, or numbers such as 1,3-5."
+            )
+        numbers.update(range(first, last + 1))
+    return sorted(numbers)
+
+
+def _prompt_for_selection(candidates: Sequence[PruneCandidate]) -> Sequence[PruneCandidate]:
+    while True:
+        answer = click.prompt("\nArchive which? all, none, or numbers such as 1,3-5", default="none")
+        try:
+            return [candidates[number - 1] for number in parse_selection(answer, len(candidates))]
+        except InvalidInput as error:
+            click.secho(f"{error.message} {error.hint}", fg="yellow")
+
+
+def _archive_chosen(call: Call, memory: Memory, chosen: Sequence[PruneCandidate]) -> list[Session]:
+    """Archive them, except those that changed since they were shown."""
+    done = []
+    for one in chosen:
+        try:
+            done.append(memory.update_conversation(one.session.uid, status="archived", expect_rev=one.session.rev))
+        except Conflict:
+            call.note(f"{one.session.short_id} was changed in the meantime and was not archived.")
+    return done
+
+
+def _show_candidates(call: Call, proposed: PruneProposal) -> None:
+    rows = [_candidate_row(number, one) for number, one in enumerate(proposed.candidates, 1)]
+    terminal = console()
+    if not rows:
+        call.note("No conversation is old and unimportant enough to suggest.")
+    elif terminal is None:
+        tables.table(PRUNE_COLUMNS, rows)
+    else:
+        for row in rows:
+            _draw_candidate(terminal, row, len(str(len(rows))))
+        total = "1 conversation" if len(rows) == 1 else f"{len(rows):,} conversations"
+        call.say(f"\n{total} with {_format_size(proposed.bytes)} of text.", bold=True)
+
+
+def _draw_candidate(terminal: Console, row: Mapping[str, Any], digits: int) -> None:
+    """Print a conversation on one line, cut to fit, and the reason below."""
+    from rich.text import Text
+
+    number, label = Text(f"{row['number']:>{digits}}  ", "cyan"), Text(one_line(row["label"]), "bold")
+    count = "1 message" if row["messages"] == 1 else f"{row['messages']:,} messages"
+    facts = Text("  " + one_line(f"{row['folder']} · {count} · {_format_size(row['bytes'])}"), "dim")
+    width = terminal.width - number.cell_len
+    facts.truncate(max(width // 2, width - label.cell_len), overflow="ellipsis")
+    label.truncate(width - facts.cell_len, overflow="ellipsis")
+    terminal.print(Text.assemble(number, label, facts), no_wrap=True, overflow="ellipsis")
+    terminal.print(Text(f"{'':{digits}}  {one_line(row['reason'])}"))
+
+
+def _candidate_row(number: int, one: PruneCandidate) -> dict[str, Any]:
+    data = prune_candidate(one)
+    return {
+        "number": number,
+        "id": one.session.short_id,
+        "label": data["label"],
+        "folder": data["folder"],
+        "messages": data["message_count"],
+        "importance": data["importance_score"],
+        "age_days": data["age_days"],
+        "bytes": one.session.bytes,
+        "reason": data["reason"],
+    }
+
+
+def _show_archived(call: Call, archived: Sequence[Session]) -> None:
+    call.say(f"Archived {len(archived):,} conversation{'' if len(archived) == 1 else 's'}. Nothing was removed.")
+    named = " ".join(session.short_id for session in archived[:MAX_NAMED])
+    rest = " (and so on: commonplace conversations --status archived)" if len(archived) > MAX_NAMED else ""
+    call.note(f"Undo: commonplace conversations unarchive {named}{rest}")
+
+
+def _prune_record(proposed: PruneProposal, archived: Sequence[Session]) -> dict[str, Any]:
+    return {
+        "candidates": [prune_candidate(one) for one in proposed.candidates],
+        "total_candidates": len(proposed.candidates),
+        "estimated_space_saved_mb": megabytes(proposed.bytes),
+        "archived": [session.uid for session in archived],
+    }
+
+
+def _format_size(size: int) -> str:
+    for unit, many in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= many:
+            return f"{size / many:.1f} {unit}"
+    return f"{size} bytes"
