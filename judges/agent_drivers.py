@@ -181,7 +181,6 @@ OPENCODE = Agent(
     recall=lambda query: Call("commonplace_recall", {"query": query}),
     own_files={".config/opencode/opencode.json": json.dumps(_OPENCODE_SETTINGS, indent=2) + "\n"},
     moments=frozenset(),
-    transcripts=False,
 )
 
 AGENTS = (CLAUDE_CODE, CODEX, CODEX_SCRIPTS, GEMINI, OPENCODE)

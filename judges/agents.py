@@ -188,6 +188,7 @@ def _try(trial: Trial, *connect: str) -> None:
     _trivia(trial)
     if trial.agent.transcripts and not trial.url:
         _transcripts(trial)
+    trial.commonplace("doctor")
     untouched = {path for path, content in _own_files(trial).items() if connected.get(path) == content}
     trial.commonplace("disconnect", trial.agent.host)
     after = _own_files(trial)
