@@ -123,7 +123,7 @@ def test_the_same_failure_later_is_told_what_helped(
 
 @each_transcript
 def test_a_transcript_is_one_turn_with_its_tools(home: Path, host: str, name: str, file: str) -> None:
-    turns, read = reading(write_session(home, name, file), host)  # type: ignore[arg-type]
+    turns, read = reading(write_session(home, name, file), host)
     assert not read.counts.unknown
     (turn,) = turns
     assert [block.text for block in turn.blocks if block.kind == "text" and block.who == "user"] == [PROMPT]
