@@ -90,7 +90,7 @@ LIBRARIES: dict[str, set[str]] = {
 }
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "handler", "base", "core"}
 # Statements for databases of other products.
-FOREIGN_SQL = (PACKAGE / "hosts" / "cursor.py", PACKAGE / "capture" / "transcripts" / "cursor.py", PACKAGE / "capture")
+FOREIGN_SQL = (PACKAGE / "hosts" / "cursor.py", PACKAGE / "hosts" / "opencode.py", PACKAGE / "capture")
 
 
 @pytest.fixture(scope="module")

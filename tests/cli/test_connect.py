@@ -214,6 +214,12 @@ def test_an_address_gets_a_key_of_its_own_once(run: Run, home: Path) -> None:
     assert tree(home / ".config") == {} and states[-1] == "revoked"
 
 
+@pytest.mark.parametrize("address", ["https://memory.example", "https://memory.example/"])
+def test_the_address_of_a_server_is_enough(run: Run, home: Path, address: str) -> None:
+    run("connect", "zed", "--http", address)
+    assert "https://memory.example/mcp?profile=core" in (home / ".config/zed/settings.json").read_text(encoding="utf-8")
+
+
 def test_an_address_has_the_same_tools_as_a_server_that_is_started(run: Run, home: Path) -> None:
     path = home / ".config" / "zed" / "settings.json"
 

@@ -60,6 +60,8 @@ def test_it_answers_with_the_settings_of_who_asks(data: str, resident: Resident)
     assert ours == {"hits": [], "by_meaning": False}
     assert ask("search", {"query": "x"}, 60, env={**os.environ, "COMMONPLACE_PROFILE": "none"}) is None
     assert ask("search", {"query": "x"}, 60, env={**os.environ, "TZ": "Asia/Tokyo"}) is None
+    # Codex starts servers without this variable, and hooks with it.
+    assert ask("search", {"query": "anything"}, 60, env={**os.environ, "XDG_DATA_HOME": "/elsewhere"}) == ours
     assert ask("unheard-of", {}, 60) is None
 
 

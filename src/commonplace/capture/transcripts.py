@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from commonplace.capture.hooks.tool_calls import OWN_MEMORY_TOOL, tool_type
 from commonplace.capture.import_report import Skipped
 from commonplace.capture.transcript_files import (
     MAX_LINE,
@@ -379,7 +380,8 @@ def _rendered(block: Block) -> str:
     text = block.text.strip()
     if block.kind == "tool_call":
         return f"[{block.tool or 'tool'}] {block.command or text}".rstrip()
-    if not text:
+    # What was recalled from this memory is in it already.
+    if not text or (block.kind == "tool_result" and tool_type(block.tool) == OWN_MEMORY_TOOL):
         return ""
     if block.kind == "tool_result":
         fence = max((match[1] for match in _FENCE.finditer(text)), key=len, default="``") + "`"

@@ -195,7 +195,8 @@ def _address(call: Call, url: str) -> str:
         right = False
     if not right or not url.isprintable() or " " in url:
         raise InvalidInput(f"{url[:200]!r} is not an address.", "Write it like http://127.0.0.1:8765/mcp.")
-    return url
+    # The address of the server alone, as it is shown in a browser.
+    return parts._replace(path="/mcp").geturl() if parts.path in ("", "/") else url
 
 
 def _custom_data_dir(call: Call) -> str | None:

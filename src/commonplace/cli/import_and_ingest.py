@@ -205,7 +205,7 @@ def _import_hint() -> str:
 @project_option("The project they belong to (default: the repository that each session ran in).")
 @click.option("--watch", is_flag=True, help="Keep reading new sessions as agents write them, until Ctrl-C.")
 def ingest(call: Call, paths: Sequence[str], project: str | None, watch: bool) -> None:
-    """Read the sessions of Claude Code, Codex, Gemini CLI and Cursor from their usual places, or from PATH.
+    """Read the sessions of Claude Code, Codex, Gemini CLI, Cursor and OpenCode from their places, or from PATH.
 
     Only what is new since the last run is read. Secrets are removed before anything is stored. What cannot be read is
     skipped and reported.

@@ -130,6 +130,7 @@ _IGNORED = {
     *("file-history-snapshot", "file-history-delta", "queue-operation", "attachment", "last-prompt", "mode"),
     *("permission-mode", "agent-name", "agent-setting", "agent-color", "pr-link", "tag", "bridge-session"),
     *("relocated", "worktree-state", "content-replacement", "attribution-snapshot", "task-summary"),
+    *("api-request", "api-request-blob", "api-request-shape", "atis-latch", "tools-used", "cost-state"),
 }
 _MAX_META = 1 << 16
 
@@ -414,5 +415,6 @@ HOST = Host(
         traits=(b'"parentUuid"', b'"isSidechain"'),
         start=_transcript_of,
         reader=_Reader,
+        version=2,
     ),
 )

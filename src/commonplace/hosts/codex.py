@@ -2,8 +2,9 @@
 
 Servers are in config.toml and hooks in hooks.json, in ~/.codex (or CODEX_HOME) or in a project that it trusts. A
 session is `sessions/YYYY/MM/DD/rollout-<time>-<id>.jsonl`, also packed, with lines of {timestamp, type, payload}. The
-reader is written against versions 0.2 (bare items, no payload) to 0.120. The same words often stand in a file twice,
-as an item of the model's conversation and as an event of the screen; each is taken once.
+reader is written against versions 0.2 (bare items, no payload) to 0.166. The same words often stand in a file twice,
+as an item of the model's conversation and as an event of the screen; each is taken once. Newer models write scripts
+that call the tools: then the tools' own items are taken, and the scripts left out.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from commonplace.hosts.claude_code import read_event
-from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Server, Transcripts
+from commonplace.hosts.hook_event import Event, HookRecord, PayloadFields, find_exit_code
+from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Server, Transcripts, locations_here
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import Block, Draft, LookBack, Position, Role, Turn, TurnBuilder, starts_turn
 from commonplace.text.json_fields import object_in, objects_in, text_in, time_in
@@ -44,6 +46,39 @@ def _http(server: Server) -> Entry:
     return {"url": server.url, "http_headers": server.headers}
 
 
+# How far from its end a session is searched for a tool that has just been used, and what part of it a record may be.
+_MAX_TAIL = 1 << 20
+
+
+def _read_event(name: str, payload: Mapping[str, Any], record: HookRecord) -> Event | None:
+    """The event of a hook. Of a command it tells only what was printed; how it ended stands in the session."""
+    event = read_event(name, payload, record)
+    call_id = PayloadFields(payload).text("tool_use_id")
+    if event is None or event.kind != "tool" or event.failed or not call_id or not isinstance(event.output, str):
+        return event
+    item = _completed_item(event.transcript, call_id)
+    code = item.get("exit_code")
+    if isinstance(code, int) and find_exit_code(event.output) is None:
+        return replace(event, output={"output": event.output, "exit_code": code}, failed=bool(code))
+    return replace(event, failed=text_in(item, "status") == "failed")
+
+
+def _completed_item(session: str, call_id: str) -> dict[str, Any]:
+    """What the session says of a tool that was used; empty if it is not one of this machine's, or says nothing."""
+    try:
+        file = Path(session)
+        if not any(file.is_relative_to(folder) for folder in _session_folders(locations_here())):
+            return {}
+        with file.open("rb") as lines:
+            lines.seek(max(0, file.stat().st_size - _MAX_TAIL))
+            found = [line for line in lines.read(_MAX_TAIL).splitlines() if call_id.encode() in line]
+        records = (json.loads(line) for line in found if b'"item_completed"' in line)
+        items = (object_in(object_in(record, "payload"), "item") for record in records)
+        return next((item for item in items if text_in(item, "id") == call_id), {})
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
 _TYPES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 _CALLS = {
     *("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"),
@@ -68,7 +103,10 @@ _SILENT_EVENTS = {
     *("background_event", "session_configured", "collab_waiting_end", "collab_close_end", "stream_error"),
     *("collab_agent_interaction_end", "collab_resume_end", "thread_settings_applied", "shutdown_complete"),
 }
-_SILENT = {"world_state", "inter_agent_communication_metadata", "state"}
+_SILENT = {"world_state", "inter_agent_communication_metadata", "state", "token_usage_record"}
+_TOOL_ITEMS = {"CommandExecution", "FileChange", "McpToolCall"}
+# The tool that runs a script, and the one that waits for it; the tools that a script calls are items of their own.
+_SCRIPTS = {"exec", "wait"}
 _INJECTED = (
     *("<environment_context>", "<user_instructions>", "<INSTRUCTIONS>", "# AGENTS.md instructions", "<skill>"),
     *("<permissions instructions>", "<turn_aborted>", "<collaboration_mode>", "<apps_instructions>", "<skills_"),
@@ -107,6 +145,9 @@ class _Reader(TurnBuilder):
         super().__init__(position, look_back)
         self._items: Counter[tuple[str, str]] = Counter()
         self._events: Counter[tuple[str, str]] = Counter()
+        # The calls of scripts that have not called a tool yet: what they are is not known before they answer.
+        self._scripts: dict[str, Block] = {}
+        self._script_tools = False
 
     def take(self, record: dict[str, Any], offset: int) -> Iterator[Turn]:
         kind, payload = text_in(record, "type", "record_type"), object_in(record, "payload")
@@ -142,6 +183,12 @@ class _Reader(TurnBuilder):
             thoughts = [text_of(part) for name in ("summary", "content") for part in objects_in(item, name)]
             blocks = [Block("thinking", clean_text(text)) for text in thoughts if clean_text(text)]
             yield from self._add_words(blocks, now, self._items)
+        elif kind == "custom_tool_call" and text_in(item, "name") in _SCRIPTS:
+            self._scripts[call_id], self._script_tools = _tool_call(kind, item, call_id), False
+        elif kind in _ANSWERS and (script := self._scripts.pop(call_id, None)):
+            if not self._script_tools:
+                block = _tool_result(script.tool, call_id, item.get("output"))
+                yield from self._add_work([script, block], now)
         elif kind in _CALLS:
             yield from self._add_work([_tool_call(kind, item, call_id)], now)
         elif kind in _ANSWERS:
@@ -161,7 +208,11 @@ class _Reader(TurnBuilder):
                 block = Block("text" if name[0] == "text" else "thinking", text)
                 yield from self._add_words([block], now, self._events)
         elif kind == "item_completed":
-            if plan := clean_text(text_in(object_in(event, "item"), "text")):
+            item = object_in(event, "item")
+            if self._scripts and text_in(item, "type") in _TOOL_ITEMS:
+                self._script_tools = True
+                yield from self._add_work(_item_blocks(item), now)
+            elif plan := clean_text(text_in(item, "text")):
                 yield from self._add_words([Block("text", plan)], now, self._events)
         elif kind == "thread_rolled_back":
             yield from self.close()
@@ -280,10 +331,29 @@ def _user_blocks(content: Any) -> Iterator[Block]:
         yield Block("text", spoken, "user")
 
 
+def _item_blocks(item: dict[str, Any]) -> list[Block]:
+    """The call and the answer of a tool that a script used."""
+    kind, call_id = text_in(item, "type"), text_in(item, "id")
+    failed = text_in(item, "status") == "failed"
+    if kind == "CommandExecution":
+        call = call_block("shell", call_id, {"command": item.get("command")})
+        answer = result_block("shell", call_id, item.get("aggregated_output"), failed, item.get("exit_code"))
+    elif kind == "FileChange":
+        changes = object_in(item, "changes")
+        written = [text_in(object_in(changes, path), "content", "unified_diff") for path in changes]
+        call = call_block("apply_patch", call_id, {"files": list(changes), "patch": "\n".join(written)})
+        answer = result_block("apply_patch", call_id, item, failed)
+    else:
+        tool = f"{text_in(item, 'server')}__{text_in(item, 'tool')}"
+        call = call_block(tool, call_id, item.get("arguments"))
+        answer = result_block(tool, call_id, object_in(item, "result") or object_in(item, "error"), failed)
+    return [call, answer]
+
+
 def _tool_call(kind: str, item: dict[str, Any], call_id: str) -> Block:
     """A call, whichever way its tool takes its arguments."""
-    name = item.get("name")
-    tool = name if isinstance(name, str) and name else kind.removesuffix("_call")
+    server, name = text_in(item, "namespace"), text_in(item, "name") or kind.removesuffix("_call")
+    tool = f"{server}__{name}" if server.startswith("mcp__") else name
     if kind in ("local_shell_call", "web_search_call"):
         return call_block(tool, call_id, item.get("action"))
     if kind == "image_generation_call":
@@ -330,7 +400,7 @@ HOST = Host(
             *("Stop", "SubagentStop", "SessionEnd"),
         ),
         entry=_hook_entry,
-        read=read_event,
+        read=_read_event,
         windows="powershell",
         advice="Codex runs a new hook only after you trusted it: type /hooks in it.",
         starts=("SessionStart",),
@@ -343,5 +413,6 @@ HOST = Host(
         matches=_is_record,
         traits=(b'"type"', b'"session_meta"'),
         reader=_Reader,
+        version=2,
     ),
 )

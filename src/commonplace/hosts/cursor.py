@@ -9,13 +9,12 @@ The file is Cursor's: it is never written, and no lock is taken that Cursor coul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from commonplace.errors import InvalidInput
 from commonplace.hosts.front_matter import Fields, comma_globs, globs_in, words, write
 from commonplace.hosts.hook_event import (
     Event,
@@ -28,6 +27,7 @@ from commonplace.hosts.hook_event import (
 )
 from commonplace.hosts.host import Hooks, Host, Locations, McpSettings, RuleFiles, Transcripts, http_entry
 from commonplace.hosts.rule_files import RuleGroup, file_per_group
+from commonplace.hosts.session_database import foreign_errors, open_for_reading
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import Block, Counts, Draft, Position, Transcript, Turn, named
 from commonplace.text.json_fields import as_object, object_in, objects_in, parse_if_json, text_in, time_in
@@ -143,7 +143,7 @@ class _Session:
         return Position(self.transcript)
 
     def turns(self) -> Iterator[Turn]:
-        with _foreign():
+        with foreign_errors("Cursor"):
             yield from self._turns()
 
     def _turns(self) -> Iterator[Turn]:
@@ -187,7 +187,7 @@ class _Session:
 
 def _sessions(path: Path) -> Iterator[_Session]:
     """Every conversation in the file that has something in it; each is to be read before the next."""
-    with _foreign(), closing(_opened(path)) as database:
+    with foreign_errors("Cursor"), closing(open_for_reading(path)) as database:
         tables = {name for (name,) in database.execute(_TABLES)}
         if "cursorDiskKV" in tables:
             for (key,) in database.execute(_COMPOSERS).fetchall():
@@ -195,27 +195,6 @@ def _sessions(path: Path) -> Iterator[_Session]:
         if "ItemTable" in tables:
             for (value,) in database.execute(_CHATS, (_MAX_VALUE,)).fetchall():
                 yield from _older(path, as_object(value))
-
-
-@contextmanager
-def _foreign() -> Iterator[None]:
-    import apsw
-
-    try:
-        yield
-    except apsw.Error as error:
-        raise InvalidInput(
-            f"Cursor's database could not be read: {error}.", "Close Cursor and try again; its file was not touched."
-        ) from error
-
-
-def _opened(path: Path) -> apsw.Connection:
-    import apsw
-
-    # Beside a write-ahead log a reader never blocks the writer. Without one, only `immutable` takes no lock.
-    log = path.with_name(f"{path.name}-wal")
-    how = "mode=ro" if log.is_file() and log.stat().st_size else "mode=ro&immutable=1"
-    return apsw.Connection(f"{path.resolve().as_uri()}?{how}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
 
 
 def _composer(database: apsw.Connection, path: Path, key: str) -> Iterator[_Session]:

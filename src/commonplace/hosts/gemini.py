@@ -1,6 +1,6 @@
 """Gemini CLI: servers and hooks in one settings.json, in ~/.gemini or in a project, and rules in GEMINI.md.
 
-To its hooks a turn is an agent's, a compaction a compression, and an answer comes together with its prompt. A session
+To its hooks a turn is an agent's, and an answer comes together with its prompt. A session
 is `tmp/<project>/chats/session-<time>-<id>.jsonl`, or one JSON object in older versions. The reader is written against
 versions 0.2 to 0.61. The lines are a log of changes: a message comes again whenever it grew, and may be taken back.
 So a file is always read from its start, and what is held in memory is its messages in their last form.
@@ -8,6 +8,7 @@ So a file is always read from its start, and what is held in memory is its messa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -47,6 +48,28 @@ _FORM = (
     "Process Group PGID",
 )
 _NOTHING = ("", "(none)", "(empty)")
+_TROUBLE = ("Exit Code", "Error", "Signal", "Background PIDs")
+# What hooks told the model stands in the prompt or behind an answer; what came from outside is wrapped.
+_HOOK_CONTEXT = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)
+_UNTRUSTED = re.compile(r"\A<untrusted_context[^>]*>\n?(.*?)\n?</untrusted_context>\Z", re.DOTALL)
+
+
+def _without_hooks(text: str) -> str:
+    """A text without what hooks, ours among them, added to it."""
+    return _HOOK_CONTEXT.sub("\n", text).strip() if "<hook_context>" in text else text
+
+
+def _unwrapped(seen: Any) -> Any:
+    """The answer of a tool as the tool gave it."""
+    if isinstance(seen, str):
+        text = _without_hooks(seen)
+        found = _UNTRUSTED.match(text.strip())
+        return found[1] if found else text
+    if isinstance(seen, list):
+        return [part for part in map(_unwrapped, seen) if part not in ("", {"text": ""})]
+    if isinstance(seen, Mapping):
+        return {name: _unwrapped(value) for name, value in seen.items()}
+    return seen
 
 
 def _tool(fields: PayloadFields) -> dict[str, Any]:
@@ -57,7 +80,7 @@ def _tool(fields: PayloadFields) -> dict[str, Any]:
 def _seen_output(output: Any) -> Any:
     """What the model got to see; the rest is for the screen."""
     fields = PayloadFields(output)
-    seen = fields.any("error", "llm_content", "return_display") if isinstance(output, Mapping) else output
+    seen = _unwrapped(fields.any("error", "llm_content", "return_display") if isinstance(output, Mapping) else output)
     return _printed(seen) if isinstance(seen, str) else seen
 
 
@@ -75,17 +98,18 @@ def _printed(seen: str) -> Any:
         last = name or last
         form[last] = line.removeprefix(f"{name}: ") if name else f"{form[last]}\n{line}"
     known = {name: "" if form.get(name, "").strip() in _NOTHING else form[name] for name in _FORM}
-    code = {"exit_code": known["Exit Code"].strip()} if known["Exit Code"] else {}
+    # In its newer form, which begins with the output, a command that went well has no exit code.
+    went_well = seen.startswith("Output: ") and not any(known[name] for name in _TROUBLE)
+    code = {"exit_code": known["Exit Code"].strip() or "0"} if known["Exit Code"] or went_well else {}
     wrong = [known[name] for name in ("Stderr", "Error") if known[name]]
     return {"stdout": known["Output"] or known["Stdout"], "stderr": "\n".join(wrong), **code}
 
 
 _EVENTS: EventTable = {
     "sessionstart": ("session-start", lambda fields: {"reason": fields.text("source", "trigger")}),
-    "beforeagent": ("prompt", lambda fields: {"text": fields.text("prompt")}),
+    "beforeagent": ("prompt", lambda fields: {"text": _without_hooks(fields.text("prompt"))}),
     "aftertool": ("tool", _tool),
     "afteragent": ("stop", lambda fields: {"text": fields.text("prompt_response")}),
-    "precompress": ("compact", lambda fields: {"reason": fields.text("trigger")}),
     "sessionend": ("session-end", lambda fields: {"reason": fields.text("reason", "trigger")}),
 }
 
@@ -142,6 +166,7 @@ class _Reader:
         self.counts = Counts()
         self._messages: dict[str, _Message] = {}
         self._path: dict[str, None] = {}
+        self._answered: set[str] = set()
         self.transcript = position.transcript
 
     @property
@@ -197,7 +222,11 @@ class _Reader:
         before = self._messages.get(name)
         follows = before.follows if before else next(reversed(self._path), "")
         message = _Message(kind, time_in(record, "timestamp"), text_in(record, "model"), follows)
-        message.blocks.extend(_question(record) if kind == "user" else _answer(record, message.spawned))
+        blocks = _question(record) if kind == "user" else _answer(record, message.spawned)
+        # The answer of a tool stands with its call, and once more as what is sent to the model.
+        sent = (block for block in blocks if kind == "gemini" or block.call_id not in self._answered)
+        message.blocks.extend(sent)
+        self._answered.update(block.call_id for block in message.blocks if block.kind == "tool_result")
         self._messages[name] = message
         self._path.setdefault(name)
 
@@ -226,7 +255,13 @@ class _Reader:
 
 
 def _question(record: dict[str, Any]) -> Iterator[Block]:
-    whole = clean_text(text_of(record.get("displayContent") or record.get("content")))
+    said = record.get("displayContent") or record.get("content")
+    parts = (
+        [part for part in said if not (isinstance(part, dict) and "functionResponse" in part)]
+        if isinstance(said, list)
+        else said
+    )
+    whole = clean_text(_without_hooks(text_of(parts)))
     text, _, _ = whole.partition(_ADDED)
     text = text.strip()
     if text.startswith(_SUMMARY):
@@ -236,7 +271,7 @@ def _question(record: dict[str, Any]) -> Iterator[Block]:
     for part in objects_in(record, "content"):
         answer = object_in(part, "functionResponse")
         if answer:
-            yield result_block(text_in(answer, "name"), text_in(answer, "id"), answer.get("response"))
+            yield result_block(text_in(answer, "name"), text_in(answer, "id"), _unwrapped(answer.get("response")))
 
 
 def _answer(record: dict[str, Any], spawned: dict[str, str]) -> Iterator[Block]:
@@ -249,7 +284,7 @@ def _answer(record: dict[str, Any], spawned: dict[str, str]) -> Iterator[Block]:
     for used in objects_in(record, "toolCalls"):
         name, call_id = text_in(used, "name"), text_in(used, "id")
         yield call_block(name, call_id, used.get("args"))
-        answer = used.get("result") or used.get("resultDisplay")
+        answer = _unwrapped(used.get("result") or used.get("resultDisplay"))
         if answer:
             yield result_block(name, call_id, answer, text_in(used, "status") in _FAILED)
         if agent := text_in(used, "agentId"):
@@ -275,12 +310,13 @@ HOST = Host(
     ),
     hooks=Hooks(
         file=_settings,
-        events=("SessionStart", "BeforeAgent", "AfterTool", "PreCompress", "AfterAgent", "SessionEnd"),
+        # PreCompress comes before every request to the model, whether anything is compressed or not.
+        events=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
         entry=_hook_entry,
         read=_read_event,
         windows="powershell",
         starts=("SessionStart",),
-        ends=("PreCompress", "AfterAgent", "SessionEnd"),
+        ends=("AfterAgent", "SessionEnd"),
         hints={"BeforeAgent": "prompt", "AfterTool": "after-tool"},
     ),
     rule_files=RuleFiles(
@@ -298,5 +334,6 @@ HOST = Host(
         document=True,
         start=_transcript_of,
         reader=_Reader,
+        version=2,
     ),
 )

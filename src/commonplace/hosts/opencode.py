@@ -1,10 +1,26 @@
-"""OpenCode: opencode.json or .jsonc, with the whole command line in one list. Its plugins are code, so no hooks."""
+"""OpenCode: opencode.json or .jsonc, with the whole command line in one list. Its plugins are code, so no hooks.
+
+Its sessions are in one SQLite file, `opencode.db`: a message is a row, and so is each part of it, with JSON in `data`.
+The reader is written against version 1.18.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from commonplace.hosts.host import Entry, Host, Locations, McpSettings, Server, http_entry
+from commonplace.hosts.host import Entry, Host, Locations, McpSettings, Server, Transcripts, http_entry
+from commonplace.hosts.session_database import foreign_errors, open_for_reading
+from commonplace.hosts.tool_text import call_block, clean_text, result_block
+from commonplace.hosts.transcript import Block, Counts, Draft, Position, Transcript, Turn, named
+from commonplace.text.json_fields import as_object, object_in, text_in
+
+if TYPE_CHECKING:
+    import apsw
 
 
 def _folder(at: Locations) -> Path:
@@ -22,6 +38,114 @@ def _local(server: Server) -> Entry:
     return entry | ({"environment": dict(server.env)} if server.env else {})
 
 
+_DATABASE = "opencode.db"
+_MAX_DATA = 16 << 20
+_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
+_SESSIONS = "SELECT id, parent_id, directory, title, version, time_created FROM session ORDER BY time_created, id"
+_MESSAGES = "SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+_PARTS = "SELECT data FROM part WHERE message_id = ? AND length(data) <= ? ORDER BY id"
+# Parts of the product's own bookkeeping: known, and nothing to remember.
+_SILENT = {"step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction", "file", "subtask"}
+# `opencode run` puts a prompt of several words into quotes.
+_QUOTED = re.compile(r'"([^"]*)"')
+# What a session is called before a model has found a title.
+_NO_TITLE = re.compile(r"(?:New|Child) session - \d")
+
+
+def _session_folders(at: Locations) -> list[Path]:
+    # It keeps to these folders on every system.
+    return [(at.folder_in("XDG_DATA_HOME") or at.home / ".local" / "share") / "opencode" / _DATABASE]
+
+
+@dataclass(slots=True)
+class _Session:
+    """One session, read from the open database when its turns are asked for."""
+
+    transcript: Transcript
+    database: apsw.Connection
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def position(self) -> Position:
+        return Position(self.transcript)
+
+    def turns(self) -> Iterator[Turn]:
+        draft: Draft | None = None
+        with foreign_errors("OpenCode"):
+            messages = self.database.execute(_MESSAGES, (self.transcript.session,)).fetchall()
+        for message_id, created, data in messages:
+            self.counts.records += 1
+            message = as_object(data)
+            who = "user" if text_in(message, "role") == "user" else "assistant"
+            blocks = list(self._blocks(str(message_id), who))
+            if not blocks:
+                continue
+            at_ms = created if isinstance(created, int) else None
+            if draft is None or who == "user":
+                parent = draft.identity if draft else None
+                if draft:
+                    yield draft.done()
+                name = named(self.transcript.session, str(message_id))
+                draft = Draft(name, blocks[0].who, at_ms, parent, agent_id=self.transcript.agent_id)
+            for block in blocks:
+                draft.add(block)
+            draft.touch(at_ms)
+            draft.model = text_in(message, "modelID") or draft.model
+        if draft:
+            yield draft.done()
+
+    def _blocks(self, message_id: str, who: str) -> Iterator[Block]:
+        with foreign_errors("OpenCode"):
+            parts = self.database.execute(_PARTS, (message_id, _MAX_DATA)).fetchall()
+        for (data,) in parts:
+            part = as_object(data)
+            kind = text_in(part, "type")
+            if kind == "tool":
+                yield from _tool_blocks(part)
+            elif kind in ("text", "reasoning"):
+                # What the product adds to a prompt by itself, such as the content of a file, is marked.
+                text = "" if part.get("synthetic") or part.get("ignored") else clean_text(text_in(part, "text"))
+                if who == "user" and (quoted := _QUOTED.fullmatch(text)):
+                    text = quoted[1]
+                if text:
+                    yield Block(
+                        "thinking" if kind == "reasoning" else "text", text, "user" if who == "user" else "assistant"
+                    )
+            elif kind not in _SILENT:
+                self.counts.unknown[f"part {kind}"] += 1
+
+
+def _tool_blocks(part: dict[str, Any]) -> Iterator[Block]:
+    tool, call_id, state = text_in(part, "tool"), text_in(part, "callID"), object_in(part, "state")
+    yield call_block(tool, call_id, state.get("input"))
+    status = text_in(state, "status")
+    if status in ("completed", "error"):
+        answer = state.get("output") if status == "completed" else state.get("error")
+        yield result_block(tool, call_id, answer, status == "error", object_in(state, "metadata").get("exit"))
+
+
+def _sessions(path: Path) -> Iterator[_Session]:
+    """Every session in the file; each is to be read before the next."""
+    with foreign_errors("OpenCode"), closing(open_for_reading(path)) as database:
+        tables = {name for (name,) in database.execute(_TABLES)}
+        rows = database.execute(_SESSIONS).fetchall() if {"session", "message", "part"} <= tables else []
+        for session, parent, directory, title, version, created in rows:
+            yield _Session(
+                Transcript(
+                    "opencode",
+                    str(path),
+                    str(session),
+                    str(directory or ""),
+                    title="" if _NO_TITLE.match(str(title)) else str(title),
+                    version=str(version or ""),
+                    started_ms=created if isinstance(created, int) else None,
+                    parent_session=str(parent or ""),
+                    agent_id=str(session) if parent else "",
+                ),
+                database,
+            )
+
+
 HOST = Host(
     name="opencode",
     title="OpenCode",
@@ -33,4 +157,5 @@ HOST = Host(
         stdio=_local,
         http=http_entry("url", type="remote", enabled=True),
     ),
+    transcripts=Transcripts(folders=_session_folders, database=_DATABASE, sessions=_sessions),
 )

@@ -48,7 +48,7 @@ _TARGETS = {
 }
 TARGET_NAMES = tuple(_TARGETS)
 # The hosts whose sessions `ingest` reads, in its order.
-SOURCE_NAMES = ("claude-code", "codex", "gemini", "cursor")
+SOURCE_NAMES = ("claude-code", "codex", "gemini", "cursor", "opencode")
 
 
 @cache

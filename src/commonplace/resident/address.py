@@ -42,8 +42,9 @@ _VARIABLES = (
     *("HOME", "USERPROFILE", "LOCALAPPDATA", "XDG_DATA_HOME", "TZ"),
     *("NO_COLOR", "FORCE_COLOR", "TERM", "COLORTERM", "COLUMNS", "LINES"),
 )
-# Of these, the caller's have to be those of the resident process.
-SAME_VARIABLES = ("HOME", "USERPROFILE", "LOCALAPPDATA", "XDG_DATA_HOME", "TZ")
+# Of these, the caller's have to be those of the resident process. Where data lies is said by every caller: some agents
+# start servers with few variables, but hooks with all.
+SAME_VARIABLES = ("HOME", "USERPROFILE", "TZ") if sys.platform == "win32" else ("HOME", "TZ")
 
 
 def identity() -> str:

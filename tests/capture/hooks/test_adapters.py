@@ -106,7 +106,8 @@ def test_gemini() -> None:
     assert (wrong.output, wrong.failed) == ({"message": "no"}, True)
     assert adapted("gemini", "BeforeAgent", **base, prompt="Why?").text == "Why?"
     assert adapted("gemini", "AfterAgent", **base, prompt="Why?", prompt_response="So.").text == "So."
-    assert adapted("gemini", "PreCompress", **base, trigger="auto").kind == "compact"
+    # It comes before every request to the model.
+    assert read_event(record("gemini", "PreCompress", b'{"session_id": "g1", "trigger": "auto"}')) is None
     assert adapted("gemini", "SessionEnd", **base, reason="exit").kind == "session-end"
 
 

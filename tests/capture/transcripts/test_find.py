@@ -55,14 +55,16 @@ def test_the_environment_moves_them(tmp_path: Path) -> None:
         "CODEX_HOME": f"{tmp_path}/x",
         "GEMINI_CLI_HOME": f"{tmp_path}/g",
         "XDG_CONFIG_HOME": f"{tmp_path}/cfg",
+        "XDG_DATA_HOME": f"{tmp_path}/data",
         "APPDATA": f"{tmp_path}/roaming",
     }
     folders = transcript_folders(Locations(Path("/nobody"), "linux", told))
     linux = [path.relative_to(tmp_path).as_posix() for path in folders]
     assert linux[:5] == ["c1/projects", "c2/projects", "x/sessions", "x/archived_sessions", "g/.gemini/tmp"]
-    assert linux[5:] == ["cfg/Cursor/User/globalStorage/state.vscdb", "cfg/Cursor/User/workspaceStorage"]
+    assert linux[5:7] == ["cfg/Cursor/User/globalStorage/state.vscdb", "cfg/Cursor/User/workspaceStorage"]
+    assert linux[7:] == ["data/opencode/opencode.db"]
     windows = transcript_folders(Locations(Path("/nobody"), "win32", told))
-    assert windows[-1] == tmp_path / "roaming/Cursor/User/workspaceStorage"
+    assert windows[-2:] == [tmp_path / "roaming/Cursor/User/workspaceStorage", tmp_path / "data/opencode/opencode.db"]
 
 
 def test_only_what_may_be_a_session_is_opened(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ def tool_type(tool: str) -> str:
     """The type of observation that a call of the tool becomes."""
     server, name = server_and_tool(tool)
     bare, whole = _bare(name), _bare(tool)
-    if _is_ours(server, bare) or whole.startswith("mcpcommonplace"):
+    if _is_ours(server, bare) or whole.startswith(("mcpcommonplace", "commonplace")):
         return OWN_MEMORY_TOOL
     if whole not in _TYPES and server and bare not in _UNAMBIGUOUS:
         return OTHER_TOOL
