@@ -29,7 +29,7 @@ _KINDS = ("person", "project", "service", "library", "file", "thing")
     "commonplace about --kind person",
 )
 @click.argument("name", nargs=-1)
-@click.option("--kind", type=click.Choice(_KINDS), help="List only this kind.")
+@click.option("-k", "--kind", type=click.Choice(_KINDS), help="List only this kind.")
 @click.option("--project", help="Only what this project says.")
 @as_of_filter
 @limit_option(50, 1000, "Entities in the list.")
