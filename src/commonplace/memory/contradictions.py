@@ -162,22 +162,30 @@ def show_twins_once(items: Sequence[Item]) -> tuple[list[Item], dict[int, tuple[
 
 
 def list_contradictions(
-    memory: LocalMemory, project: str | None = None, limit: int = DEFAULT_LIMIT, *, twins: bool = False
+    memory: LocalMemory,
+    project: str | None = None,
+    limit: int = DEFAULT_LIMIT,
+    *,
+    twins: bool = False,
+    scanned: int = SCANNED,
 ) -> list[StatementPair]:
-    """Pairs of live statements to settle, the newest first: of one project, or of all. With `twins` those alike too."""
+    """Pairs of live statements to settle, the newest first: of one project, or of all. With `twins` those alike too.
+
+    The newest `scanned` statements are compared.
+    """
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidInput(f"limit must be between 1 and {MAX_LIMIT}.")
     require_project(memory, project)
     by_project: dict[str | None, list[Item]] = defaultdict(list)
-    for item in _newest_statements(memory, project):
+    for item in _newest_statements(memory, project, scanned):
         by_project[item.project].append(item)
     pairs = [pair for items in by_project.values() for pair in _pairs(items, twins=twins)]
     return sorted(pairs, key=lambda pair: (-pair.newer.created_ms, -pair.newer.id, -pair.older.id))[:limit]
 
 
-def _newest_statements(memory: LocalMemory, project: str | None) -> Iterator[Item]:
+def _newest_statements(memory: LocalMemory, project: str | None, scanned: int) -> Iterator[Item]:
     scope = Scope(project=project, kinds=("memory",), types=STATEMENT_TYPES)
-    now, left, before = memory.clock(), SCANNED, None
+    now, left, before = memory.clock(), scanned, None
     while left > 0:
         page = memory.store.newest(scope, min(500, left), before)
         yield from (item for item in page if item.valid_until_ms is None or item.valid_until_ms > now)

@@ -38,21 +38,26 @@ class OpenStep:
 
 def open_steps(memory: LocalMemory, project: str | None, limit: int) -> list[OpenStep]:
     """The steps that are open in a project, those of its newest sessions first, each once."""
+    return open_steps_of(summaries_and_checkpoints(memory, project))[:limit]
+
+
+def open_steps_of(notes: Iterable[Item]) -> list[OpenStep]:
+    """The steps that summaries and checkpoints, the newest first, leave open."""
     sessions: dict[object, list[Item]] = {}
-    for item in summaries_and_checkpoints(memory, project):
+    for item in notes:
         sessions.setdefault(item.session or item.uid, []).append(item)
     found: dict[str, OpenStep] = {}
-    for notes in sessions.values():
-        newest, gone = next((item for item in notes if steps_in(item)), notes[0]), dismissed_steps(notes)
+    for own in sessions.values():
+        newest, gone = next((item for item in own if steps_in(item)), own[0]), dismissed_steps(own)
         for line in steps_in(newest):
             if line not in gone:
                 found.setdefault(line.casefold(), OpenStep(line, newest))
-    return list(found.values())[:limit]
+    return list(found.values())
 
 
-def summaries_and_checkpoints(memory: LocalMemory, project: str | None) -> list[Item]:
+def summaries_and_checkpoints(memory: LocalMemory, project: str | None, most: int = MAX_NOTES) -> list[Item]:
     """The newest summaries and checkpoints of a project."""
-    return memory.store.newest(Scope.inside(project, kinds=("summary", "checkpoint")), MAX_NOTES)
+    return memory.store.newest(Scope.inside(project, kinds=("summary", "checkpoint")), most)
 
 
 def steps_in(notes: SessionNotes) -> list[str]:

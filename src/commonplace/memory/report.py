@@ -87,11 +87,13 @@ class Report:
         return self.happenings < MAX_EVENTS
 
 
-def report(memory: LocalMemory, scope: Scope, from_ms: int, to_ms: int) -> Report:
-    """What happened in a scope from a moment up to another."""
+def report(
+    memory: LocalMemory, scope: Scope, from_ms: int, to_ms: int, most_events: int = MAX_EVENTS, *, topics: bool = True
+) -> Report:
+    """What happened in a scope from a moment up to another; of more than `most_events` the newest count."""
     if from_ms >= to_ms:
         raise InvalidInput("The time ends before it begins.", "Choose an earlier beginning or a later end.")
-    happened = memory.store.item_headers(scope, from_ms, to_ms, MAX_EVENTS)
+    happened = memory.store.item_headers(scope, from_ms, to_ms, most_events)
     during = memory.store.sessions_during(scope, from_ms, to_ms, MAX_SESSIONS)
     failed = find_failed_commands(happened, lambda ids: {id_: item.body for id_, item in memory.store.get(ids).items()})
     reported = _reported_sessions(during, happened)
@@ -113,7 +115,7 @@ def report(memory: LocalMemory, scope: Scope, from_ms: int, to_ms: int) -> Repor
         most("files", _files(happened), FILES),
         most("failures", failed, FAILURES),
         most("open_ends", _open_ends(failed, happened, _older_notes(memory, scope, from_ms)), OPEN_ENDS),
-        most("topics", _topics(memory, happened), TOPICS),
+        most("topics", _topics(memory, happened) if topics else [], TOPICS),
         left,
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 
 from commonplace.text.statement_reading import PLACE, Statement, statements_in
 from commonplace.text.statement_words import (
@@ -34,6 +35,8 @@ MAX_NUMBERS = 2
 MAX_REPLACED = 9
 
 
+# A list compares the same pairs each time it is shown.
+@lru_cache(maxsize=8192)
 def contradiction_kind(old: str, new: str) -> str:
     """ "opposite", "number", "choice" or "replaced": how two texts contradict each other; empty if they do not."""
     pairs = [(one, other) for one in statements_in(old) for other in statements_in(new)]
