@@ -10,13 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from commonplace.errors import Conflict, NotFound
+from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Scope
+from commonplace.text.sentences import shorten
 
 STILL_FAILING = "Still failing: "
 # How many summaries and checkpoints of a project are looked at, the newest.
 MAX_NOTES = 100
 HOOK_NOTES, LEFT = "heard", "left"
+# Characters of a step in a list.
+LONGEST_STEP = 500
 
 
 class SessionNotes(Protocol):
@@ -60,6 +65,45 @@ def summaries_and_checkpoints(memory: LocalMemory, project: str | None, most: in
     return memory.store.newest(Scope.inside(project, kinds=("summary", "checkpoint")), most)
 
 
+def close_step(memory: LocalMemory, project: str | None, text: str) -> list[Item]:
+    """Mark a step or question as done: take it out of every note of the project that names it.
+
+    Returns the notes as they were. NotFound if none names it.
+    """
+    from commonplace.memory.edit_and_forget import Changes, edit_item
+
+    wanted = _as_listed(text).casefold()
+    closed: list[Item] = []
+    for item in summaries_and_checkpoints(memory, project):
+        left = {
+            name: "\n".join(line for line in lines if _as_listed(line).casefold() != wanted)
+            for name in ("next_steps", "open_questions")
+            if (lines := item.details.get(name, "").splitlines())
+        }
+        changed = {name: text for name, text in left.items() if text != "\n".join(item.details[name].splitlines())}
+        if changed:
+            edit_item(memory, item.id, Changes(details=changed), item.rev)
+            closed.append(item)
+    if not closed:
+        raise NotFound("This step is not open any more.", "Load the page again to see what is.")
+    return closed
+
+
+def reopen_step(memory: LocalMemory, notes: Iterable[tuple[str, int]]) -> None:
+    """Undo `close_step`: bring notes, by their ids, back to the revisions that they had; Conflict if they changed."""
+    from commonplace.memory.edit_and_forget import revert_to_revision
+
+    found = [(get_item(memory, id_), rev) for id_, rev in notes]
+    if any(item.rev != rev + 1 for item, rev in found):
+        raise Conflict("The session went on since then.", "Add the step again by editing its summary.")
+    for item, rev in found:
+        revert_to_revision(memory, item.id, rev)
+
+
+def _as_listed(line: str) -> str:
+    return shorten(line.strip(), LONGEST_STEP)
+
+
 def steps_in(notes: SessionNotes) -> list[str]:
     """The steps that a summary or checkpoint names, a line each."""
     return [line for line in map(str.strip, notes.details.get("next_steps", "").splitlines()) if line]
@@ -73,6 +117,11 @@ def dismissed_steps(notes: Iterable[SessionNotes]) -> set[str]:
 def failing_command(step: str) -> str:
     """The command that a step says still fails."""
     return step.removeprefix(STILL_FAILING).partition(" — ")[0]
+
+
+def failure_reason(step: str) -> str:
+    """Why that command fails, as far as the step says."""
+    return step.partition(" — ")[2].removesuffix(" (failed)")
 
 
 def _written(notes: SessionNotes) -> Iterator[str]:

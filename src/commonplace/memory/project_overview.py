@@ -6,6 +6,7 @@ that a page can show it at once however much is remembered.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -13,7 +14,7 @@ from datetime import date
 from commonplace.memory.contradictions import StatementPair, list_contradictions
 from commonplace.memory.failed_commands import FailedCommand
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.open_steps import open_steps_of, summaries_and_checkpoints
+from commonplace.memory.open_steps import STILL_FAILING, failing_command, open_steps_of, summaries_and_checkpoints
 from commonplace.memory.projects import list_projects, resolve_project
 from commonplace.memory.report import OpenEnd, Report, ReportedFile, report
 from commonplace.memory.rules import ActiveRules, active_rules
@@ -27,12 +28,14 @@ WEEK_MS, PEOPLE_MS = 7 * DAY_MS, 30 * DAY_MS
 # Days of activity that are counted, of one project and on a card.
 ACTIVITY_DAYS, CARD_DAYS = 56, 28
 # What is looked at, and what is told of each part, at most.
-MAX_EVENTS, MAX_STATEMENTS, MAX_RULES, MAX_PROPOSALS = 1_500, 100, 50, 20
+MAX_EVENTS, MAX_STATEMENTS, MAX_RULES, MAX_PROPOSALS = 1_000, 100, 50, 100
 OPEN_ENDS, DECISIONS, PAIRS, FAILURES, PEOPLE, FILES, SESSIONS = 12, 12, 3, 6, 8, 8, 8
-CARD_NOTES, CARD_STEPS, CARDS = 20, 3, 12
+CARD_STEPS, CARDS = 3, 12
 # Characters of a request, a statement, a reason, and of each part of a session.
 REQUEST, STATED, REASON, PART = 160, 200, 320, 280
 DECIDED = tuple(sorted(KNOWLEDGE_TYPES))
+# How hooks name a file that was written: "Modified src/app.py".
+_CHANGED = re.compile(r"(?:Created|Modified|Deleted|Moved|Wrote|Edited) (\S+)")
 # Of a long message its end says what came of it.
 _MESSAGE_END = 4_000
 
@@ -49,12 +52,16 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class SessionCard:
-    """A session in short: what was asked, found and changed, and what is left to do, each empty if not known."""
+    """A session in short: what was asked, found and changed, and what is left to do, each empty if not known.
+
+    `files` are those that it changed, as far as its summary names them.
+    """
 
     session: Session
     asked: str
     found: str
     changed: str
+    files: tuple[str, ...]
     next_steps: tuple[str, ...]
     author: str = ""
 
@@ -148,7 +155,7 @@ def _overview(memory: LocalMemory, project: str | None) -> ProjectOverview:
         last_ms,
         week.from_ms,
         to_ms,
-        open_ends=week.open_ends[:OPEN_ENDS],
+        open_ends=tuple(map(_open_end, week.open_ends[:OPEN_ENDS])),
         decisions=tuple(decisions),
         contradictions=tuple(_contradictions(memory, project)),
         failures=week.failures[:FAILURES],
@@ -157,7 +164,7 @@ def _overview(memory: LocalMemory, project: str | None) -> ProjectOverview:
         files=week.files[:FILES],
         sessions=tuple(cards),
         activity=_activity(memory, scope, to_ms, ACTIVITY_DAYS),
-        proposals=len(memory.store.newest(replace(scope, review=PROPOSED), MAX_PROPOSALS)),
+        proposals=_proposals(memory, project),
         session_ids=_session_ids(memory, [*week.open_ends[:OPEN_ENDS], *week.failures[:FAILURES]]),
         left_out=_left_out(week),
     )
@@ -168,9 +175,10 @@ def _briefs(memory: LocalMemory, limit: int) -> list[ProjectBrief]:
     now, projects = memory.clock(), list_projects(memory)
     names = _names(projects)
     found = [_brief(memory, one.name, names[one.name], one.items, one.last_ms, now) for one in projects[:limit]]
-    outside = _last_ms(memory, Scope.inside(None))
-    if outside is not None:
-        found.append(_brief(memory, None, "", _outside(memory, projects), outside, now))
+    outside = memory.store.newest(Scope.inside(None), 1)
+    # To a key for one project its project is all there is.
+    if outside and outside[0].project is None:
+        found.append(_brief(memory, None, "", _outside(memory, projects), outside[0].created_ms, now))
     return sorted(found, key=lambda one: -(one.last_ms or 0))
 
 
@@ -178,7 +186,7 @@ def _brief(
     memory: LocalMemory, project: str | None, name: str, items: int, last_ms: int | None, now: int
 ) -> ProjectBrief:
     scope = Scope.inside(project)
-    notes = summaries_and_checkpoints(memory, project, CARD_NOTES)
+    notes = summaries_and_checkpoints(memory, project)
     steps = open_steps_of(notes)
     decisions = _decisions(memory, project, 1)
     cards = _session_cards(memory, scope, notes, None, 1)
@@ -261,18 +269,41 @@ def _session_cards(
 def _session_card(memory: LocalMemory, session: Session, notes: Sequence[Item], request: str) -> SessionCard:
     """A session as its summary and checkpoint tell it; a conversation without them by its last answer."""
     told = {name: text.strip() for item in reversed(notes) for name, text in item.details.items() if text.strip()}
-    found, changed = told.get("learned", ""), told.get("completed") or told.get("progress", "")
-    if not (found or changed) and session.messages:
+    files, changed = _changes(told.get("completed") or told.get("progress", ""))
+    found = told.get("learned", "") or _without_reading(told.get("investigated", ""))
+    if not (found or changed or files) and session.messages:
         found = _outcome(memory, session)
-    asked = told.get("request") or told.get("task") or session.label or request or session.key
+    asked = told.get("request") or told.get("task") or session.label or request or session.key or session.short_id
     return SessionCard(
         session,
-        shorten(asked.splitlines()[0], REQUEST),
-        shorten(_lines(found or told.get("investigated", "")), PART),
-        shorten(_lines(changed), PART),
-        tuple(shorten(step.text, REQUEST) for step in open_steps_of(notes)),
+        shorten(asked.partition("\n")[0], REQUEST),
+        shorten(_joined(found), PART),
+        shorten(_joined(changed), PART),
+        files,
+        tuple(shorten(_open_step(step.text), REQUEST) for step in open_steps_of(notes)),
         next((item.author for item in notes if item.author), ""),
     )
+
+
+def _changes(completed: str) -> tuple[tuple[str, ...], str]:
+    """The files that a summary says were changed, and what else it says was done; commands that passed are left out."""
+    files: list[str] = []
+    rest: list[str] = []
+    for line in completed.splitlines():
+        if _CHANGED.match(line):
+            files += (found[1] for part in line.split(", ") if (found := _CHANGED.match(part)))
+        elif not line.startswith("Ran "):
+            rest.append(line)
+    return tuple(dict.fromkeys(files)), "\n".join(rest)
+
+
+def _without_reading(investigated: str) -> str:
+    """What was looked into, without the list of files that hooks write."""
+    return "\n".join(line for line in investigated.splitlines() if not line.startswith("Read "))
+
+
+def _open_step(step: str) -> str:
+    return f"Fix {failing_command(step)}" if step.startswith(STILL_FAILING) else step
 
 
 def _outcome(memory: LocalMemory, session: Session) -> str:
@@ -283,7 +314,7 @@ def _outcome(memory: LocalMemory, session: Session) -> str:
     return key_sentence(answers[0].body[-_MESSAGE_END:], (), PART).text if answers else ""
 
 
-def _lines(text: str) -> str:
+def _joined(text: str) -> str:
     """The lines of a field as one text; those that are no sentences are told apart by a semicolon."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " ".join(line if line.endswith((".", "!", "?", ";", ":")) else f"{line};" for line in lines).rstrip(";")
@@ -315,6 +346,11 @@ def _worked_on(item: Item) -> str:
     return next(iter(sentences(asked)), "")
 
 
+def _proposals(memory: LocalMemory, project: str | None) -> int:
+    """How many of the newest proposals are of the project: they have an index of their own, of all projects."""
+    return sum(item.project == project for item in memory.store.newest(Scope(review=PROPOSED), MAX_PROPOSALS))
+
+
 def _activity(memory: LocalMemory, scope: Scope, to_ms: int, days: int) -> dict[date, int]:
     counted = items_per_day(memory, scope, (to_ms // DAY_MS - days + 1) * DAY_MS, to_ms + DAY_MS)
     return {day: sum(kinds.values()) for day, kinds in counted.items()}
@@ -323,6 +359,11 @@ def _activity(memory: LocalMemory, scope: Scope, to_ms: int, days: int) -> dict[
 def _session_ids(memory: LocalMemory, of: Iterable[OpenEnd | FailedCommand]) -> dict[int, str]:
     ids = {one.session_id for one in of if one.session_id is not None}
     return {id_: session.short_id for id_, session in memory.store.get_sessions(sorted(ids)).items()}
+
+
+def _open_end(end: OpenEnd) -> OpenEnd:
+    """What is left open; a step that only says which command still fails is a failure."""
+    return replace(end, what="failing") if end.text.startswith(STILL_FAILING) else end
 
 
 def _left_out(week: Report) -> dict[str, int]:

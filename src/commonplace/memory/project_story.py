@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.memory.stats import utc_day
-from commonplace.text.sentences import shorten
+from commonplace.text.sentences import sentences, shorten
 
 if TYPE_CHECKING:
     from commonplace.memory.failed_commands import FailedCommand
@@ -52,15 +52,13 @@ def _work(found: ProjectOverview, week: Report, *, quiet: bool) -> Iterator[str]
             yield f"{_count(week.happenings, 'thing was', 'things were')} remembered {when}, outside any session."
         return
     names = [one.name for one in found.people if one.sessions and one.last_ms >= week.from_ms]
-    agents = [
-        agent for agent, _n in Counter(one.session.source for one in sessions if one.session.source).most_common()
-    ]
-    who = f"{_and(names)} worked in {_count(number, 'session', 'sessions').lower()}" if names else ""
-    with_ = f" with {_and(agents)}" if agents else ""
-    started = who or f"There {'was' if number == 1 else 'were'} {_count(number, 'session', 'sessions').lower()}"
-    yield f"{started}{with_} {when}{_busiest(sessions)}."
-    asked = list(dict.fromkeys(shorten(one.request, _QUOTED).rstrip(".") for one in sessions))[:_NAMED]
-    yield f"The latest {'was' if len(asked) == 1 else 'were'} about {_and([f'“{one}”' for one in asked])}."
+    agents = [agent for agent, _n in Counter(one.session.source for one in sessions).most_common() if agent]
+    by = f" by {_and(names)}" if names else ""
+    with_ = f", with {_and(agents)}" if agents else ""
+    there = f"There {'was' if number == 1 else 'were'} {_count(number, 'session', 'sessions').lower()}"
+    yield f"{there}{by} {when}{with_}{_busiest(sessions)}."
+    asked = list(dict.fromkeys(shorten(_first_sentence(one.request), _QUOTED) for one in sessions))[:_NAMED]
+    yield _ended(f"The latest request{'' if len(asked) == 1 else 's'}: {_and([f'“{one}”' for one in asked])}")
 
 
 def _busiest(sessions: Sequence[ReportedSession]) -> str:
@@ -91,7 +89,7 @@ def _changes(files: Sequence[ReportedFile]) -> Iterator[str]:
     if len(changed) == 1:
         yield f"The only file that changed is `{changed[0].path}`."
     elif changed:
-        yield f"Most changes went into {_and([f'`{one.path}`' for one in changed[:_NAMED]])}."
+        yield f"Most changes went into {_and([f'`{one.path}`' for one in changed[:2]])}."
 
 
 def _left(found: ProjectOverview) -> Iterator[str]:
@@ -113,6 +111,15 @@ def _count(number: int, one: str, many: str) -> str:
 def _and(names: Sequence[str]) -> str:
     """Names as one says them: a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _first_sentence(text: str) -> str:
+    return next(iter(sentences(text)), text).rstrip(".")
+
+
+def _ended(sentence: str) -> str:
+    """A sentence with a full stop, unless it ends with a quoted question or an ellipsis."""
+    return sentence if sentence.endswith(("?”", "!”", "…”")) else f"{sentence}."
 
 
 def _quote(text: str) -> str:
