@@ -13,6 +13,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.web import (
     contradictions,
     conversations,
+    find,
     home,
     items,
     review,
@@ -32,6 +33,7 @@ from commonplace.worker_threads import Workers
 PAGES: tuple[Page, ...] = (
     Page("GET", "/", "read", home.home_page, "home"),
     Page("GET", "/search", "read", search.search_page, "search", parts=("results",)),
+    Page("GET", "/find", "read", find.find_page, "search", parts=("options",)),
     Page("GET", "/timeline", "read", timeline.timeline_page, "timeline"),
     Page("GET", "/conversations", "read", conversations.list_conversations, "conversations"),
     Page("POST", "/conversations", "write", conversations.change_chosen, "conversations"),

@@ -1,10 +1,10 @@
 // What every page does: keys, and telling when the server is gone, so that nothing written is lost.
 
-const GO = { h: "/", s: "/search", t: "/timeline", c: "/conversations", r: "/rules", v: "/review", o: "/topics", p: "/prune", l: "/feed", e: "/settings" };
+const GO = { h: "/", s: "/search", t: "/timeline", c: "/conversations", r: "/rules", v: "/review", o: "/topics", p: "/review?show=old", l: "/feed", e: "/settings" };
 const lines = () => [...document.querySelectorAll("[data-line]")];
 let going = false;
 
-function isTyping(target) {
+export function isTyping(target) {
   return target.closest("input, textarea, select, [contenteditable]") !== null;
 }
 
@@ -27,12 +27,7 @@ document.addEventListener("keydown", (event) => {
     if (GO[event.key]) location.assign(GO[event.key]);
     return;
   }
-  if (event.key === "/") {
-    event.preventDefault();
-    const box = document.querySelector("#q") ?? document.querySelector(".quick input");
-    box?.focus();
-    box?.select();
-  } else if (event.key === "g") going = true;
+  if (event.key === "g") going = true;
   else if (event.key === "j") move(1);
   else if (event.key === "k") move(-1);
   else if (event.key === "?") document.querySelector(".keys-help")?.showModal();
