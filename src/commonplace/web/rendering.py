@@ -44,6 +44,7 @@ class Templates:
             as_written=as_written,
             number=format_number,
             coded=code_in_backticks,
+            short_project=short_project,
         )
 
     def page(self, name: str, values: Mapping[str, Any]) -> str:
@@ -83,6 +84,12 @@ def code_in_backticks(text: str) -> Markup:
     """A text of ours as HTML, with what stands between backticks as code."""
     parts = text.split("`")
     return Markup("").join(Markup("<code>{}</code>" if n % 2 else "{}").format(part) for n, part in enumerate(parts))
+
+
+def short_project(name: str) -> str:
+    """A project as people call it: without the host and the owner of its repository. A name of one's own stays."""
+    host, _, rest = name.partition("/")
+    return rest.rstrip("/").rpartition("/")[2] or name if "." in host and rest else name
 
 
 def as_written(text: str) -> Markup:
