@@ -48,7 +48,7 @@ class Templates:
             number=format_number,
             coded=code_in_backticks,
             prose=_prose,
-            project_label=project_label,
+            short_project=short_project,
         )
 
     def page(self, name: str, values: Mapping[str, Any]) -> str:
@@ -72,7 +72,7 @@ _project_names: ContextVar[ProjectNames | None] = ContextVar("project_names", de
 
 @contextmanager
 def _labels(values: Mapping[str, Any]) -> Iterator[None]:
-    """Let `project_label` know what projects are called, also in macros, which do not see the values of a page."""
+    """Let `short_project` know what projects are called, also in macros, which do not see the values of a page."""
     token = _project_names.set(values.get("short_names"))
     try:
         yield
@@ -80,10 +80,10 @@ def _labels(values: Mapping[str, Any]) -> Iterator[None]:
         _project_names.reset(token)
 
 
-def project_label(name: str | None) -> str:
+def short_project(name: str) -> str:
     """What people call a project: `my-api`, not `github.com/acme/my-api`, unless that could mean another one."""
     names = _project_names.get()
-    return (names().get(name, name) if names else name) if name else ""
+    return names().get(name, name) if names else name
 
 
 def format_day(ms: int) -> str:

@@ -13,6 +13,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.web import (
     contradictions,
     conversations,
+    find,
     home,
     items,
     projects,
@@ -39,6 +40,7 @@ PAGES: tuple[Page, ...] = (
     Page("POST", "/steps/done", "write", projects.close_open_step, "home"),
     Page("POST", "/steps/undo", "write", projects.reopen_closed_step, "home"),
     Page("GET", "/search", "read", search.search_page, "search", parts=("results",)),
+    Page("GET", "/find", "read", find.find_page, "search", parts=("options",)),
     Page("GET", "/timeline", "read", timeline.timeline_page, "timeline"),
     Page("GET", "/conversations", "read", conversations.list_conversations, "conversations"),
     Page("POST", "/conversations", "write", conversations.change_chosen, "conversations"),

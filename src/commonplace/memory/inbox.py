@@ -1,0 +1,88 @@
+"""The inbox: everything that waits for a person to decide, in one place, and how much of it there is.
+
+Proposals (review.py), statements that contradict or repeat each other (contradictions.py), and old conversations that
+could be archived (prune.py). Comparing statements is slow where there are many, so what came out is kept until
+something is written.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from commonplace.memory.contradictions import MAX_LIMIT, StatementPair, list_contradictions
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.prune import PRUNE_DAYS, PRUNE_IMPORTANCE, PruneCandidate, find_prunable
+from commonplace.memory.review import list_proposals
+from commonplace.model import Item, Scope
+from commonplace.text.paths import ROOT_FOLDER
+
+# So many proposals are counted; there may be more.
+MOST_PROPOSALS = 100
+# The newest so many statements are compared with each other: a person waits for it.
+COMPARED_STATEMENTS = 1_500
+# What statements were found to contradict, for the spaces and projects that were asked for last.
+KEPT = 32
+
+
+@dataclass(frozen=True, slots=True)
+class PruneThresholds:
+    """Which conversations count as old: without a message for so many days, less important than this, in a folder."""
+
+    days: int = PRUNE_DAYS
+    importance: float = PRUNE_IMPORTANCE
+    folder: str = ROOT_FOLDER
+
+
+@dataclass(frozen=True, slots=True)
+class Inbox:
+    """What waits: of each kind the newest first, of old conversations those that are least likely to be missed."""
+
+    proposals: tuple[Item, ...]
+    contradictions: tuple[StatementPair, ...]
+    twins: tuple[StatementPair, ...]
+    conversations: tuple[PruneCandidate, ...]
+
+    @property
+    def total(self) -> int:
+        return len(self.proposals) + len(self.contradictions) + len(self.twins) + len(self.conversations)
+
+
+class _PairCache:
+    """Pairs of statements by where they were looked for, each with the last change of the store at that time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[str, str, str], tuple[int, list[StatementPair]]] = OrderedDict()
+
+    def read(self, memory: LocalMemory, project: str) -> list[StatementPair]:
+        place = (memory.store.space_uid(), memory.settings.project, project)
+        change = memory.store.last_change()
+        with self._lock:
+            known = self._kept.get(place)
+            if known is not None and known[0] == change:
+                return known[1]
+        pairs = list_contradictions(memory, project or None, MAX_LIMIT, twins=True, scanned=COMPARED_STATEMENTS)
+        with self._lock:
+            self._kept[place] = (change, pairs)
+            self._kept.move_to_end(place)
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return pairs
+
+
+_pair_cache = _PairCache()
+
+
+def read_inbox(memory: LocalMemory, project: str = "", prune: PruneThresholds | None = None) -> Inbox:
+    """Everything that waits for a decision, of one project or of all."""
+    thresholds = prune or PruneThresholds()
+    pairs = _pair_cache.read(memory, project)
+    old = find_prunable(memory, thresholds.days, thresholds.importance, thresholds.folder).candidates
+    return Inbox(
+        list_proposals(memory, Scope(project=project or None), MOST_PROPOSALS).items,
+        tuple(pair for pair in pairs if pair.reason != "same"),
+        tuple(pair for pair in pairs if pair.reason == "same"),
+        tuple(one for one in old if not project or one.session.project == project),
+    )
