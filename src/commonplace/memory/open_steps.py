@@ -85,7 +85,9 @@ def close_step(memory: LocalMemory, project: str | None, text: str) -> list[Item
             edit_item(memory, item.id, Changes(details=changed), item.rev)
             closed.append(item)
     if not closed:
-        raise NotFound("This step is not open any more.", "Load the page again to see what is.")
+        raise NotFound(
+            "No such step is open.", "`commonplace overview` lists what is; it may have been done meanwhile."
+        )
     return closed
 
 

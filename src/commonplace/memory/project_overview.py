@@ -29,11 +29,11 @@ WEEK_MS, PEOPLE_MS = 7 * DAY_MS, 30 * DAY_MS
 ACTIVITY_DAYS, CARD_DAYS = 56, 28
 # What is looked at, and what is told of each part, at most.
 MAX_EVENTS, MAX_STATEMENTS, MAX_RULES, MAX_PROPOSALS = 1_000, 100, 50, 100
-OPEN_ENDS, DECISIONS, PAIRS, FAILURES, PEOPLE, FILES, SESSIONS = 12, 12, 3, 6, 8, 8, 8
+OPEN_ENDS, DECISIONS, PAIRS, FAILURES, PEOPLE, FILES, SESSIONS, FACTS = 12, 12, 3, 6, 8, 8, 8, 6
 CARD_STEPS, CARDS = 3, 12
 # Characters of a request, a statement, a reason, and of each part of a session.
 REQUEST, STATED, REASON, PART = 160, 200, 320, 280
-DECIDED = tuple(sorted(KNOWLEDGE_TYPES))
+DECIDED, KNOWN = tuple(sorted(KNOWLEDGE_TYPES)), ("fact", "note", "skill")
 # How hooks name a file that was written: "Modified src/app.py".
 _CHANGED = re.compile(r"(?:Created|Modified|Deleted|Moved|Wrote|Edited) (\S+)")
 # Of a long message its end says what came of it.
@@ -99,6 +99,7 @@ class ProjectOverview:
     contradictions: tuple[StatementPair, ...] = ()
     failures: tuple[FailedCommand, ...] = ()
     rules: ActiveRules = field(default_factory=lambda: ActiveRules((), ()))
+    facts: tuple[Item, ...] = ()
     people: tuple[Contributor, ...] = ()
     files: tuple[ReportedFile, ...] = ()
     sessions: tuple[SessionCard, ...] = ()
@@ -160,6 +161,7 @@ def _overview(memory: LocalMemory, project: str | None) -> ProjectOverview:
         contradictions=tuple(_contradictions(memory, project)),
         failures=week.failures[:FAILURES],
         rules=rules,
+        facts=tuple(memory.store.newest(replace(Scope.inside(project, types=KNOWN), review=SETTLED), FACTS)),
         people=tuple(_people([*notes, *(one.item for one in decisions), *rules.project], now)[:PEOPLE]),
         files=week.files[:FILES],
         sessions=tuple(cards),

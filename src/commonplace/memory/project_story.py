@@ -37,7 +37,7 @@ def _sentences(found: ProjectOverview, week: Report, now_ms: int) -> Iterator[st
             f" The latest: {_quote(decided[0].statement)}" if len(decided) > 1 else f" {_quote(decided[0].statement)}"
         )
         yield f"{_count(len(decided), 'decision was', 'decisions were')} made.{latest}"
-    yield from _failures(week.failures, week, now_ms)
+    yield from _failures(week.failures, now_ms)
     yield from _changes(week.files)
     yield from _left(found)
 
@@ -69,7 +69,7 @@ def _busiest(sessions: Sequence[ReportedSession]) -> str:
     return f", most of them on {day:%A}" if stands_out and 2 * most > len(sessions) else ""
 
 
-def _failures(failures: Sequence[FailedCommand], week: Report, now_ms: int) -> Iterator[str]:
+def _failures(failures: Sequence[FailedCommand], now_ms: int) -> Iterator[str]:
     """What failed: first what still does, then what was fixed."""
     broken = [one for one in failures if one.fixed_ms is None][:_NAMED]
     cured = [one for one in failures if one.fixed_ms is not None and one.times > 1][:_NAMED]
@@ -77,11 +77,10 @@ def _failures(failures: Sequence[FailedCommand], week: Report, now_ms: int) -> I
         commands = _and([f"`{_command(one)}`" for one in broken])
         yield f"{commands} {'was' if len(broken) == 1 else 'were'} still failing at the end."
     if cured:
-        first = cured[0]
+        first, others = cured[0], [f"`{_command(one)}`" for one in cured[1:]]
         assert first.fixed_ms is not None
-        more = f", and so {'was' if len(cured) == 2 else 'were'} {_and([f'`{_command(one)}`' for one in cured[1:]])}"
-        day = _day(first.fixed_ms, now_ms)
-        yield f"`{_command(first)}` failed {first.times} times and was fixed on {day}{more if cured[1:] else ''}."
+        more = f", and so {'was' if len(others) == 1 else 'were'} {_and(others)}" if others else ""
+        yield f"`{_command(first)}` failed {first.times} times and was fixed on {_day(first.fixed_ms, now_ms)}{more}."
 
 
 def _changes(files: Sequence[ReportedFile]) -> Iterator[str]:
@@ -96,7 +95,8 @@ def _left(found: ProjectOverview) -> Iterator[str]:
     number = len(found.open_ends) + found.left_out.get("open_ends", 0)
     steps = [one for one in found.open_ends if one.what == "next step"]
     if number and steps:
-        yield f"{_count(number, 'thing is', 'things are')} still open, the newest: {_quote(steps[0].text)}"
+        newest = "" if number == 1 else ", the newest"
+        yield f"{_count(number, 'thing is', 'things are')} still open{newest}: {_quote(steps[0].text)}"
     elif number:
         yield f"{_count(number, 'thing is', 'things are')} still open."
     else:
