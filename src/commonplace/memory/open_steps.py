@@ -14,6 +14,7 @@ from commonplace.errors import Conflict, NotFound
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Scope
+from commonplace.text.redact import redact
 from commonplace.text.sentences import shorten
 
 STILL_FAILING = "Still failing: "
@@ -72,11 +73,11 @@ def close_step(memory: LocalMemory, project: str | None, text: str) -> list[Item
     """
     from commonplace.memory.edit_and_forget import Changes, edit_item
 
-    wanted = _as_listed(text).casefold()
+    wanted = _as_listed(text)
     closed: list[Item] = []
     for item in summaries_and_checkpoints(memory, project):
         left = {
-            name: "\n".join(line for line in lines if _as_listed(line).casefold() != wanted)
+            name: "\n".join(line for line in lines if _as_listed(line) != wanted)
             for name in ("next_steps", "open_questions")
             if (lines := item.details.get(name, "").splitlines())
         }
@@ -103,7 +104,8 @@ def reopen_step(memory: LocalMemory, notes: Iterable[tuple[str, int]]) -> None:
 
 
 def _as_listed(line: str) -> str:
-    return shorten(line.strip(), LONGEST_STEP)
+    """A step as lists and pages show it, to be recognised by."""
+    return redact(shorten(line, LONGEST_STEP)).casefold()
 
 
 def steps_in(notes: SessionNotes) -> list[str]:

@@ -130,7 +130,9 @@ def _common_values(request: Request, page: Page | None) -> dict[str, Any]:
 
 
 def _here(request: Request) -> str:
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    """The path and query of a request as they came: the name of a project may hold anything, also a question mark."""
+    query = request.scope["query_string"].decode("latin-1")
+    return quote(request.scope["path"]) + (f"?{query}" if query else "")
 
 
 def _file_response(reply: FileReply) -> Response:
