@@ -28,7 +28,7 @@ WEEK_MS, PEOPLE_MS = 7 * DAY_MS, 30 * DAY_MS
 # Days of activity that are counted, of one project and on a card.
 ACTIVITY_DAYS, CARD_DAYS = 56, 28
 # What is looked at, and what is told of each part, at most.
-MAX_EVENTS, MAX_STATEMENTS, MAX_RULES, MAX_PROPOSALS = 1_000, 100, 50, 100
+MAX_EVENTS, MAX_STATEMENTS, MAX_RULES, MAX_PROPOSALS = 1_000, 60, 50, 100
 OPEN_ENDS, DECISIONS, PAIRS, FAILURES, PEOPLE, FILES, SESSIONS, FACTS = 12, 12, 3, 6, 8, 8, 8, 6
 CARD_STEPS, CARDS = 3, 12
 # Characters of a request, a statement, a reason, and of each part of a session.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
 
 from commonplace.text.statement_reading import PLACE, Statement, statements_in
 from commonplace.text.statement_words import (
@@ -35,8 +34,6 @@ MAX_NUMBERS = 2
 MAX_REPLACED = 9
 
 
-# A list compares the same pairs each time it is shown.
-@lru_cache(maxsize=8192)
 def contradiction_kind(old: str, new: str) -> str:
     """ "opposite", "number", "choice" or "replaced": how two texts contradict each other; empty if they do not."""
     return contradiction_between(statements_in(old), statements_in(new))
