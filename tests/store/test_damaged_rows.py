@@ -49,7 +49,16 @@ DAMAGE = {
     "tokens are bytes": ("tokens", "x'01'", "tokens"),
     "type": ("type", INVALID_UTF8, "type"),
 }
-PAGES = ("/", "/search?q=apples", "/timeline", "/rules", "/topics", "/conversations", "/search?project=p1")
+PAGES = (
+    "/",
+    "/search?q=apples",
+    "/timeline",
+    "/rules",
+    "/topics",
+    "/conversations",
+    "/search?project=p1",
+    "/projects/p1",
+)
 MCP = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
 TOOLS: dict[str, dict[str, object]] = {
     "search": {"query": "apples"},
