@@ -1,7 +1,8 @@
 // What every page does: keys, and telling when the server is gone, so that nothing written is lost.
 
 const GO = { h: "/", s: "/search", t: "/timeline", c: "/conversations", r: "/rules", v: "/review", o: "/topics", p: "/review?show=old", l: "/feed", e: "/settings" };
-const lines = () => [...document.querySelectorAll("[data-line]")];
+// What is folded away is not gone through.
+const lines = () => [...document.querySelectorAll("[data-line]")].filter((line) => line.checkVisibility?.() ?? true);
 let going = false;
 
 export function isTyping(target) {
