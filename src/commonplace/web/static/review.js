@@ -7,6 +7,12 @@ const nothing = document.querySelector(".inbox-empty");
 const told = document.getElementById("told");
 const decided = [];
 let toast = null;
+let sending = 0;
+
+function busy(by) {
+  sending += by;
+  inbox.setAttribute("aria-busy", String(sending > 0));
+}
 
 const cards = () => [...inbox.querySelectorAll("[data-line]")];
 const chosen = () => inbox.querySelector("[data-line].at");
@@ -63,6 +69,7 @@ async function send(form) {
 }
 
 async function decide(form) {
+  busy(1);
   const card = form.closest("[data-line]");
   const all = cards();
   const next = all[all.indexOf(card) + 1] ?? all[all.indexOf(card) - 1];
@@ -79,6 +86,7 @@ async function decide(form) {
     choose(card);
   };
   const { undo, why } = await send(form);
+  busy(-1);
   if (why !== undefined) {
     back();
     if (why) say(inbox.dataset.failed.replace("{why}", why));
@@ -94,7 +102,9 @@ async function undoLast(form) {
   const last = decided.findIndex((one) => one.undo === form);
   const [taken] = last < 0 ? decided.splice(-1) : decided.splice(last, 1);
   if (!taken?.undo) return;
+  busy(1);
   const { why } = await send(taken.undo);
+  busy(-1);
   if (why !== undefined) {
     if (why) say(inbox.dataset.failed.replace("{why}", why));
     return;
