@@ -21,6 +21,7 @@ REPEAT = 15
 TYPED = "how do we keep users logged in after a restart"
 PAGES = (
     "/",
+    "/projects/project-1",
     "/search",
     "/timeline",
     "/conversations",

@@ -31,6 +31,8 @@ def addresses(memory: LocalMemory) -> dict[str, str]:
     for page in SHOWN:
         if page.path.startswith("/items/{id}"):
             found |= {page.path: page.path.replace("{id}", items[0].short_id)} if items else {}
+        elif page.path == "/projects/{name:path}":
+            found |= {page.path: f"/projects/{items[0].project}"} if items else {}
         elif page.path.startswith("/conversations/{id}"):
             found |= {page.path: page.path.replace("{id}", sessions[0].short_id)} if sessions else {}
         else:
@@ -53,7 +55,7 @@ def look_at_all(visit: Visit, memory: LocalMemory, state: str, looks: Sequence[L
     for path, address in addresses(memory).items():
         page = visitor.go(address + ("?q=webhook+retries" if path == "/search" else ""))
         assert page.query_selector("main h1") and not page.query_selector("main .wrong"), address
-        name = path.strip("/").replace("/", "-").replace("{id}", "one") or "home"
+        name = path.strip("/").replace("/", "-").replace("{id}", "one").replace("{name:path}", "one") or "home"
         visitor.look(f"{state}-{name}", looks, examined=EXAMINED[state])
 
 

@@ -69,6 +69,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("export", "commonplace.cli.export:export", "Export conversations as JSON or Markdown, or everything."),
     ("prune", "commonplace.cli.conversations:prune", "Suggest old conversations for archiving."),
     ("stats", "commonplace.cli.stats:stats", "Count conversations, messages and words, where and when."),
+    ("overview", "commonplace.cli.project_overview:overview", "Show where a project stands: open steps, decisions."),
     ("report", "commonplace.cli.report:report", "Summarise a week: sessions, decisions, files, open ends."),
     ("projects", "commonplace.cli.projects_and_topics:projects", "List projects and their names."),
     ("clusters", "commonplace.cli.projects_and_topics:clusters", "List topics: what each project is about."),

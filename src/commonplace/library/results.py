@@ -18,6 +18,7 @@ from commonplace.memory.explain import Explanation
 from commonplace.memory.graph import RelatedItems
 from commonplace.memory.items import FetchedItems, ItemPage
 from commonplace.memory.predict import Prediction
+from commonplace.memory.project_overview import Contributor, Decision, ProjectBrief, ProjectOverview, SessionCard
 from commonplace.memory.prune import PruneProposal
 from commonplace.memory.recall import Hit, RecallResult
 from commonplace.memory.remember import NewItem, Remembered
@@ -39,7 +40,9 @@ __all__ = [
     "Context",
     "ContextItem",
     "Contradiction",
+    "Contributor",
     "ConversationStats",
+    "Decision",
     "Explanation",
     "Fault",
     "FetchedItems",
@@ -54,6 +57,8 @@ __all__ = [
     "NewMessage",
     "Prediction",
     "Project",
+    "ProjectBrief",
+    "ProjectOverview",
     "PruneProposal",
     "RecallResult",
     "RecalledChunks",
@@ -62,6 +67,7 @@ __all__ = [
     "Remembered",
     "Report",
     "Session",
+    "SessionCard",
     "SessionPage",
     "Settled",
     "StatementPair",

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from commonplace.text.dates import LATEST_MS, iso_time, time_ago
+from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS, iso_time, time_ago
 from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt
 from commonplace.text.tokens import index_text
@@ -38,18 +40,21 @@ class Templates:
             ago=time_ago,
             iso=iso_time,
             day=format_day,
+            lately=format_lately,
             clock=format_clock,
             size=format_size,
             markdown=_markdown,
             as_written=as_written,
             number=format_number,
             coded=code_in_backticks,
+            prose=_prose,
             short_project=short_project,
         )
 
     def page(self, name: str, values: Mapping[str, Any]) -> str:
         """A whole page."""
-        return self._all.get_template(f"{name}.html").render(values)
+        with _labels(values):
+            return self._all.get_template(f"{name}.html").render(values)
 
     def part(self, name: str, block: str, values: Mapping[str, Any]) -> str:
         """One block of a page, to be put into an open page. What stands before the blocks is not run for it."""
@@ -57,12 +62,41 @@ class Templates:
         shared = self._all.get_template("parts.html").module
         macros = {macro: getattr(shared, macro) for macro in dir(shared) if not macro.startswith("_")}
         context = template.new_context({**macros, **values})
-        return "".join(template.blocks[block](context))
+        with _labels(values):
+            return "".join(template.blocks[block](context))
+
+
+ProjectNames = Callable[[], Mapping[str, str]]
+_project_names: ContextVar[ProjectNames | None] = ContextVar("project_names", default=None)
+
+
+@contextmanager
+def _labels(values: Mapping[str, Any]) -> Iterator[None]:
+    """Let `short_project` know what projects are called, also in macros, which do not see the values of a page."""
+    token = _project_names.set(values.get("short_names"))
+    try:
+        yield
+    finally:
+        _project_names.reset(token)
+
+
+def short_project(name: str) -> str:
+    """What people call a project: `my-api`, not `github.com/acme/my-api`, unless that could mean another one."""
+    names = _project_names.get()
+    return names().get(name, name) if names else name
 
 
 def format_day(ms: int) -> str:
     """A day, such as 15 Mar 2025."""
     return _date(ms).strftime("%d %b %Y").lstrip("0") if 0 <= ms <= LATEST_MS else iso_time(ms)[:10]
+
+
+def format_lately(ms: int, now_ms: int) -> str:
+    """How long ago within two weeks, before that the day, with its year if that is another one: 29 Oct."""
+    if not EARLIEST_MS <= ms <= LATEST_MS or 0 <= now_ms - ms < 14 * DAY_MS:
+        return time_ago(ms, now_ms)
+    day = format_day(ms)
+    return day.removesuffix(f" {iso_time(now_ms)[:4]}")
 
 
 def format_clock(ms: int) -> str:
@@ -86,10 +120,9 @@ def code_in_backticks(text: str) -> Markup:
     return Markup("").join(Markup("<code>{}</code>" if n % 2 else "{}").format(part) for n, part in enumerate(parts))
 
 
-def short_project(name: str) -> str:
-    """A project as people call it: without the host and the owner of its repository. A name of one's own stays."""
-    host, _, rest = name.partition("/")
-    return rest.rstrip("/").rpartition("/")[2] or name if "." in host and rest else name
+def _prose(text: str) -> Markup:
+    """A sentence that was made of remembered words: redacted, with what stands between backticks as code."""
+    return code_in_backticks(redact(text))
 
 
 def as_written(text: str) -> Markup:

@@ -15,6 +15,7 @@ from commonplace.web import (
     find,
     home,
     items,
+    projects,
     review,
     rules,
     search,
@@ -31,6 +32,12 @@ from commonplace.worker_threads import Workers
 
 PAGES: tuple[Page, ...] = (
     Page("GET", "/", "read", home.home_page, "home"),
+    Page("GET", "/projects", "read", projects.all_projects_page, "home"),
+    # A name may contain slashes.
+    Page("GET", "/projects/{name:path}", "read", projects.project_page, "home"),
+    Page("GET", "/no-project", "read", projects.no_project_page, "home"),
+    Page("POST", "/steps/done", "write", projects.close_open_step, "home"),
+    Page("POST", "/steps/undo", "write", projects.reopen_closed_step, "home"),
     Page("GET", "/search", "read", search.search_page, "search", parts=("results",)),
     Page("GET", "/find", "read", find.find_page, "search", parts=("options",)),
     Page("GET", "/timeline", "read", timeline.timeline_page, "timeline"),
