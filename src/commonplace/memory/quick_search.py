@@ -7,6 +7,7 @@ which takes longer than all the rest, is left to a real search (recall.py).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -39,6 +40,8 @@ STATEMENT_BONUS, TOOL_USE_PENALTY = 0.5, 1.2
 TITLE_COMPARED = 60
 # So many conversations are looked at whose title may hold the words.
 TITLES_READ = 50
+
+_NUMBERED = re.compile(r"#[0-9]{1,18}\s*", re.ASCII)
 
 T = TypeVar("T")
 
@@ -85,8 +88,8 @@ def _begun(found: Iterable[T], words: Sequence[str], names: Callable[[T], Iterab
 
 
 def _find_items(memory: LocalMemory, typed: str, parsed: ParsedQuestion) -> list[Item]:
-    if is_spelled_out(typed) or typed.startswith("#"):
-        return list(get_items(memory, [typed.strip()])) if typed.strip("# ").isalnum() else []
+    if is_spelled_out(typed) or _NUMBERED.fullmatch(typed):
+        return list(get_items(memory, [typed.strip()]))
     scores: dict[int, float] = {}
     query = None if parsed.query.strict else _words_begun(typed)
     if query is not None:

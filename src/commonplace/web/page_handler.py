@@ -39,7 +39,7 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_MENU = ("home", "search", "timeline", "conversations", "rules", "review", "topics", "prune", "feed", "settings")
+_MENU = ("home", "search", "timeline", "conversations", "rules", "review", "topics", "feed", "settings")
 
 
 class PageHandler(MethodHandler[Page]):

@@ -16,7 +16,7 @@ let before = null;
 let at = -1;
 
 const options = () => [...place.querySelectorAll('[role="option"]')];
-const isOpen = () => !panel.hidden;
+const isOpen = () => form.classList.contains("open");
 
 // Without this script the box is a plain one that sends its form.
 box.setAttribute("role", "combobox");
@@ -38,6 +38,7 @@ function show(text) {
   place.innerHTML = text;
   choose(-1);
   if (!isOpen()) return;
+  panel.hidden = false;
   box.setAttribute("aria-expanded", "true");
   said.textContent = place.querySelector("[data-found]")?.dataset.found ?? "";
 }
@@ -60,7 +61,6 @@ async function ask() {
 }
 
 function open() {
-  panel.hidden = false;
   form.classList.add("open");
   ask();
 }
@@ -112,6 +112,12 @@ box.addEventListener("input", () => {
 box.addEventListener("click", () => isOpen() || open());
 box.addEventListener("keydown", (event) => {
   if (event.altKey || event.isComposing) return;
+  if (event.key === "Enter" && !options()[at]) {
+    // By itself a form with several fields and no button is not sent.
+    event.preventDefault();
+    close();
+    return form.requestSubmit();
+  }
   if (!isOpen()) {
     // On the page of results the arrows go through them (search.js).
     if (event.key === "ArrowDown" && !document.querySelector("#results [data-line]")) {
@@ -124,9 +130,7 @@ box.addEventListener("keydown", (event) => {
     event.preventDefault();
     choose(at + (event.key === "ArrowDown" ? 1 : -1));
   } else if (event.key === "Enter") {
-    const chosen = options()[at];
-    if (chosen) follow(event, chosen);
-    else close();
+    follow(event, options()[at]);
   } else if (event.key === "Tab") {
     const next = otherGroup(event.shiftKey ? -1 : 1);
     if (next === null) return close();

@@ -1,7 +1,8 @@
 // What every page does: keys, and telling when the server is gone, so that nothing written is lost.
 
 const GO = { h: "/", s: "/search", t: "/timeline", c: "/conversations", r: "/rules", v: "/review", o: "/topics", p: "/review?show=old", l: "/feed", e: "/settings" };
-const lines = () => [...document.querySelectorAll("[data-line]")];
+// What is folded away is not gone through.
+const lines = () => [...document.querySelectorAll("[data-line]")].filter((line) => line.checkVisibility?.() ?? true);
 let going = false;
 
 export function isTyping(target) {
@@ -80,6 +81,36 @@ document.addEventListener("click", async (event) => {
 // Filters apply as they are chosen.
 for (const form of document.querySelectorAll("form[data-apply]")) {
   form.addEventListener("change", () => form.requestSubmit());
+}
+
+// How much waits for review, beside its name in the menu. What was known last is shown at once.
+const WAITING = "commonplace-waiting";
+
+export function showWaiting(total) {
+  try {
+    sessionStorage.setItem(WAITING, total);
+  } catch {
+    // Without storage it is asked for on each page.
+  }
+  for (const place of document.querySelectorAll("[data-waiting]")) {
+    place.hidden = !(total > 0);
+    place.textContent = total > 99 ? "99+" : total;
+    place.setAttribute("aria-label", place.dataset.waiting.replace("{n}", total));
+  }
+}
+
+async function askWaiting() {
+  const reply = await fetch("/review/count").catch(() => null);
+  if (reply?.ok) showWaiting((await reply.json()).total);
+}
+
+if (document.querySelector("[data-waiting]")) {
+  try {
+    showWaiting(Number(sessionStorage.getItem(WAITING) ?? 0));
+  } catch {
+    // As above.
+  }
+  (window.requestIdleCallback ?? setTimeout)(askWaiting);
 }
 
 // A form is sent only to a server that answers: the browser's own error page would take the text away.

@@ -4,7 +4,7 @@ import { isTyping, move, tellAway } from "/static/frame.js";
 
 const PAUSE = 250;
 const form = document.getElementById("find");
-const box = document.getElementById("q");
+const box = document.getElementById("find-box");
 const place = document.getElementById("results");
 let timer = 0;
 let running = null;
