@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from commonplace.text.dates import LATEST_MS, iso_time, time_ago
+from commonplace.text.dates import DAY_MS, LATEST_MS, iso_time, time_ago
 from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt
 from commonplace.text.tokens import index_text
@@ -19,6 +19,7 @@ from commonplace.web.static import address_of
 from commonplace.web.texts import counted, load_texts
 
 KILO = 1024
+RECENT_MS = 7 * DAY_MS
 
 
 class Templates:
@@ -35,7 +36,7 @@ class Templates:
         )
         self._all.globals.update(say=load_texts(), static=address_of, counted=counted)
         self._all.filters.update(
-            ago=time_ago,
+            ago=format_ago,
             iso=iso_time,
             day=format_day,
             clock=format_clock,
@@ -63,6 +64,13 @@ class Templates:
 def format_day(ms: int) -> str:
     """A day, such as 15 Mar 2025."""
     return _date(ms).strftime("%d %b %Y").lstrip("0") if 0 <= ms <= LATEST_MS else iso_time(ms)[:10]
+
+
+def format_ago(ms: int, now_ms: int) -> str:
+    """How long ago it was, within a week; then the day, with its year unless that is this one."""
+    if now_ms - ms < RECENT_MS or not 0 <= ms <= LATEST_MS:
+        return time_ago(ms, now_ms)
+    return format_day(ms).removesuffix(f" {_date(now_ms).year}")
 
 
 def format_clock(ms: int) -> str:
