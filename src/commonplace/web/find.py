@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -154,7 +155,7 @@ def _conversation(session: Session, tokens: frozenset[str] = frozenset()) -> Opt
 
 
 def _project(project: Project) -> Option:
-    address = with_query("/timeline", {"project": project.name})
+    address = f"/projects/{quote(project.name)}"
     return Option("folder", base_name(project.name), project.name, address, time_ms=project.last_ms or 0)
 
 

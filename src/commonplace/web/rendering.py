@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS, iso_time, time_ago
+from commonplace.text.dates import DAY_MS, LATEST_MS, iso_time, time_ago
 from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt
 from commonplace.text.tokens import index_text
@@ -21,6 +21,7 @@ from commonplace.web.static import address_of
 from commonplace.web.texts import counted, load_texts
 
 KILO = 1024
+RECENT_MS = 7 * DAY_MS
 
 
 class Templates:
@@ -37,10 +38,9 @@ class Templates:
         )
         self._all.globals.update(say=load_texts(), static=address_of, counted=counted)
         self._all.filters.update(
-            ago=time_ago,
+            ago=format_ago,
             iso=iso_time,
             day=format_day,
-            lately=format_lately,
             clock=format_clock,
             size=format_size,
             markdown=_markdown,
@@ -91,12 +91,11 @@ def format_day(ms: int) -> str:
     return _date(ms).strftime("%d %b %Y").lstrip("0") if 0 <= ms <= LATEST_MS else iso_time(ms)[:10]
 
 
-def format_lately(ms: int, now_ms: int) -> str:
-    """How long ago within two weeks, before that the day, with its year if that is another one: 29 Oct."""
-    if not EARLIEST_MS <= ms <= LATEST_MS or 0 <= now_ms - ms < 14 * DAY_MS:
+def format_ago(ms: int, now_ms: int) -> str:
+    """How long ago it was, within a week; then the day, with its year unless that is this one."""
+    if now_ms - ms < RECENT_MS or not 0 <= ms <= LATEST_MS:
         return time_ago(ms, now_ms)
-    day = format_day(ms)
-    return day.removesuffix(f" {iso_time(now_ms)[:4]}")
+    return format_day(ms).removesuffix(f" {_date(now_ms).year}")
 
 
 def format_clock(ms: int) -> str:
