@@ -41,7 +41,7 @@ function arrived(message) {
   if (list.dataset.project && event.project !== list.dataset.project) return;
   if (!paused) return show(event);
   held.push(event);
-  button.textContent = `${button.dataset.goOn} (${button.dataset.waiting.replace("{n}", held.length)})`;
+  button.textContent = `${button.dataset.goOn} (${button.dataset.held.replace("{n}", held.length)})`;
 }
 
 button.hidden = false;
