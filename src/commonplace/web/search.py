@@ -230,10 +230,13 @@ def _answering(sentence: Markup) -> Markup:
 
 
 def _after(title: str, text: str) -> str:
-    """A text without the title at its beginning."""
+    """A text without the title at its beginning; after a title that was cut, it goes on where that ends."""
     heading, start = title.removesuffix("…"), text.lstrip("#*->_` \n")
     rest = start.removeprefix(heading)
-    return rest.lstrip(" \n*_`:.;,") if heading and start.startswith(heading) and not rest[:1].isalnum() else text
+    if not heading or not start.startswith(heading) or rest[:1].isalnum():
+        return text
+    rest = rest.lstrip(" \n*_`:.;,")
+    return f"… {rest}" if rest and title.endswith("…") else rest
 
 
 def _running(text: str) -> str:
