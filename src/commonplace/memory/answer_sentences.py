@@ -18,7 +18,7 @@ from commonplace.text.sentences import content_stems, sentences
 # Of so many hits a sentence is chosen, and so many sentences of each are looked at.
 HITS, SENTENCES = 10, 10
 # Tokens of questions and sentences that are read together.
-READ_TOKENS = 300
+READ_TOKENS = 200
 # A sentence needs this share of the question's words where nothing but the words can tell.
 ENOUGH_WORDS = 0.6
 # A sentence with fewer letters ("Yes.") answers nothing by itself.
