@@ -62,9 +62,8 @@ def main() -> None:
             before = cpu_seconds([served.pid])
             typed = [_took(connection, served, f"{path}?q={text}", part) for text in _typing()]
             processor.append(1000 * (cpu_seconds([served.pid]) - before) / len(typed))
-            times = [ms for ms, _size in typed]
-            medians.append(statistics.median(times))
-            _row(f"{name}, letter by letter", times, typed[-1][1])
+            medians.append(statistics.median(ms for ms, _size in typed))
+            _row(f"{name}, letter by letter", [ms for ms, _size in typed], typed[-1][1])
         print(f"\nSuggestions take {medians[0] / medians[1]:.2f} of the time of a search,", end=" ")
         print(f"and {processor[0]:.0f} ms of the processor each (a search {processor[1]:.0f} ms).")
 

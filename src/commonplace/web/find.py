@@ -27,7 +27,7 @@ PAGES = ("home", "search", "timeline", "conversations", "rules", "review", "topi
 # Of pages and actions so many are shown before what is remembered.
 COMMANDS = 4
 RECENT = 4
-EXCERPT = 140
+EXCERPT, LEAST_EXCERPT = 140, 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +143,10 @@ def _action_words(name: str) -> str:
 
 def _memory(item: Item, tokens: frozenset[str]) -> Option:
     title, text = highlighted_item(item, tokens, EXCERPT)
-    return Option(
-        item.kind, title or item.short_id, item.project or "", f"/items/{item.short_id}", text, time_ms=item.created_ms
-    )
+    # A few words that did not fit into the title say nothing.
+    text = text if len(text.striptags()) >= LEAST_EXCERPT else Markup("")
+    place, address = item.project or "", f"/items/{item.short_id}"
+    return Option(item.kind, title or item.short_id, place, address, text, time_ms=item.created_ms)
 
 
 def _conversation(session: Session, tokens: frozenset[str] = frozenset()) -> Option:

@@ -213,8 +213,9 @@ def highlighted_item(item: Item, tokens: frozenset[str], limit: int, answer: str
     fields = (item.details.get(name, "") for name in DETAIL_FIELDS[item.kind] if name != "snapshot")
     text = _after(title, redact((item.text or "\n".join(value for value in fields if value != item.title))[:READ]))
     answer = _running(redact(answer))
-    if answer and title.removesuffix("…").startswith(answer[: len(title) - 1]):
-        return _answering(highlight(title, tokens)), highlight(_running(excerpt(text, tokens, limit)), tokens)
+    if answer and (title.startswith(answer) or (title.endswith("…") and answer.startswith(title[:-1]))):
+        marked = _answering(highlight(title[: len(answer)], tokens)) + highlight(title[len(answer) :], tokens)
+        return marked, highlight(_running(excerpt(text, tokens, limit)), tokens)
     before, found, after = _running(text).partition(answer) if answer else ("", "", "")
     if found:
         start = max(0, before.rfind(" ", 0, max(0, len(before) - BEFORE_ANSWER)) + 1) if before else 0
