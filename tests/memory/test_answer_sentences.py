@@ -31,6 +31,11 @@ def test_a_text_of_one_sentence_needs_no_mark(memory: LocalMemory) -> None:
     assert answers(memory, "sessions kept in redis") == []
 
 
+def test_a_single_word_asks_nothing(memory: LocalMemory) -> None:
+    remember(memory, NewItem(GARDEN))
+    assert answers(memory, "redis") == []
+
+
 def test_the_model_reads_which_sentence_answers(memory_with_model: LocalMemory) -> None:
     remember(memory_with_model, NewItem(GARDEN))
     memory_with_model.embeddings.catch_up()

@@ -18,7 +18,9 @@ from commonplace.text.sentences import content_stems, sentences
 # Of so many hits a sentence is chosen, and so many sentences of each are looked at.
 HITS, SENTENCES = 10, 10
 # Tokens of questions and sentences that are read together.
-READ_TOKENS = 300
+READ_TOKENS = 200
+# A single word asks nothing that a sentence could answer.
+LEAST_WORDS = 2
 # A sentence needs this share of the question's words where nothing but the words can tell.
 ENOUGH_WORDS = 0.6
 # A sentence with fewer letters ("Yes.") answers nothing by itself.
@@ -27,10 +29,12 @@ SHORTEST = 12
 
 def answer_sentences(memory: LocalMemory, question: str, hits: Sequence[Hit]) -> dict[int, str]:
     """The sentence of each of the first hits that answers best, by the id of its item; none where no one stands out."""
+    wanted = frozenset(word.token for word in plain_words(question))
+    if len(wanted) < LEAST_WORDS:
+        return {}
     texts = memory.store.passage_texts([hit.passage_id for hit in hits[:HITS]])
     found = {hit.item.id: _statements(texts[hit.passage_id].text) for hit in hits[:HITS] if hit.passage_id in texts}
     several = {item_id: parts for item_id, parts in found.items() if len(parts) > 1}
-    wanted = frozenset(word.token for word in plain_words(question))
     return _by_words(several, wanted) | _by_reading(memory, question, several)
 
 

@@ -27,7 +27,7 @@ PAGES = ("home", "search", "timeline", "conversations", "rules", "review", "topi
 # Of pages and actions so many are shown before what is remembered.
 COMMANDS = 4
 RECENT = 4
-EXCERPT = 140
+EXCERPT, LEAST_EXCERPT = 140, 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,25 +143,25 @@ def _action_words(name: str) -> str:
 
 def _memory(item: Item, tokens: frozenset[str]) -> Option:
     title, text = highlighted_item(item, tokens, EXCERPT)
-    place = base_name(item.project) if item.project else ""
-    return Option(item.kind, title or item.short_id, place, f"/items/{item.short_id}", text, time_ms=item.created_ms)
+    # A few words that did not fit into the title say nothing.
+    text = text if len(text.striptags()) >= LEAST_EXCERPT else Markup("")
+    place, address = item.project or "", f"/items/{item.short_id}"
+    return Option(item.kind, title or item.short_id, place, address, text, time_ms=item.created_ms)
 
 
 def _conversation(session: Session, tokens: frozenset[str] = frozenset()) -> Option:
     label = redact(session.label or session.key)
-    place = base_name(session.project) if session.project else session.source
-    address = f"/conversations/{session.short_id}"
+    address, place = f"/conversations/{session.short_id}", session.project or session.source
     return Option("conversations", highlight(label, tokens), place, address, time_ms=session.ended_ms)
 
 
 def _project(project: Project) -> Option:
-    address = f"/projects/{quote(project.name)}"
-    return Option("folder", base_name(project.name), project.name, address, time_ms=project.last_ms or 0)
+    name, address = redact(project.name), f"/projects/{quote(project.name)}"
+    return Option("folder", base_name(name), name, address, time_ms=project.last_ms or 0)
 
 
 def _topic(id_: int, name: str, project: str | None, tokens: frozenset[str]) -> Option:
-    place = base_name(project) if project else ""
-    return Option("topics", highlight(redact(name), tokens), place, f"/topics/{id_}")
+    return Option("topics", highlight(redact(name), tokens), project or "", f"/topics/{id_}")
 
 
 @cache

@@ -213,8 +213,9 @@ def highlighted_item(item: Item, tokens: frozenset[str], limit: int, answer: str
     fields = (item.details.get(name, "") for name in DETAIL_FIELDS[item.kind] if name != "snapshot")
     text = _after(title, redact((item.text or "\n".join(value for value in fields if value != item.title))[:READ]))
     answer = _running(redact(answer))
-    if answer and title.removesuffix("…").startswith(answer[: len(title) - 1]):
-        return _answering(highlight(title, tokens)), highlight(_running(excerpt(text, tokens, limit)), tokens)
+    if answer and (title.startswith(answer) or (title.endswith("…") and answer.startswith(title[:-1]))):
+        marked = _answering(highlight(title[: len(answer)], tokens)) + highlight(title[len(answer) :], tokens)
+        return marked, highlight(_running(excerpt(text, tokens, limit)), tokens)
     before, found, after = _running(text).partition(answer) if answer else ("", "", "")
     if found:
         start = max(0, before.rfind(" ", 0, max(0, len(before) - BEFORE_ANSWER)) + 1) if before else 0
@@ -230,10 +231,13 @@ def _answering(sentence: Markup) -> Markup:
 
 
 def _after(title: str, text: str) -> str:
-    """A text without the title at its beginning."""
+    """A text without the title at its beginning; after a title that was cut, it goes on where that ends."""
     heading, start = title.removesuffix("…"), text.lstrip("#*->_` \n")
     rest = start.removeprefix(heading)
-    return rest.lstrip(" \n*_`:.;,") if heading and start.startswith(heading) and not rest[:1].isalnum() else text
+    if not heading or not start.startswith(heading) or rest[:1].isalnum():
+        return text
+    rest = rest.lstrip(" \n*_`:.;,")
+    return f"… {rest}" if rest and title.endswith("…") else rest
 
 
 def _running(text: str) -> str:

@@ -68,23 +68,42 @@ async function send(form) {
   }
 }
 
+// Takes cards off the list; what is returned puts them back.
+function take(gone) {
+  const places = gone.map((card) => {
+    const place = document.createComment("");
+    card.replaceWith(place);
+    card.classList.remove("at");
+    count(card.dataset.kind, -1);
+    return [place, card];
+  });
+  return () => {
+    for (const [place, card] of places) {
+      place.replaceWith(card);
+      count(card.dataset.kind, 1);
+    }
+    tidy();
+    choose(gone[0]);
+  };
+}
+
+// Other pairs with the statement that does not hold any more: they are settled too.
+function settledWith(form, card) {
+  const fields = new FormData(form);
+  const lost = { new: fields.get("one"), old: fields.get("other") }[fields.get("keep")];
+  return lost ? cards().filter((other) => other !== card && other.id.slice(1).split("-").includes(lost)) : [];
+}
+
 async function decide(form) {
   busy(1);
   const card = form.closest("[data-line]");
+  const gone = [card, ...settledWith(form, card)];
   const all = cards();
-  const next = all[all.indexOf(card) + 1] ?? all[all.indexOf(card) - 1];
-  const place = document.createComment("");
+  const left = all.filter((other) => !gone.includes(other));
+  const next = left.find((other) => all.indexOf(other) > all.indexOf(card)) ?? left.at(-1);
   form.dispatchEvent(new Event("sending"));
-  card.replaceWith(place);
-  card.classList.remove("at");
+  const back = take(gone);
   choose(next);
-  count(card.dataset.kind, -1);
-  const back = () => {
-    place.replaceWith(card);
-    count(card.dataset.kind, 1);
-    tidy();
-    choose(card);
-  };
   const { undo, why } = await send(form);
   busy(-1);
   if (why !== undefined) {
@@ -92,7 +111,6 @@ async function decide(form) {
     if (why) say(inbox.dataset.failed.replace("{why}", why));
     return;
   }
-  // A pair may be gone with a statement that another pair had too: the page knows when it is loaded again.
   decided.push({ undo, back });
   say(form.dataset.done, undo);
   tidy();
