@@ -1,101 +1,55 @@
-"""`commonplace` alone says where a user stands and what to do next, whatever the state of things is."""
+"""`overview`: where a project stands, for a person and for programs, and a step that is done."""
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
-from pathlib import Path
+import json
+from typing import Any
 
 import pytest
 
-from commonplace.config import Settings
-from commonplace.memory.local_memory import wall_clock
-from commonplace.memory.status import Fault, save_check_result
-
 from .conftest import Run
-
-GIT = shutil.which("git") or "git"
-
-
-def commands(run: Run) -> list[str]:
-    return [one["command"] for one in run("--json").data["next"]]
-
-
-@pytest.fixture(autouse=True)
-def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is installed here, the tests do not find it."""
-    monkeypatch.setenv("PATH", "")
 
 
 @pytest.fixture
-def repository(folder: Path) -> str:
-    """The current folder is a clone of my-api."""
-    for arguments in (("init", "-q"), ("remote", "add", "origin", "https://github.com/acme/my-api.git")):
-        subprocess.run([GIT, *arguments], check=True, cwd=folder)
-    return "github.com/acme/my-api"
+def work(run: Run) -> None:
+    lines: list[dict[str, Any]] = [
+        {"content": "Keep sessions in Redis because restarts lost them.", "type": "decision"},
+        {"kind": "summary", "session": "s1", "request": "Add login", "next_steps": "Write the docs\nShip it"},
+    ]
+    for line in lines:
+        line["project"] = "github.com/acme/my-api"
+    lines.append({"content": "Use Hugo", "type": "decision", "project": "blog"})
+    assert run("add", "--jsonl", "-", stdin="\n".join(map(json.dumps, lines))).code == 0
 
 
-@pytest.mark.no_store
-def test_a_new_user_is_told_to_connect_and_nothing_is_created(run: Run, settings: Settings) -> None:
-    (Path.home() / ".cursor").mkdir()
-    (Path.home() / ".codex").mkdir()
-    done = run()
-    assert done.code == 0 and done.err == ""
-    assert "No editor is connected yet, and nothing is remembered." in done.out
-    assert re.search(
-        r"\n  commonplace connect --dry-run +show what connecting cursor and codex would change\n", done.out
-    )
-    assert "commonplace demo" in done.out and "`commonplace --help` lists all commands." in done.out
-    assert not settings.database.exists()
-    assert run("--json").data["not_connected"] == ["cursor", "codex"]
+def test_a_project_is_shown_by_its_short_name(run: Run, work: None) -> None:
+    out = run("overview", "my-api").out
+    assert out.startswith("my-api\n") and "- Write the docs" in out
+    assert "Keep sessions in Redis. Restarts lost them." in out and "- Add login" in out
+    data = run("overview", "my-api", "--json").data
+    assert data["project"] == "github.com/acme/my-api" and len(data["open"]) == 2
 
 
-@pytest.mark.no_store
-def test_without_any_editor_one_is_named(run: Run) -> None:
-    assert commands(run)[0] == "commonplace connect claude-code"
+def test_all_projects_are_shown_in_short(run: Run, work: None) -> None:
+    for arguments in (("overview", "--all"), ("overview",)):
+        out = run(*arguments).out
+        assert "my-api" in out and "- Ship it" in out and "Decided: Use Hugo" in out
+    assert {one["name"] for one in run("overview", "--all", "--json").data["projects"]} == {"my-api", "blog"}
 
 
-def test_once_connected_earlier_sessions_come_next_and_other_editors(run: Run) -> None:
-    (Path.home() / ".codex").mkdir()
-    assert run("connect", "cursor").code == 0
-    done = run()
-    assert "Nothing is remembered yet." in done.out and "Connected: Cursor." in done.out
-    assert commands(run)[0] == "commonplace ingest"
-    run("add", "We use PostgreSQL 16", "--global")
-    assert "commonplace connect codex" in commands(run) and "commonplace ingest" not in commands(run)
-    assert "Remembered: 1 item." in run().out
+def test_a_step_is_done(run: Run, work: None) -> None:
+    assert run("overview", "my-api", "--done", "ship it").out == "Done: ship it\n"
+    assert [one["text"] for one in run("overview", "my-api", "--json").data["open"]] == ["Write the docs"]
+    again = run("overview", "my-api", "--done", "Ship it")
+    assert again.code == 3 and "No such step" in again.err
 
 
-def test_in_a_project_it_says_what_is_known_open_and_waiting(run: Run, repository: str) -> None:
-    run("add", "Deploy on Fridays", "-t", "rule")
-    run("add", "Never deploy on Fridays", "-t", "rule")
-    steps = "\n".join(f"Write test {number}" for number in range(1, 8))
-    run("add", "--kind", "summary", "--session", "monday", "--field", f"next_steps={steps}")
-    told = run("--json").data
-    assert told["project"]["name"] == repository and told["project"]["items"] == 3 and told["items"] == 3
-    assert told["contradictions"] == 1 and len(told["open_steps"]) == 7
-    done = run()
-    assert done.code == 0 and re.search(r"github\.com/acme/my-api: 3 items, last used ", done.out)
-    assert "\nOpen steps\n  - Write test 1\n" in done.out and "  and 2 more: commonplace report\n" in done.out
-    assert re.search(r"commonplace contradictions +settle 1 recent contradiction\n", done.out)
-    assert re.search(r"commonplace context +show what an agent is told about my-api\n", done.out)
-    assert len(done.out.splitlines()) < 20
+def test_what_cannot_be_meant_is_refused(run: Run, work: None) -> None:
+    assert run("overview", "nosuch").code == 3
+    assert run("overview", "my-api", "--all").code == 2
+    assert run("overview", "--done", "Ship it").code == 2
 
 
-def test_known_faults_and_a_broken_store_lead_to_the_doctor(run: Run, settings: Settings) -> None:
-    run("add", "We use PostgreSQL 16")
-    save_check_result(settings, "quick", [Fault("words", "items are not indexed", 1, (), True, "")], wall_clock())
-    done = run()
-    assert "The last check of the stored data found faults." in done.out
-    assert commands(run)[0] == "commonplace doctor --fix"
-    settings.database.write_bytes(b"not a database at all" * 1000)
-    broken = run()
-    assert broken.code == 0 and "commonplace doctor --fix" in broken.out
-    assert run("--json").data["problems"]
-
-
-def test_what_is_stored_cannot_take_over_the_terminal(run: Run, repository: str) -> None:
-    run("add", "--kind", "summary", "--session", "s", "--field", "next_steps=\x1b[31mred\x07")
-    done = run()
-    assert "  - red\n" in done.out and "\x1b" not in done.out and "\x07" not in done.out
+def test_an_empty_memory_says_what_to_do(run: Run) -> None:
+    done = run("overview")
+    assert done.code == 0 and "commonplace connect" in done.err

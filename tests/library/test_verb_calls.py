@@ -19,6 +19,8 @@ def library(memory: LocalMemory) -> Memory:
     library.remember("Use tabs", type="rule", paths=["*.go"])
     library.remember("Never use tabs", type="rule", project="web")
     library.remember("Deploy on Mondays", type="rule", proposed=True)
+    left = {"next_steps": "Write the docs\nShip it"}
+    library.add(NewItem(kind="summary", session="s1", project="web", details=left))
     library.store_conversation("Chat", [("user", "How do we log in?"), ("assistant", "With JWT")], key="c1")
     return library
 
@@ -56,6 +58,9 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "explain": (("log in",), {}),
     "predict": (("how do we log in?",), {}),
     "report": ((), {"since": "7d"}),
+    "overview": (("web",), {}),
+    "overviews": ((), {"limit": 3}),
+    "close_step": (("Write the docs",), {"project": "web"}),
     "reconstruct": (("c1",), {}),
     "sessions": ((), {}),
     "conversation": (("c1",), {}),

@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.errors import InvalidInput
-from commonplace.text.project_names import base_name, detect_project, normalise_project, same_project
+from commonplace.text.project_names import (
+    base_name,
+    detect_project,
+    normalise_project,
+    same_project,
+    short_names,
+)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +102,22 @@ def test_a_canonical_name_is_its_own(raw: str) -> None:
 
 def test_the_base_name_is_what_people_say() -> None:
     assert base_name("github.com/acme/my-api") == base_name("my-api") == "my-api"
+
+
+@pytest.mark.parametrize(
+    ("projects", "names"),
+    [
+        ([("github.com/acme/my-api", ())], ["my-api"]),
+        ([("notes", ())], ["notes"]),
+        ([("github.com/acme/web", ()), ("github.com/other/web", ())], ["acme/web", "other/web"]),
+        ([("github.com/acme/web", ()), ("gitlab.com/acme/web", ())], ["github.com/acme/web", "gitlab.com/acme/web"]),
+        # A project of just this name keeps it.
+        ([("web", ()), ("github.com/acme/web", ())], ["web", "acme/web"]),
+        ([("github.com/acme/Web", ()), ("github.com/acme/site", ("web",))], ["acme/Web", "site"]),
+    ],
+)
+def test_a_short_name_means_no_other_project(projects: list[tuple[str, tuple[str, ...]]], names: list[str]) -> None:
+    assert list(short_names(projects).values()) == names
 
 
 def test_names_of_one_project_are_recognised() -> None:

@@ -15,11 +15,11 @@ from commonplace.model import Scope, SessionScope
 from commonplace.web.routes import PAGES
 from commonplace.web.static import static_files
 
-MOST_SCRIPT = 300 * 1024
+MOST_SCRIPT = 150 * 1024
 # Each theme and each width is examined once, full pages by the light that is harder to get right.
 EXAMINED = {"empty": LOOKS[:1], "full": LOOKS[1:2]}
 # Files and numbers, not pages to look at.
-NOT_SHOWN = ("/topics/map", "/conversations/{id}/export", "/topics/{id}", "/topics/passages/{id}")
+NOT_SHOWN = ("/review/count", "/topics/map", "/conversations/{id}/export", "/topics/{id}", "/topics/passages/{id}")
 SHOWN = [page for page in PAGES if page.method == "GET" and page.path not in NOT_SHOWN]
 
 
@@ -33,6 +33,8 @@ def addresses(memory: LocalMemory) -> dict[str, str]:
             found |= {page.path: page.path.replace("{id}", items[0].short_id)} if items else {}
         elif page.path == "/about/{name:path}":
             found |= {page.path: "/about/Redis"} if items else {}
+        elif page.path == "/projects/{name:path}":
+            found |= {page.path: f"/projects/{items[0].project}"} if items else {}
         elif page.path.startswith("/conversations/{id}"):
             found |= {page.path: page.path.replace("{id}", sessions[0].short_id)} if sessions else {}
         else:
@@ -55,7 +57,7 @@ def look_at_all(visit: Visit, memory: LocalMemory, state: str, looks: Sequence[L
     for path, address in addresses(memory).items():
         page = visitor.go(address + ("?q=webhook+retries" if path == "/search" else ""))
         assert page.query_selector("main h1") and not page.query_selector("main .wrong"), address
-        name = path.strip("/").replace("/", "-").replace("{id}", "one") or "home"
+        name = path.strip("/").replace("/", "-").replace("{id}", "one").replace("{name:path}", "one") or "home"
         visitor.look(f"{state}-{name}", looks, examined=EXAMINED[state])
 
 

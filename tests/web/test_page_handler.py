@@ -47,8 +47,8 @@ def test_pages_work_without_scripts(visit: Visit, memory: LocalMemory) -> None:
     remember(memory, NewItem("The queue moved to PostgreSQL", type="decision"))
     visitor = visit(script=False)
     visitor.go("/search")
-    visitor.page.fill("#q", "queue")
-    visitor.page.press("#q", "Enter")
+    visitor.page.fill("#find-box", "queue")
+    visitor.page.press("#find-box", "Enter")
     assert "The queue moved" in visitor.page.inner_text("#results").replace("\n", " ")
 
 

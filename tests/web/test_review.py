@@ -1,44 +1,154 @@
-"""The page of the review queue: by keys, by forms without JavaScript, and for readers only to look at."""
+"""The inbox of what waits for a decision: by keys, by forms without JavaScript, and for readers only to look at."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import httpx2
+import pytest
+from playwright.sync_api import Page, expect
+from tests.mcp.conftest import Served
 from tests.polling import until
 from tests.web.conftest import LOOKS, Visit
 
+from commonplace.memory.conversations import NewConversation, NewMessage, find_session, store_conversation
 from commonplace.memory.items import get_item
 from commonplace.memory.keys import create_key
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.prune import PRUNE_IMPORTANCE
 from commonplace.memory.remember import NewItem, remember
+from commonplace.model import Item, Session
+
+HTML = {"accept": "text/html"}
+LONG_AGO = 1_600_000_000_000
+HOSTILE = "<script>document.title='hit'</script> {{7*7}} \u202e \"'>"
 
 
-def propose(memory: LocalMemory, *texts: str) -> list[int]:
+def propose(memory: LocalMemory, *texts: str, project: str | None = None) -> list[int]:
     meta = {"sentence": "no, always do it <b>like this</b>"}
-    return [remember(memory, NewItem(text, type="rule", meta=meta, review="proposed")).id for text in texts]
+    drafts = [NewItem(text, type="rule", meta=meta, review="proposed", project=project) for text in texts]
+    return [remember(memory, draft).id for draft in drafts]
 
 
-def test_proposals_are_gone_through_by_keys(visit: Visit, memory: LocalMemory) -> None:
-    oldest, middle, newest = propose(memory, "Oats for the zebra", "Brush the zebra", "Walk the zebra")
-    visitor = visit()
-    page = visitor.go("/review")
-    assert page.inner_text(".rule.at .text") == "Walk the zebra"
-    assert "like this" in page.inner_text(".rule.at blockquote") and page.locator("blockquote b").count() == 0
+def state(memory: LocalMemory, text: str, project: str) -> Item:
+    return get_item(memory, remember(memory, NewItem(text, type="fact", project=project)).id)
+
+
+def talk(memory: LocalMemory, label: str, importance: float = 2.0, folder: str = "/old") -> Session:
+    said = [NewMessage("user", f"What about {label}?", LONG_AGO), NewMessage("assistant", f"No {label}.", LONG_AGO)]
+    return store_conversation(memory, NewConversation(label, said, folder=folder, importance=importance)).session
+
+
+def is_soon(page: Page, condition: Callable[[], bool]) -> None:
+    """Wait until a decision that the page sent in the background has arrived."""
+    until(condition)
+    expect(page.locator(".inbox")).to_have_attribute("aria-busy", "false")
+
+
+def test_proposals_are_decided_by_keys_and_each_can_be_undone(visit: Visit, memory: LocalMemory) -> None:
+    oldest, middle, newest = propose(memory, "Oats for the zebra", "Brush the zebra", "Walk the zebra", project="zebra")
+    page = visit().go("/review?project=zebra")
+    texts = page.locator(".decide .text")
+    assert page.inner_text(".decide.at .text") == "Walk the zebra"
+    assert "like this" in page.inner_text(".decide.at blockquote") and page.locator("blockquote b").count() == 0
+    assert "agents are told this from now on" in page.inner_text(".inbox-heading")
     page.keyboard.press("d")
-    page.wait_for_selector(".done >> text=Dismissed")
-    assert get_item(memory, newest, forgotten=True).review == "dismissed"
-    page.keyboard.press("u")
-    page.wait_for_selector(".done >> text=Undone")
-    assert get_item(memory, newest).review == "proposed"
-    page.keyboard.press("j")
+    is_soon(page, lambda: get_item(memory, newest, forgotten=True).review == "dismissed")
+    expect(page.locator(".toast")).to_contain_text("Dismissed")
+    assert page.inner_text(".decide.at .text") == "Brush the zebra"
     page.keyboard.press("a")
-    page.wait_for_selector(".done >> text=Accepted")
+    is_soon(page, lambda: get_item(memory, middle, forgotten=True).review == "accepted")
     accepted = get_item(memory, middle)
-    assert (accepted.review, accepted.origin) == ("accepted", "agreed") and accepted.author
-    page.keyboard.press("j")
+    assert accepted.origin == "agreed" and accepted.author
+    expect(page.locator('[data-count="proposals"]')).to_have_text("1")
+    # Undo goes back step by step, and each card returns to where it was.
+    expect(page.locator(".toast")).to_contain_text("Accepted")
+    page.keyboard.press("u")
+    is_soon(page, lambda: get_item(memory, middle, forgotten=True).review == "proposed")
+    expect(texts).to_have_text(["Brush the zebra", "Oats for the zebra"])
+    expect(page.locator(".toast button")).to_be_visible()
+    page.keyboard.press("u")
+    is_soon(page, lambda: get_item(memory, newest, forgotten=True).review == "proposed")
+    expect(texts).to_have_text(["Walk the zebra", "Brush the zebra", "Oats for the zebra"])
+    assert page.inner_text(".decide.at .text") == "Walk the zebra"
+    expect(page.locator('[data-count="all"]')).to_have_text("3")
+    for _line in range(5):
+        page.keyboard.press("j")
     page.keyboard.press("e")
-    page.fill(".rule.at textarea", "Oats and hay for the zebra")
+    page.fill(".decide.at textarea", "Oats and hay for the zebra")
     page.keyboard.press("Control+Enter")
-    until(lambda: get_item(memory, oldest).body == "Oats and hay for the zebra")
+    is_soon(page, lambda: get_item(memory, oldest, forgotten=True).body == "Oats and hay for the zebra")
     assert get_item(memory, oldest).review is None
+
+
+def test_contradictions_and_duplicates_are_settled_by_keys(visit: Visit, memory: LocalMemory) -> None:
+    old, new = (state(memory, f"The moat is {n} metres deep", "moat") for n in (3, 5))
+    wide, wider = (state(memory, f"The bridge is {n} metres wide", "moat") for n in (2, 4))
+    twin, same = (state(memory, text, "moat") for text in ("Never swim on Fridays", "Do not swim on a Friday"))
+    visitor = visit()
+    page = visitor.go("/review?project=moat")
+    assert page.inner_text(".decide.at .reason") == "They give different numbers or times"
+    page.keyboard.press("o")
+    is_soon(page, lambda: get_item(memory, wider.id, forgotten=True).superseded_by == wide.id)
+    page.keyboard.press("u")
+    is_soon(page, lambda: get_item(memory, wider.id, forgotten=True).superseded_by is None)
+    page.keyboard.press("x")
+    is_soon(page, lambda: "both_hold" in get_item(memory, wider.id, forgotten=True).meta)
+    page.keyboard.press("n")
+    is_soon(page, lambda: get_item(memory, old.id, forgotten=True).superseded_by == new.id)
+    assert page.inner_text(".decide.at .reason") == "They say the same"
+    page.keyboard.press("m")
+    is_soon(page, lambda: get_item(memory, twin.id, forgotten=True).superseded_by == same.id)
+    expect(page.locator(".inbox-empty")).to_be_visible()
+    assert "These will show up here" in page.inner_text(".inbox-empty")
+    visitor.check_access()
+
+
+def test_old_conversations_are_archived_or_kept(visit: Visit, memory: LocalMemory) -> None:
+    hostile, other = talk(memory, HOSTILE), talk(memory, "Старое 旧 قديم")
+    visitor = visit()
+    page = visitor.go("/review?show=old&days=1&folder=/old")
+    visitor.check_access()
+    assert "<script>" in page.inner_text(".inbox") and page.title() != "hit"
+    page.click(f"#c{hostile.short_id} >> text=Archive")
+    is_soon(page, lambda: find_session(memory, hostile.id).status == "archived")
+    page.keyboard.press("u")
+    is_soon(page, lambda: find_session(memory, hostile.id).status == "active")
+    page.click(f"#c{other.short_id} >> text=Keep")
+    is_soon(page, lambda: find_session(memory, other.id).importance == PRUNE_IMPORTANCE)
+    page.keyboard.press("u")
+    is_soon(page, lambda: find_session(memory, other.id).importance == 2)
+    page.click("text=Archive all 2")
+    page.wait_for_selector(".done >> text=Archived: 2")
+    assert find_session(memory, other.id).status == "archived"
+    page.click(".done >> text=Undo")
+    page.wait_for_selector(".done >> text=Undone")
+    assert find_session(memory, other.id).status == "active"
+    assert page.input_value("input[name=days]") == "1" and page.input_value("input[name=folder]") == "/old"
+
+
+def test_a_decision_that_is_refused_brings_its_card_back(visit: Visit, memory: LocalMemory) -> None:
+    (id_,) = propose(memory, "Shear the sheep", project="sheep")
+    page = visit().go("/review?project=sheep")
+    short = get_item(memory, id_).short_id
+    with httpx2.Client(base_url=visit().served.url, headers={**visit().served.headers, **HTML}) as other:
+        assert other.post(f"/review/{short}/dismiss").status_code == 303
+    page.keyboard.press("a")
+    expect(page.locator(".toast")).to_contain_text("That did not work")
+    assert page.locator(".decide.at .text").inner_text() == "Shear the sheep"
+
+
+def test_the_menu_says_how_much_waits(visit: Visit, memory: LocalMemory) -> None:
+    propose(memory, "Count the geese", project="geese")
+    page = visit().go("/")
+    place = page.locator(".side .entries a[href='/review'] .count")
+    expect(place).to_be_visible()
+    waiting = int(place.inner_text())
+    page.goto(page.url + "review")
+    page.keyboard.press("d")
+    expect(place).to_have_text(str(waiting - 1))
+    page.keyboard.press("?")
+    assert "both hold" in page.inner_text(".keys-help")
 
 
 def test_a_reader_sees_them_and_changes_nothing(visit: Visit, memory: LocalMemory) -> None:
@@ -46,7 +156,8 @@ def test_a_reader_sees_them_and_changes_nothing(visit: Visit, memory: LocalMemor
     key = create_key(memory, "looks", "read")[1]
     page = visit(key=key).go("/review")
     assert "Feed the quokka" in page.inner_text("main")
-    assert page.locator(".rule form").count() == 0
+    assert page.locator(".decide form").count() == 0
+    page.keyboard.press("a")
     assert get_item(memory, id_).review == "proposed"
 
 
@@ -54,7 +165,7 @@ def test_it_works_without_javascript_and_for_everybody(visit: Visit, memory: Loc
     accepted, dismissed = propose(memory, "Stroke the quokka", "Chase the quokka")
     visitor = visit(script=False)
     page = visitor.go("/review")
-    page.click(f"#p{get_item(memory, accepted).short_id} >> text=Accept")
+    page.click(f"#p{get_item(memory, accepted).short_id} >> text=Accept >> nth=0")
     page.wait_for_selector(".done >> text=Accepted")
     page.click(f"#p{get_item(memory, dismissed).short_id} >> text=Dismiss")
     page.wait_for_selector(".done >> text=Dismissed")
@@ -64,3 +175,28 @@ def test_it_works_without_javascript_and_for_everybody(visit: Visit, memory: Loc
     seen = visit()
     seen.go("/review")
     seen.look("review", LOOKS, examined=LOOKS)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("/contradictions?project=style", "/review?show=contradictions&project=style"),
+        ("/contradictions?twins=1", "/review?show=duplicates"),
+        ("/prune?days=1&folder=/old", "/review?show=old&days=1&folder=%2Fold"),
+    ],
+)
+def test_old_addresses_lead_here(served: Served, old: str, new: str) -> None:
+    reply = httpx2.get(served.url + old, headers={**served.headers, **HTML})
+    assert reply.status_code == 303 and reply.headers["location"] == new
+
+
+@pytest.mark.parametrize("asked", ["days=-1", "importance=x", "days=99999999", "project=nosuch", "project=%2F%2F"])
+def test_senseless_filters_are_told(served: Served, asked: str) -> None:
+    reply = httpx2.get(f"{served.url}/review?show=old&{asked}", headers={**served.headers, **HTML})
+    assert reply.status_code in (404, 422) and 'class="wrong"' in reply.text and "<h1>Review" in reply.text
+
+
+@pytest.mark.parametrize("asked", ["", "proposal:", "pair:1", "kept:1", "archived:", "nonsense:1", "kept:1.x"])
+def test_undoing_nothing_is_told(served: Served, asked: str) -> None:
+    reply = httpx2.post(f"{served.url}/review/undo", data={"undo": asked}, headers={**served.headers, **HTML})
+    assert reply.status_code == 422 and "not said what to undo" in reply.text

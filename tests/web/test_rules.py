@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from playwright.sync_api import expect
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, Visit
 
@@ -83,24 +84,22 @@ def test_a_rule_that_cannot_be_kept_stays_in_the_page(visit: Visit, memory: Loca
     assert "at noon" in visit().go("/rules").inner_text("section:has(h2:text('In roof'))")
 
 
-def test_contradictions_stand_side_by_side_and_are_settled(visit: Visit, memory: LocalMemory) -> None:
+def test_contradictions_of_the_rules_are_settled_in_the_inbox(visit: Visit, memory: LocalMemory) -> None:
     old = rule(memory, "Always use tabs for indentation", "style")
     new = rule(memory, "Never use tabs for indentation", "style")
     visitor = visit()
     page = visitor.go("/rules?project=style")
     page.click("text=Check for contradictions")
-    page.wait_for_selector("h1 >> text=Contradictions")
+    page.wait_for_url("**/review?show=contradictions&project=style")
+    statements = page.locator(".decide .statement").all_inner_texts()
+    assert statements == ["Always use tabs for indentation", "Never use tabs for indentation"]
+    assert page.locator(".differs").all_inner_texts() == ["Always", "Never"]
     visitor.check_access()
     visitor.picture("rules")
-    page.click(f".pair form:has(input[name=one][value='{new.short_id}']) button")
-    page.wait_for_selector(".done >> text=Resolved")
+    page.click("text=The newer one holds")
+    page.wait_for_selector(".toast >> text=Resolved")
+    expect(page.locator(".decide")).to_have_count(0)
     assert get_item(memory, old.id, forgotten=True).superseded_by == new.id
-    page.click("text=Undo")
-    page.wait_for_selector(".done >> text=Undone")
-    assert get_item(memory, old.id).superseded_by is None
-    page.click("form:has(input[name=keep][value=both]) button")
-    page.wait_for_selector(".done >> text=both hold")
-    assert "No two statements" in visit().go("/contradictions?project=style").inner_text("main")
 
 
 def test_hostile_rules_are_only_read(visit: Visit, memory: LocalMemory) -> None:

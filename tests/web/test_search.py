@@ -8,14 +8,17 @@ from urllib.parse import quote
 
 import httpx2
 import pytest
+from playwright.sync_api import expect
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, Visit
 
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember
-from commonplace.model import Item
+from commonplace.model import Item, Scope
+from commonplace.web.search import LIKELY
 
 DAY = 86_400_000
 HOSTILE = "<img src=x onerror=alert(1)><script>document.title='hit'</script> {{7*7}} \u202e'\"&"
@@ -37,30 +40,90 @@ def lighthouse(memory: LocalMemory) -> Item:
     return get_item(memory, stored.id)
 
 
-def test_results_follow_what_is_typed_and_keys_go_through_them(visit: Visit, lighthouse: Item) -> None:
+def test_what_is_found_is_gone_through_by_keys(visit: Visit, lighthouse: Item) -> None:
     visitor = visit()
     page = visitor.go("/search")
-    page.keyboard.press("Escape")
     page.keyboard.press("/")
     page.keyboard.type("electric lighthouse lamp")
+    page.keyboard.press("Enter")
     page.wait_for_url("**/search?q=electric+lighthouse+lamp")
+    page.wait_for_selector(".hit")
+    assert page.title().startswith("electric lighthouse lamp")
     assert page.locator(".hit h2").first.inner_text() == "Lighthouse lamp"
     first = page.locator(".hit").first
     # The title is not told again, and neither is what only makes sense in Markdown.
     assert first.locator(".excerpt").inner_text() == "the lamp is electric lamp --on Lamps are changed in spring."
     assert {"lamp", "Lamps"} <= set(first.locator(".excerpt mark").all_inner_texts())
-    assert first.locator(".signal").count() >= 2 and "%" in first.locator(".why").inner_text()
-    place = page.locator(".hit a", has_text="Painting the tower").first
+    place = page.locator(".hits a", has_text="Painting the tower").first
     assert "/conversations/" in (place.get_attribute("href") or "")
     assert page.locator(".hit", has_text="painted by Ada").locator(".excerpt").count() == 0
     for key, at in (("ArrowDown", 0), ("ArrowDown", 1), ("k", 0), ("j", 1), ("ArrowUp", 0)):
         page.keyboard.press(key)
         assert page.evaluate("[...document.querySelectorAll('.hit')].findIndex(e => e.matches('.at'))") == at, key
+    # Why it was found is said on demand.
+    assert first.locator(".signal").first.is_hidden()
+    page.keyboard.press("w")
+    assert first.locator(".signal").count() >= 2 and "%" in first.locator(".why").inner_text()
     page.keyboard.press("ArrowUp")
-    assert page.evaluate("document.activeElement.id") == "q"
+    assert page.evaluate("document.activeElement.id") == "find-box"
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/items/{lighthouse.short_id}")
+
+
+def test_filters_apply_at_once_and_live_in_the_address(visit: Visit, lighthouse: Item) -> None:
+    page = visit().go("/search?q=lamp")
+    page.select_option("select[name=project]", "github.com/coast/tower")
+    page.wait_for_url("**/search?q=lamp&project=github.com%2Fcoast%2Ftower")
+    expect(page.locator(".hit")).to_have_count(1)
+    page.fill("input[name=tag]", "power")
+    page.wait_for_url("**&tag=power")
+    expect(page.locator(".set-filters a")).to_have_text(
+        ["Remove the filter Project: github.com/coast/tower ×", "Remove the filter Tag: power ×"]
+    )
+    page.go_back()
+    expect(page.locator(".set-filters a")).to_have_count(1)
+    assert page.input_value("input[name=tag]") == ""
+    page.go_back()
+    page.wait_for_selector(".hit >> nth=1")
+    assert page.input_value("select[name=project]") == "" and page.url.endswith("/search?q=lamp")
+    page.go_forward()
+    expect(page.locator(".hit")).to_have_count(1)
+    assert page.input_value("select[name=project]") == "github.com/coast/tower"
+    page.click(".set-filters a")
+    page.wait_for_selector(".hit >> nth=1")
+    assert page.input_value("select[name=project]") == "" and page.url.endswith("/search?q=lamp")
+
+
+def test_hits_of_one_session_stand_together_with_the_answer_marked(visit: Visit, memory: LocalMemory) -> None:
+    told = (
+        "The pilot Ines guides tankers. Harbour pilot duty is with Tomas on weekends. Bye now.",
+        "The boat of the harbour pilot stays at the north pier, whoever is on duty.",
+        "In winter a harbour pilot on duty earns a bonus of eighty crowns.",
+        "Every harbour pilot carries two radios and a lamp on duty.",
+        "No harbour pilot sleeps on duty: the union forbade it in 1987.",
+    )
+    said = [NewMessage("assistant", text) for text in told]
+    store_conversation(memory, NewConversation("Pilots of the harbour", said))
+    remember(memory, NewItem("The harbour pilot office opens at six."))
+    page = visit().go("/search?q=harbour+pilot+duty")
+    group = page.locator(".hit-session")
+    assert group.locator(".session-name a").inner_text() == "Pilots of the harbour"
+    shown = group.locator(":scope > .hits > .hit").count()
+    assert shown == 3 and group.locator(".more-of-session > summary").inner_text() == "2 more from this session"
+    assert page.locator(".answer").all_text_contents() == ["Harbour pilot duty is with Tomas on weekends."]
+    assert page.locator("ol.hits > li.hit", has_text="office opens").count() == 1
+
+
+def test_what_is_unlikely_is_folded_away(served: Served, memory: LocalMemory) -> None:
+    for n in range(4):
+        remember(memory, NewItem(f"Kettle {n} boils water for tea, slowly, in kitchen {n}, beside the old stove {n}"))
+    found = recall(memory, "kettle zeppelin gondola rivet altitude", Scope(), 20)
+    assert found.hits and all(hit.relevance < LIKELY for hit in found.hits)
+    reply = httpx2.get(
+        f"{served.url}/search?q=kettle+zeppelin+gondola+rivet+altitude", headers={**served.headers, **HTML}
+    )
+    assert "Nothing answers this clearly" in reply.text and "less likely result" in reply.text
 
 
 @pytest.mark.parametrize(
@@ -125,7 +188,7 @@ def test_hostile_words_are_only_read(visit: Visit, memory: LocalMemory) -> None:
     assert page.locator(".hit").count() == 1
     visitor.look("search", LOOKS, examined=LOOKS[:1])
     assert not page.title().startswith("hit") and not page.query_selector("main img, main .hit script")
-    assert "{{7*7}}" in page.inner_text(".hit") and page.input_value("#q").startswith("<img")
+    assert "{{7*7}}" in page.inner_text(".hit") and page.input_value("#find-box").startswith("<img")
 
 
 def _text(html: str) -> str:

@@ -44,6 +44,7 @@ GROUPS: tuple[tuple[str, tuple[CommandRow, ...]], ...] = (
             ("add", "commonplace.cli.add:add", "Remember something."),
             ("search", "commonplace.cli.search_and_recall:search", "Find memories by words and by meaning."),
             ("recall", "commonplace.cli.search_and_recall:recall", "Find what was said about it in earlier sessions."),
+            ("overview", "commonplace.cli.project_overview:overview", "Show where a project stands, and what is open."),
             ("context", "commonplace.cli.context:context", "Show what to know before working on a project."),
             ("list", "commonplace.cli.items:list_items", "List memories, newest first."),
             ("show", "commonplace.cli.items:show", "Show memories in full."),

@@ -34,11 +34,11 @@ Json = Any
 READ_VERBS = frozenset(
     "get get_many history related contradictions open_contradictions timeline search context session_context rules"
     " projects topics list recall explain predict report reconstruct sessions conversation conversations"
-    " export_conversation prune stats proposals entities about profile".split()
+    " export_conversation prune stats proposals entities about profile overview overviews".split()
 )
 WRITE_VERBS = frozenset(
     "remember add add_many edit forget restore supersede revert store_conversation append update_conversation"
-    " forget_conversation restore_conversation settle reopen accept dismiss undo_review"
+    " forget_conversation restore_conversation close_step settle reopen accept dismiss undo_review"
     " show_in_profile".split()
 )
 """The methods that a server answers, by what the key must allow."""

@@ -21,6 +21,7 @@ from commonplace.memory.graph import RelatedItems
 from commonplace.memory.items import FetchedItems, ItemPage
 from commonplace.memory.predict import Prediction
 from commonplace.memory.profile import Profile, ProfileLine, Show
+from commonplace.memory.project_overview import Contributor, Decision, ProjectBrief, ProjectOverview, SessionCard
 from commonplace.memory.prune import PruneProposal
 from commonplace.memory.recall import Hit, RecallResult
 from commonplace.memory.remember import NewItem, Remembered
@@ -42,7 +43,9 @@ __all__ = [
     "Context",
     "ContextItem",
     "Contradiction",
+    "Contributor",
     "ConversationStats",
+    "Decision",
     "Entity",
     "EntityKnowledge",
     "Explanation",
@@ -61,6 +64,8 @@ __all__ = [
     "Profile",
     "ProfileLine",
     "Project",
+    "ProjectBrief",
+    "ProjectOverview",
     "PruneProposal",
     "RecallResult",
     "RecalledChunks",
@@ -70,6 +75,7 @@ __all__ = [
     "Remembered",
     "Report",
     "Session",
+    "SessionCard",
     "SessionPage",
     "Settled",
     "Show",

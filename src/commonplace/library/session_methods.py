@@ -10,8 +10,11 @@ from commonplace.library.bound_methods import BoundMethods, Id, When, Words, as_
 if TYPE_CHECKING:
     from commonplace.library.results import (
         Explanation,
+        Item,
         MessageLike,
         Prediction,
+        ProjectBrief,
+        ProjectOverview,
         PruneProposal,
         RecalledChunks,
         Reconstruction,
@@ -64,6 +67,27 @@ class SessionMethods(BoundMethods):
         from_ms, now = self._moment(since), self._local.clock()
         to_ms = now if until is None else self._moment(until, end=True)
         return report(self._local, self._scope(project, only_global=only_global), from_ms, to_ms)
+
+    def overview(self, project: str | None = None) -> ProjectOverview:
+        """Where a project stands: what is open, decided, contradicted and failed, who works on what, its last week.
+
+        Without a project, what belongs to none.
+        """
+        from commonplace.memory.project_overview import project_overview
+
+        return project_overview(self._local, project)
+
+    def overviews(self, *, limit: int = 12) -> list[ProjectBrief]:
+        """Every project in short, the one worked on last first: what is open, the last decision, the last session."""
+        from commonplace.memory.project_overview import project_briefs
+
+        return project_briefs(self._local, limit)
+
+    def close_step(self, step: str, *, project: str | None = None) -> list[Item]:
+        """Mark an open step of a project as done; returns the summaries and checkpoints that named it, as they were."""
+        from commonplace.memory.open_steps import close_step
+
+        return close_step(self._local, project, step)
 
     def reconstruct(
         self,

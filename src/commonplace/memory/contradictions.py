@@ -171,7 +171,7 @@ def list_contradictions(
 ) -> list[StatementPair]:
     """Pairs of live statements to settle, the newest first: of one project, or of all. With `twins` those alike too.
 
-    The newest statements are compared with each other, `scanned` of them.
+    The newest `scanned` statements are compared.
     """
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidInput(f"limit must be between 1 and {MAX_LIMIT}.")
@@ -197,19 +197,19 @@ def _newest_statements(memory: LocalMemory, project: str | None, scanned: int) -
 
 def _pairs(items: Sequence[Item], *, twins: bool) -> Iterator[StatementPair]:
     """Each item with the older ones that share its words; the newest come first in `items`."""
-    from commonplace.text.statement_comparison import contradiction_kind, says_the_same
+    from commonplace.text.statement_comparison import are_the_same, contradiction_between
     from commonplace.text.statement_reading import statements_in
 
-    texts = [statement_text(item) for item in items]
-    words = [_subjects(statements_in(text)) for text in texts]
+    read = [statements_in(statement_text(item)) for item in items]
+    words = [_subjects(statements) for statements in read]
     holding: dict[str, list[int]] = defaultdict(list)
     for place in reversed(range(len(items))):
         shared = Counter(n for word in words[place] if len(holding[word]) <= COMMON_WORD for n in holding[word])
         for other, _count in shared.most_common(COMPARED):
             if is_settled(items[other], items[place]):
                 continue
-            reason = contradiction_kind(texts[other], texts[place])
-            if not reason and twins and says_the_same(texts[other], texts[place]):
+            reason = contradiction_between(read[other], read[place])
+            if not reason and twins and are_the_same(read[other], read[place]):
                 reason = "same"
             if reason:
                 yield StatementPair(items[other], items[place], reason, _may_supersede(items[other], items[place]))

@@ -14,7 +14,7 @@ from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, Conflict, NotFound
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.model import Project
-from commonplace.text.project_names import base_name, detect_project, normalise_project, same_project
+from commonplace.text.project_names import base_name, detect_project, normalise_project, same_project, short_names
 
 # How many seconds a project is waited for while somebody writes.
 _BUSY_SECONDS = 0.05
@@ -36,6 +36,11 @@ def detect_known_project(settings: Settings, folder: Path) -> str | None:
 def list_projects(memory: LocalMemory) -> list[Project]:
     """Every project, the one used last first."""
     return memory.store.projects()
+
+
+def short_project_names(memory: LocalMemory) -> dict[str, str]:
+    """What people call each project: the end of its name, as long as it takes to mean no other one."""
+    return short_names((project.name, project.aliases) for project in list_projects(memory))
 
 
 def require_project(memory: LocalMemory, name: str | None) -> None:

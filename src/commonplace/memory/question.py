@@ -60,6 +60,11 @@ def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = Tru
     return ParsedQuestion(query, vector, names, speaker_role(query.text), time, text=text)
 
 
+def is_filter(question: str) -> bool:
+    """Whether a question has operators, so that every hit satisfies it, and none is more likely than another."""
+    return parse_query(question[:MAX_QUERY], QUERY_COLUMNS).strict
+
+
 def query_tokens(question: str) -> frozenset[str]:
     """The index tokens that a question looks for; one that ends with an asterisk stands for all that begin so."""
     query = parse_query(question[:MAX_QUERY], QUERY_COLUMNS)

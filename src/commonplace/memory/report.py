@@ -13,8 +13,8 @@ from typing import Literal, TypeVar
 from commonplace.errors import InvalidInput
 from commonplace.memory.failed_commands import FailedCommand, find_failed_commands, passed_after
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.open_steps import LONGEST_STEP, STILL_FAILING, dismissed_steps, failing_command
 from commonplace.memory.open_steps import MAX_NOTES as OLDER_NOTES
-from commonplace.memory.open_steps import STILL_FAILING, dismissed_steps, failing_command
 from commonplace.model import KNOWLEDGE_TYPES, Kind, Scope, Session
 from commonplace.store.types import ItemHeader
 from commonplace.text.sentences import shorten
@@ -22,8 +22,8 @@ from commonplace.text.sentences import shorten
 # What is looked at, and what is told of each part, at most.
 MAX_EVENTS, MAX_SESSIONS = 20_000, 1_000
 SESSIONS, DECISIONS, FILES, FAILURES, OPEN_ENDS, TOPICS = 100, 100, 20, 20, 30, 10
-# Characters of a request, and of what is left to do.
-REQUEST, LEFT = 200, 500
+# Characters of a request.
+REQUEST = 200
 DECISION_TYPES = (*sorted(KNOWLEDGE_TYPES), "rule")
 
 T = TypeVar("T")
@@ -87,11 +87,13 @@ class Report:
         return self.happenings < MAX_EVENTS
 
 
-def report(memory: LocalMemory, scope: Scope, from_ms: int, to_ms: int) -> Report:
-    """What happened in a scope from a moment up to another."""
+def report(
+    memory: LocalMemory, scope: Scope, from_ms: int, to_ms: int, most_events: int = MAX_EVENTS, *, topics: bool = True
+) -> Report:
+    """What happened in a scope from a moment up to another; of more than `most_events` the newest count."""
     if from_ms >= to_ms:
         raise InvalidInput("The time ends before it begins.", "Choose an earlier beginning or a later end.")
-    happened = memory.store.item_headers(scope, from_ms, to_ms, MAX_EVENTS)
+    happened = memory.store.item_headers(scope, from_ms, to_ms, most_events)
     during = memory.store.sessions_during(scope, from_ms, to_ms, MAX_SESSIONS)
     failed = find_failed_commands(happened, lambda ids: {id_: item.body for id_, item in memory.store.get(ids).items()})
     reported = _reported_sessions(during, happened)
@@ -113,7 +115,7 @@ def report(memory: LocalMemory, scope: Scope, from_ms: int, to_ms: int) -> Repor
         most("files", _files(happened), FILES),
         most("failures", failed, FAILURES),
         most("open_ends", _open_ends(failed, happened, _older_notes(memory, scope, from_ms)), OPEN_ENDS),
-        most("topics", _topics(memory, happened), TOPICS),
+        most("topics", _topics(memory, happened) if topics else [], TOPICS),
         left,
     )
 
@@ -209,7 +211,7 @@ def _left_to_do(happened: Iterable[ItemHeader]) -> Iterator[OpenEnd]:
             for line in filter(None, map(str.strip, lines)):
                 if newest and line not in gone and (what, line.casefold()) not in seen:
                     seen.add((what, line.casefold()))
-                    yield OpenEnd(what, shorten(line, LEFT), newest.session_id, newest.at_ms)
+                    yield OpenEnd(what, shorten(line, LONGEST_STEP), newest.session_id, newest.at_ms)
 
 
 def _topics(memory: LocalMemory, happened: Iterable[ItemHeader]) -> list[tuple[str, int]]:

@@ -19,6 +19,7 @@ from commonplace.rest import (
     messages,
     metrics,
     openapi,
+    overview,
     remote,
     review,
     search,
@@ -264,6 +265,8 @@ TOOLS = _tagged(
 PLACE = _tagged(
     "Place",
     _get("/projects", status.list_projects, "place_projects", "Projects"),
+    _get("/overview", overview.read_overview, "place_overview", "Where a project stands", also=(404, 409)),
+    _get("/overviews", overview.list_briefs, "place_overviews", "Every project in short"),
     _post("/projects/aliases", status.alias_project, "place_alias", "Give a project another name", also=(404,)),
     _get("/status", status.read_status, "place_status", "Status"),
     _get("/keys", keys_and_spaces.list_keys, "place_key_list", "Keys", scope="admin"),

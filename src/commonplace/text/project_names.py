@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -50,6 +50,26 @@ def normalise_project(raw: str) -> str:
 def base_name(name: str) -> str:
     """The last segment of a project name: what people call it."""
     return name.rstrip("/").rpartition("/")[2]
+
+
+def short_names(projects: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
+    """The shortest end of each project's name that means no other one; given are names with their aliases."""
+    known = [(name, {name.casefold(), *(alias.casefold() for alias in aliases)}) for name, aliases in projects]
+    ends: dict[str, set[str]] = {}
+    for name, answers_to in known:
+        for one in answers_to:
+            for end in _ends(one):
+                ends.setdefault(end, set()).add(name)
+    return {
+        name: next((end for end in _ends(name) if ends[end.casefold()] == {name} or end == name), name)
+        for name, _answers_to in known
+    }
+
+
+def _ends(name: str) -> Iterator[str]:
+    """The ends of a name at a `/`, the shortest first."""
+    parts = name.split("/")
+    return ("/".join(parts[start:]) for start in reversed(range(len(parts))))
 
 
 def same_project(a: str, b: str) -> bool:

@@ -94,6 +94,27 @@ def sentences(text: str) -> list[str]:
     return [shorten(part, MAX_SENTENCE) for part in parts if part]
 
 
+# What leads over to a reason.
+_REASON = re.compile(r",? (?:because (?:of )?|due to |(?=so that |in order to |to avoid ))| [–—] |: ")
+# Words before it, so that a label is no statement, and letters of the reason.
+_LEAST_STATED, _LEAST_REASON = 3, 8
+
+
+def split_reason(text: str) -> tuple[str, str]:
+    """What a text states, in a sentence, and why, in its own words: the rest; empty if it does not say."""
+    first, *rest = [*sentences(text), ""]
+    why = " ".join(filter(None, rest))
+    for found in _REASON.finditer(first):
+        stated, reason = first[: found.start()], first[found.end() :]
+        if len(stated.split()) >= _LEAST_STATED and len(reason) >= _LEAST_REASON:
+            return f"{stated.rstrip(' ,;')}.", " ".join(filter(None, (_capitalised(reason), why)))
+    return first, why
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def main_sentences(texts: Sequence[str], characters: int) -> list[str]:
     """The sentences whose words occur most often in all the texts, in order, within so many characters."""
     candidates = list(dict.fromkeys(sentence for text in texts for sentence in sentences(text)))[-_MOST:]

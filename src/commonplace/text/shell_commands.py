@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 _LOOKED_AT = 4000
 _TOKEN = re.compile(
@@ -70,6 +71,7 @@ def main_command(line: str) -> str:
     return " ".join(chosen.words) if chosen else ""
 
 
+@lru_cache(maxsize=1024)
 def normalise_command(line: str) -> str:
     """A command without its folder, verbosity and output options: the same for two runs of one command."""
     found = command_parts(line)
@@ -78,6 +80,7 @@ def normalise_command(line: str) -> str:
     return " && ".join(map(_gist, done)) or " ".join(line.split())
 
 
+@lru_cache(maxsize=1024)
 def command_covers(passed: str, failed: str) -> bool:
     """Whether success of one command implies success of another: the same one, or a test run that includes it."""
     wanted = normalise_command(failed).removesuffix("…").strip().split(" && ")

@@ -8,7 +8,7 @@ can hold ("choice"), or one says that what the other states has changed ("replac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from commonplace.text.statement_reading import PLACE, Statement, statements_in
@@ -36,7 +36,12 @@ MAX_REPLACED = 9
 
 def contradiction_kind(old: str, new: str) -> str:
     """ "opposite", "number", "choice" or "replaced": how two texts contradict each other; empty if they do not."""
-    pairs = [(one, other) for one in statements_in(old) for other in statements_in(new)]
+    return contradiction_between(statements_in(old), statements_in(new))
+
+
+def contradiction_between(old: Sequence[Statement], new: Sequence[Statement]) -> str:
+    """The same of texts that were read already: for whoever compares each with many."""
+    pairs = [(one, other) for one in old for other in new]
     return next((kind for one, other in pairs if (kind := compare(one, other))), "")
 
 
@@ -364,7 +369,11 @@ OTHER_WORDS = 2
 
 def says_the_same(old: str, new: str, cosine: float = 0.0) -> bool:
     """Whether two texts state the same: in other order or with other small words, or by a paraphrase of this cosine."""
-    mine, its = statements_in(old), statements_in(new)
+    return are_the_same(statements_in(old), statements_in(new), cosine)
+
+
+def are_the_same(mine: Sequence[Statement], its: Sequence[Statement], cosine: float = 0.0) -> bool:
+    """The same of texts that were read already."""
     if not mine or len(mine) != len(its):
         return False
     return all(_same(a, b, cosine) for a, b in zip(mine, its, strict=True))

@@ -1,4 +1,4 @@
-"""Home: what was remembered today and lately, a year of activity, projects, health; and the live feed."""
+"""Home: where every project stands, a year of activity and the state of the memory; and the live feed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from datetime import UTC, date, datetime, timedelta
 from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.profile import build_profile
+from commonplace.memory.project_overview import CARD_DAYS, CARDS, project_briefs
 from commonplace.memory.projects import list_projects
+from commonplace.memory.review import count_proposals
 from commonplace.memory.sessions import active_sessions
 from commonplace.memory.stats import day_start_ms, items_per_day
 from commonplace.memory.status import status
 from commonplace.model import KINDS, Scope
 from commonplace.web.page import PageRequest, Rendered, project_names
+from commonplace.web.projects import activity_bars
 
 WEEKS = 53
 # Shades of a day, by its share of the fullest day; 0 is empty.
@@ -71,8 +74,7 @@ def _shade(count: int, fullest: int) -> int:
     return 0 if not count else 1 + min(SHADES - 1, int(SHADES * (count / fullest) ** 0.5 - 0.001))
 
 
-NEWEST = 12
-PROJECTS = 12
+BAR_HEIGHT = 22
 PROFILE_LINES = 5
 
 
@@ -81,13 +83,20 @@ def home_page(memory: LocalMemory, request: PageRequest) -> Rendered:
     today = datetime.fromtimestamp(memory.clock() / 1000, UTC).date()
     counts = items_per_day(memory, Scope(), day_start_ms(first_day(today)))
     per_day = {day: sum(kinds.values()) for day, kinds in counts.items()}
+    briefs = project_briefs(memory)
+    # Facts that hold everywhere need no card; work outside any project has one.
+    outside = next((one for one in briefs if one.project is None and not (one.session or one.decision)), None)
     values = {
-        "newest": browse_items(memory, Scope(), NEWEST).items,
-        "projects": list_projects(memory)[:PROJECTS],
+        "outside": outside,
+        "briefs": [
+            (brief, activity_bars(brief.activity, today, CARD_DAYS, BAR_HEIGHT)) for brief in briefs if brief != outside
+        ],
+        "bar_height": BAR_HEIGHT,
+        "more_projects": len(list_projects(memory)) > CARDS,
+        "proposals": count_proposals(memory),
         "status": status(memory),
         "profile": build_profile(memory).lines[:PROFILE_LINES],
         "today": counts.get(today, {}),
-        "date": today,
         "calendar": activity_calendar(per_day, today),
         "address": f"http://{request.headers.get('host', '127.0.0.1')}",
     }

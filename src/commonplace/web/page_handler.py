@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from commonplace.errors import CommonplaceError, Forbidden, Unauthorized
 from commonplace.http.method_handler import MethodHandler, key_of, memory_of
 from commonplace.memory import keys
+from commonplace.memory.projects import short_project_names
 from commonplace.web.forms import (
     check_form_mark,
     check_same_origin,
@@ -37,19 +39,7 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_MENU = (
-    "home",
-    "search",
-    "timeline",
-    "conversations",
-    "rules",
-    "review",
-    "about",
-    "topics",
-    "prune",
-    "feed",
-    "settings",
-)
+_MENU = ("home", "search", "timeline", "conversations", "rules", "review", "about", "topics", "feed", "settings")
 
 
 class PageHandler(MethodHandler[Page]):
@@ -96,7 +86,9 @@ class PageHandler(MethodHandler[Page]):
             return response
         if isinstance(reply, FileReply):
             return _file_response(reply)
-        values = {**_common_values(request, page), "now": memory.clock(), **reply.values}
+        # Read when a page first names a project.
+        names = cache(lambda: short_project_names(memory))
+        values = {**_common_values(request, page), "now": memory.clock(), "short_names": names, **reply.values}
         part = request.headers.get(PART_HEADER, "")
         if part in page.parts:
             return HTMLResponse(self._templates.part(reply.template, part, values), reply.status)
@@ -138,7 +130,9 @@ def _common_values(request: Request, page: Page | None) -> dict[str, Any]:
 
 
 def _here(request: Request) -> str:
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    """The path and query of a request as they came: the name of a project may hold anything, also a question mark."""
+    query = request.scope["query_string"].decode("latin-1")
+    return quote(request.scope["path"]) + (f"?{query}" if query else "")
 
 
 def _file_response(reply: FileReply) -> Response:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from commonplace.text.dates import LATEST_MS, iso_time, time_ago
+from commonplace.text.dates import DAY_MS, LATEST_MS, iso_time, time_ago
 from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt
 from commonplace.text.tokens import index_text
@@ -19,6 +21,7 @@ from commonplace.web.static import address_of
 from commonplace.web.texts import counted, load_texts
 
 KILO = 1024
+RECENT_MS = 7 * DAY_MS
 
 
 class Templates:
@@ -35,7 +38,7 @@ class Templates:
         )
         self._all.globals.update(say=load_texts(), static=address_of, counted=counted)
         self._all.filters.update(
-            ago=time_ago,
+            ago=format_ago,
             iso=iso_time,
             day=format_day,
             clock=format_clock,
@@ -44,11 +47,14 @@ class Templates:
             as_written=as_written,
             number=format_number,
             coded=code_in_backticks,
+            prose=_prose,
+            short_project=short_project,
         )
 
     def page(self, name: str, values: Mapping[str, Any]) -> str:
         """A whole page."""
-        return self._all.get_template(f"{name}.html").render(values)
+        with _labels(values):
+            return self._all.get_template(f"{name}.html").render(values)
 
     def part(self, name: str, block: str, values: Mapping[str, Any]) -> str:
         """One block of a page, to be put into an open page. What stands before the blocks is not run for it."""
@@ -56,12 +62,40 @@ class Templates:
         shared = self._all.get_template("parts.html").module
         macros = {macro: getattr(shared, macro) for macro in dir(shared) if not macro.startswith("_")}
         context = template.new_context({**macros, **values})
-        return "".join(template.blocks[block](context))
+        with _labels(values):
+            return "".join(template.blocks[block](context))
+
+
+ProjectNames = Callable[[], Mapping[str, str]]
+_project_names: ContextVar[ProjectNames | None] = ContextVar("project_names", default=None)
+
+
+@contextmanager
+def _labels(values: Mapping[str, Any]) -> Iterator[None]:
+    """Let `short_project` know what projects are called, also in macros, which do not see the values of a page."""
+    token = _project_names.set(values.get("short_names"))
+    try:
+        yield
+    finally:
+        _project_names.reset(token)
+
+
+def short_project(name: str) -> str:
+    """What people call a project: `my-api`, not `github.com/acme/my-api`, unless that could mean another one."""
+    names = _project_names.get()
+    return names().get(name, name) if names else name
 
 
 def format_day(ms: int) -> str:
     """A day, such as 15 Mar 2025."""
     return _date(ms).strftime("%d %b %Y").lstrip("0") if 0 <= ms <= LATEST_MS else iso_time(ms)[:10]
+
+
+def format_ago(ms: int, now_ms: int) -> str:
+    """How long ago it was, within a week; then the day, with its year unless that is this one."""
+    if now_ms - ms < RECENT_MS or not 0 <= ms <= LATEST_MS:
+        return time_ago(ms, now_ms)
+    return format_day(ms).removesuffix(f" {_date(now_ms).year}")
 
 
 def format_clock(ms: int) -> str:
@@ -83,6 +117,11 @@ def code_in_backticks(text: str) -> Markup:
     """A text of ours as HTML, with what stands between backticks as code."""
     parts = text.split("`")
     return Markup("").join(Markup("<code>{}</code>" if n % 2 else "{}").format(part) for n, part in enumerate(parts))
+
+
+def _prose(text: str) -> Markup:
+    """A sentence that was made of remembered words: redacted, with what stands between backticks as code."""
+    return code_in_backticks(redact(text))
 
 
 def as_written(text: str) -> Markup:

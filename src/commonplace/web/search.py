@@ -1,25 +1,26 @@
-"""Search: one box for words, questions and the query language, filters, and why each hit is one."""
+"""The results of a search: filters, hits by session with the sentence that answers, and why each was found."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from markupsafe import Markup
 
 from commonplace.errors import InvalidInput
+from commonplace.memory.answer_sentences import answer_sentences
 from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.question import MAX_QUERY, query_tokens
+from commonplace.memory.question import MAX_QUERY, is_filter, query_tokens
 from commonplace.memory.recall import Hit, recall, sessions_of_hits
-from commonplace.model import KINDS, MEMORY_TYPES, ORIGINS, Item, Scope, Session, SessionScope
+from commonplace.model import DETAIL_FIELDS, KINDS, MEMORY_TYPES, ORIGINS, Item, Scope, Session, SessionScope
 from commonplace.text.dates import period_end, period_start
 from commonplace.text.paths import ROOT_FOLDER, normalise_folder
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
-from commonplace.text.sentences import excerpt
+from commonplace.text.sentences import excerpt, truncate
 from commonplace.text.validity import parse_as_of
 from commonplace.web.page import PART_HEADER, PageRequest, Rendered, project_names, with_query
 from commonplace.web.rendering import highlight
@@ -87,6 +88,10 @@ def read_filters(request: PageRequest, now_ms: int) -> Filters:
 
 RESULTS, MAX_RESULTS = 20, 200
 EXCERPT = 320
+# What is less likely an answer than this is folded away below the others; what is likelier has its sentence marked.
+LIKELY, ANSWERS = 0.3, 0.5
+# Of a session so many hits are shown, and the others on demand. Before a sentence that answers this much is shown.
+SHOWN_OF_SESSION, BEFORE_ANSWER = 3, 90
 # How much of a long text is searched for the part to show.
 READ = 20_000
 _LEADER = re.compile(r"^\s*(?:(?:`{3,}|~{3,}).*|#{1,6}\s|>\s?|[-*+]\s|\|)")
@@ -104,6 +109,30 @@ class Result:
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class ResultGroup:
+    """Hits of one session, or one hit by itself."""
+
+    session: Session | None
+    shown: tuple[Result, ...]
+    more: tuple[Result, ...] = ()
+
+
+def group_by_session(results: Sequence[Result]) -> list[ResultGroup]:
+    """Hits in their order, but those of one session together, where the first of them stands."""
+    together: dict[object, list[Result]] = {}
+    for number, result in enumerate(results):
+        together.setdefault(result.session.id if result.session else f"alone {number}", []).append(result)
+    return [
+        ResultGroup(
+            group[0].session if len(group) > 1 else None,
+            tuple(group[:SHOWN_OF_SESSION]),
+            tuple(group[SHOWN_OF_SESSION:]),
+        )
+        for group in together.values()
+    ]
+
+
 def search_page(memory: LocalMemory, request: PageRequest) -> Rendered:
     """What a question finds; without one, the newest items within the filters; without either, how to begin."""
     question = request.one("q")[:MAX_QUERY]
@@ -113,7 +142,10 @@ def search_page(memory: LocalMemory, request: PageRequest) -> Rendered:
         "chosen": chosen.chosen,
         "unclear": chosen.unclear,
         "listed": not question and chosen.are_set,
-        "results": (),
+        "span_names": SPANS,
+        "set_filters": _set_filters(question, chosen),
+        "groups": (),
+        "unlikely": (),
         "total": 0,
         "by_meaning": True,
         "waiting": 0,
@@ -132,11 +164,16 @@ def _found(memory: LocalMemory, question: str, chosen: Filters, limit: int) -> d
     found = recall(memory, question, chosen.scope, limit)
     sessions = sessions_of_hits(memory, found.hits)
     tokens = query_tokens(question)
+    answers = answer_sentences(memory, question, [hit for hit in found.hits if hit.relevance >= ANSWERS])
+    results = [_result(hit, tokens, sessions.get(hit.item.id), answers.get(hit.item.id, "")) for hit in found.hits]
+    # What satisfies a filter is what was asked for, however likely.
+    likely = len(results) if is_filter(question) else sum(hit.relevance >= LIKELY for hit in found.hits)
     more = len(found.hits) == limit < min(MAX_RESULTS, found.total)
     return {
-        "results": [_result(hit, tokens, sessions.get(hit.item.id)) for hit in found.hits],
+        "groups": group_by_session(results[:likely]),
+        "unlikely": results[likely:],
         # Hits that only share a common word are not counted.
-        "total": max(found.total, limit) if len(found.hits) == limit else len(found.hits),
+        "total": max(found.total, limit) if likely == limit else likely,
         "by_meaning": found.by_meaning,
         "waiting": found.waiting,
         "more": chosen.address(question, n=str(min(MAX_RESULTS, limit + RESULTS))) if more else "",
@@ -148,29 +185,59 @@ def _newest(memory: LocalMemory, chosen: Filters, cursor: str) -> dict[str, Any]
         page = browse_items(memory, chosen.scope, RESULTS, cursor or None)
     except InvalidInput:
         page = browse_items(memory, chosen.scope, RESULTS)
-    results = [Result(item, *_highlighted(item, frozenset()), None, {}) for item in page.items]
-    return {"results": results, "more": chosen.address("", cursor=page.next_cursor) if page.next_cursor else ""}
+    results = [Result(item, *highlighted_item(item, frozenset(), EXCERPT), None, {}) for item in page.items]
+    return {
+        "groups": [ResultGroup(None, (result,)) for result in results],
+        "more": chosen.address("", cursor=page.next_cursor) if page.next_cursor else "",
+    }
 
 
-def _result(hit: Hit, tokens: frozenset[str], session: Session | None) -> Result:
+def _set_filters(question: str, chosen: Filters) -> list[tuple[str, str, str]]:
+    """The filters that are set: name, value, and the address of this search without it."""
+    return [
+        (name, value, with_query("/search", {"q": question, **chosen.chosen, name: ""}))
+        for name, value in chosen.chosen.items()
+        if value
+    ]
+
+
+def _result(hit: Hit, tokens: frozenset[str], session: Session | None, answer: str) -> Result:
     why = {"relevance": hit.relevance, "meaning": hit.semantic, "words": hit.lexical}
     known = {name: share for name, share in why.items() if share > 0.0}
-    return Result(hit.item, *_highlighted(hit.item, tokens), session, known, hit.why)
+    return Result(hit.item, *highlighted_item(hit.item, tokens, EXCERPT, answer), session, known, hit.why)
 
 
-def _highlighted(item: Item, tokens: frozenset[str]) -> tuple[Markup, Markup]:
-    """Title and excerpt; the excerpt does not repeat the title."""
+def highlighted_item(item: Item, tokens: frozenset[str], limit: int, answer: str = "") -> tuple[Markup, Markup]:
+    """Title and excerpt, with the sentence that answers marked; the excerpt does not repeat the title."""
     title = redact(item.title)
-    repeated = (name for name, value in item.details.items() if value == item.title)
-    text = _after(title, redact((item.text or item.details_text("snapshot", *repeated))[:READ]))
-    return highlight(title, tokens), highlight(_after(title, _running(excerpt(text, tokens, EXCERPT))), tokens)
+    fields = (item.details.get(name, "") for name in DETAIL_FIELDS[item.kind] if name != "snapshot")
+    text = _after(title, redact((item.text or "\n".join(value for value in fields if value != item.title))[:READ]))
+    answer = _running(redact(answer))
+    if answer and (title.startswith(answer) or (title.endswith("…") and answer.startswith(title[:-1]))):
+        marked = _answering(highlight(title[: len(answer)], tokens)) + highlight(title[len(answer) :], tokens)
+        return marked, highlight(_running(excerpt(text, tokens, limit)), tokens)
+    before, found, after = _running(text).partition(answer) if answer else ("", "", "")
+    if found:
+        start = max(0, before.rfind(" ", 0, max(0, len(before) - BEFORE_ANSWER)) + 1) if before else 0
+        lead = f"… {before[start:]}" if start else before
+        rest = truncate(after, max(1, limit - len(lead) - len(found))) if after else ""
+        marked = highlight(lead, tokens) + _answering(highlight(truncate(found, limit), tokens))
+        return highlight(title, tokens), marked + highlight(rest if limit > len(lead) + len(found) else "", tokens)
+    return highlight(title, tokens), highlight(_after(title, _running(excerpt(text, tokens, limit))), tokens)
+
+
+def _answering(sentence: Markup) -> Markup:
+    return Markup('<span class="answer">{}</span>').format(sentence)
 
 
 def _after(title: str, text: str) -> str:
-    """A text without the title at its beginning."""
+    """A text without the title at its beginning; after a title that was cut, it goes on where that ends."""
     heading, start = title.removesuffix("…"), text.lstrip("#*->_` \n")
     rest = start.removeprefix(heading)
-    return rest.lstrip(" \n*_`:.;,") if heading and start.startswith(heading) and not rest[:1].isalnum() else text
+    if not heading or not start.startswith(heading) or rest[:1].isalnum():
+        return text
+    rest = rest.lstrip(" \n*_`:.;,")
+    return f"… {rest}" if rest and title.endswith("…") else rest
 
 
 def _running(text: str) -> str:

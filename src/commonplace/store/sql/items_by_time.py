@@ -58,15 +58,13 @@ class Periods(Space):
     def item_headers(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[ItemHeader]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = filter_of(connection, self._space_id, scope, self.clock())
-            found: list[ItemHeader] = []
+            found: list[Sequence[Any]] = []
             for walk in () if filter_ is None else index_walks(filter_):
                 condition, bindings = walk.sql(connection)
                 select = _HEADERS.format(condition=condition)
-                for row in connection.rows(select, [self._space_id, *bindings, from_ms, to_ms, limit]):
-                    id_, kind, type_, title, details, meta, *rest = row
-                    header = (id_, kind_of(kind), type_, title, texts_of(details), object_of(meta))
-                    found.append(ItemHeader(*header, *rest))
-        return sorted(found, key=lambda one: (one.at_ms, one.item_id), reverse=True)[:limit]
+                found += connection.rows(select, [self._space_id, *bindings, from_ms, to_ms, limit])
+        # Each walk may return as many as are wanted of all: only those that are left are taken apart.
+        return [_header_of(row) for row in sorted(found, key=lambda row: (row[-1], row[0]), reverse=True)[:limit]]
 
     @allow_replica
     def items_per_day(self, scope: Scope, from_ms: int, to_ms: int) -> dict[int, dict[Kind, int]]:
@@ -161,6 +159,11 @@ class Periods(Space):
                 bindings = (self._space_id, self._space_id, session_id)
                 found |= {one.id: one for one in sessions.select(connection, condition, bindings)}
         return sorted(found.values(), key=lambda one: (one.started_ms, one.id))
+
+
+def _header_of(row: Sequence[Any]) -> ItemHeader:
+    id_, kind, type_, title, details, meta, *rest = row
+    return ItemHeader(id_, kind_of(kind), type_, title, texts_of(details), object_of(meta), *rest)
 
 
 def _as_before(item: Item, before: Mapping[str, Any], moment_ms: int) -> Item | None:

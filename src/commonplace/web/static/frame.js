@@ -1,10 +1,11 @@
 // What every page does: keys, and telling when the server is gone, so that nothing written is lost.
 
-const GO = { h: "/", s: "/search", t: "/timeline", c: "/conversations", r: "/rules", v: "/review", a: "/about", o: "/topics", p: "/prune", l: "/feed", e: "/settings" };
-const lines = () => [...document.querySelectorAll("[data-line]")];
+const GO = { h: "/", s: "/search", t: "/timeline", c: "/conversations", r: "/rules", v: "/review", a: "/about", o: "/topics", p: "/review?show=old", l: "/feed", e: "/settings" };
+// What is folded away is not gone through.
+const lines = () => [...document.querySelectorAll("[data-line]")].filter((line) => line.checkVisibility?.() ?? true);
 let going = false;
 
-function isTyping(target) {
+export function isTyping(target) {
   return target.closest("input, textarea, select, [contenteditable]") !== null;
 }
 
@@ -27,16 +28,90 @@ document.addEventListener("keydown", (event) => {
     if (GO[event.key]) location.assign(GO[event.key]);
     return;
   }
-  if (event.key === "/") {
-    event.preventDefault();
-    const box = document.querySelector("#q") ?? document.querySelector(".quick input");
-    box?.focus();
-    box?.select();
-  } else if (event.key === "g") going = true;
+  if (event.key === "g") going = true;
   else if (event.key === "j") move(1);
   else if (event.key === "k") move(-1);
+  else if (event.key === "u" && !document.querySelector(`[data-key="u"]`)) toast?.querySelector("form button")?.click();
   else if (event.key === "?") document.querySelector(".keys-help")?.showModal();
 });
+
+// What was done is told once: it is read aloud, it can be closed, and reloading the page does not tell it again.
+const told = document.getElementById("told");
+const toast = document.querySelector(".toast");
+if (toast) {
+  const parts = [...toast.childNodes];
+  const close = document.createElement("button");
+  Object.assign(close, { type: "button", className: "close", textContent: "✕" });
+  close.setAttribute("aria-label", told.dataset.close);
+  close.addEventListener("click", () => toast.remove());
+  toast.replaceChildren();
+  requestAnimationFrame(() => toast.append(...parts, close));
+  const address = new URL(location.href);
+  ["did", "about"].forEach((name) => address.searchParams.delete(name));
+  history.replaceState(history.state, "", address);
+}
+
+// Buttons that copy a text.
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // Over plain HTTP on another machine there is no clipboard; a selection can be copied all the same.
+    const area = Object.assign(document.createElement("textarea"), { value: text, className: "unseen" });
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  await copy(button.dataset.copy || document.getElementById(button.dataset.copyFrom)?.textContent || "");
+  told.textContent = "";
+  requestAnimationFrame(() => { told.textContent = told.dataset.copied; });
+  const use = button.querySelector("use");
+  const icon = use?.getAttribute("href");
+  use?.setAttribute("href", icon.replace(/#.*/, "#done"));
+  button.classList.add("copied");
+  setTimeout(() => { use?.setAttribute("href", icon); button.classList.remove("copied"); }, 1500);
+});
+
+// Filters apply as they are chosen.
+for (const form of document.querySelectorAll("form[data-apply]")) {
+  form.addEventListener("change", () => form.requestSubmit());
+}
+
+// How much waits for review, beside its name in the menu. What was known last is shown at once.
+const WAITING = "commonplace-waiting";
+
+export function showWaiting(total) {
+  try {
+    sessionStorage.setItem(WAITING, total);
+  } catch {
+    // Without storage it is asked for on each page.
+  }
+  for (const place of document.querySelectorAll("[data-waiting]")) {
+    place.hidden = !(total > 0);
+    place.textContent = total > 99 ? "99+" : total;
+    place.setAttribute("aria-label", place.dataset.waiting.replace("{n}", total));
+  }
+}
+
+async function askWaiting() {
+  const reply = await fetch("/review/count").catch(() => null);
+  if (reply?.ok) showWaiting((await reply.json()).total);
+}
+
+if (document.querySelector("[data-waiting]")) {
+  try {
+    showWaiting(Number(sessionStorage.getItem(WAITING) ?? 0));
+  } catch {
+    // As above.
+  }
+  (window.requestIdleCallback ?? setTimeout)(askWaiting);
+}
 
 // A form is sent only to a server that answers: the browser's own error page would take the text away.
 const banner = document.querySelector(".away");

@@ -1,0 +1,147 @@
+"""Quick search: what to show while somebody is still typing, within a few milliseconds even on a large memory.
+
+First what holds all the words, the last of which may be only begun; then, once there is more than a word to go by, what
+is nearest in words and meaning. Nothing is waited for: a model that is not loaded is not asked, and the cross-encoder,
+which takes longer than all the rest, is left to a real search (recall.py).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from commonplace.item_ids import is_spelled_out
+from commonplace.memory.items import get_items
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import list_projects
+from commonplace.memory.question import ParsedQuestion, parse_question
+from commonplace.memory.recall import recall_scopes
+from commonplace.memory.topics import is_tool_use
+from commonplace.memory.weight import hit_weights
+from commonplace.model import Item, Project, Scope, Session
+from commonplace.store.types import Topic
+from commonplace.text.query import And, Node, Query, Term, like_pattern, plain_words
+from commonplace.text.tokens import prefix_forms, term_forms, words_of
+
+# More than this is pasted, not typed.
+MAX_TYPED = 200
+ITEMS, CONVERSATIONS, PROJECTS, TOPICS = 8, 3, 3, 3
+# So many of what holds the words are put in order.
+CANDIDATES = 30
+# Fewer letters begin so many words that the index would take long to collect them: they count as a word of their own.
+LEAST_LETTERS = 3
+# One word alone says too little to compare its meaning.
+LEAST_WORDS = 2
+# What a statement is worth more than what was said, and what the use of a tool is worth less, with the same words.
+STATEMENT_BONUS, TOOL_USE_PENALTY = 0.5, 1.2
+# Titles that begin with the same so many characters are one to somebody who glances at them.
+TITLE_COMPARED = 60
+# So many conversations are looked at whose title may hold the words.
+TITLES_READ = 50
+
+_NUMBERED = re.compile(r"#[0-9]{1,18}\s*", re.ASCII)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class QuickResults:
+    """What fits what was typed so far, of each kind the best first."""
+
+    items: tuple[Item, ...] = ()
+    conversations: tuple[Session, ...] = ()
+    projects: tuple[Project, ...] = ()
+    topics: tuple[Topic, ...] = ()
+
+
+def quick_search(memory: LocalMemory, typed: str) -> QuickResults:
+    """What somebody may be looking for who has typed this much."""
+    typed = typed[:MAX_TYPED].lstrip()
+    words = words_of(typed)
+    if not words:
+        return QuickResults()
+    parsed = parse_question(memory, typed.strip(), by_meaning=memory.embeddings.is_ready)
+
+    def find() -> QuickResults:
+        projects = _begun(list_projects(memory), words, lambda project: (project.name, *project.aliases))
+        topics = _begun(memory.store.topics(), words, lambda topic: (topic.name,))
+        return QuickResults(
+            tuple(_find_items(memory, typed, parsed)),
+            tuple(_find_conversations(memory, words)),
+            tuple(projects[:PROJECTS]),
+            tuple(topics[:TOPICS]),
+        )
+
+    return memory.store.snapshot(find)
+
+
+def begins_words(words: Sequence[str], name: str) -> bool:
+    """Whether each of some folded words begins a word of a name."""
+    there = words_of(name)
+    return all(any(word.startswith(begun) for word in there) for begun in words)
+
+
+def _begun(found: Iterable[T], words: Sequence[str], names: Callable[[T], Iterable[str]]) -> list[T]:
+    return [one for one in found if any(begins_words(words, name) for name in names(one))]
+
+
+def _find_items(memory: LocalMemory, typed: str, parsed: ParsedQuestion) -> list[Item]:
+    if is_spelled_out(typed) or _NUMBERED.fullmatch(typed):
+        return list(get_items(memory, [typed.strip()]))
+    scores: dict[int, float] = {}
+    query = None if parsed.query.strict else _words_begun(typed)
+    if query is not None:
+        found = memory.store.search_text(query, Scope(), CANDIDATES).hits
+        best = max((hit.score for hit in found), default=1.0) or 1.0
+        for hit in found:
+            scores[hit.item_id] = max(scores.get(hit.item_id, 0.0), 1.0 + hit.score / best)
+    known = memory.store.get(scores)
+    if parsed.query.strict or len(parsed.query.words) >= LEAST_WORDS or not scores:
+        (recalled,) = recall_scopes(replace(memory, cross_encoder=None), parsed, [Scope()], ITEMS)
+        for nearest in recalled:
+            scores[nearest.item.id] = scores.get(nearest.item.id, 0.0) + nearest.relevance
+            known[nearest.item.id] = nearest.item
+    weights = hit_weights(memory, list(known.values()))
+    for item in known.values():
+        scores[item.id] += weights[item.id].total + STATEMENT_BONUS * (item.kind == "memory")
+        scores[item.id] -= TOOL_USE_PENALTY * is_tool_use(item)
+    ranked = sorted(known.values(), key=lambda item: (-scores[item.id], -item.created_ms, -item.id))
+    # A prompt, the summary of its session and what was decided in it often have one title: the first is enough here.
+    first: dict[str, Item] = {}
+    for item in ranked:
+        first.setdefault(item.title.casefold().rstrip(" .…")[:TITLE_COMPARED] or item.uid, item)
+    return list(first.values())[:ITEMS]
+
+
+def _words_begun(typed: str) -> Query | None:
+    """A filter for what holds all the words, the last of them as the beginning of a word unless a space follows it."""
+    before, last = _split(typed)
+    forms = [(word.surface, term_forms(word.surface)) for word in plain_words(before)]
+    if len(last) >= LEAST_LETTERS:
+        forms.append((last, tuple(dict.fromkeys((*term_forms(last), *prefix_forms(last))))))
+    elif not forms:
+        forms.append((last, term_forms(last)))
+    wanted: list[Node] = [Term(surface, either) for surface, either in forms if either]
+    if not wanted:
+        return None
+    tree = wanted[0] if len(wanted) == 1 else And(tuple(wanted))
+    return Query(strict=True, tree=tree, inverted=False, words=plain_words(typed), text=typed.strip())
+
+
+def _split(typed: str) -> tuple[str, str]:
+    """The words that are complete, and the one that is being typed, if any."""
+    if typed != typed.rstrip():
+        return typed, ""
+    before, _space, last = typed.rpartition(" ")
+    return before, last
+
+
+def _find_conversations(memory: LocalMemory, words: Sequence[str]) -> list[Session]:
+    """Conversations whose title has words that begin like those typed, the one with the newest message first."""
+    patterns = list(dict.fromkeys(like_pattern(word, word) for word in words))
+    labels = memory.store.conversations_by_title(patterns, len(patterns), Scope(), TITLES_READ)
+    titled = [item_id for item_id, label in labels.items() if begins_words(words, label)][:CONVERSATIONS]
+    sessions = memory.store.sessions_of(titled)
+    return [sessions[item_id] for item_id in titled if item_id in sessions]

@@ -1,0 +1,142 @@
+"""A page for each project, as its home: what is open, what was decided and why, and what to settle. And all of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import groupby
+
+from commonplace.errors import InvalidInput
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.open_steps import (
+    STILL_FAILING,
+    close_step,
+    failing_command,
+    failure_reason,
+    reopen_step,
+)
+from commonplace.memory.project_overview import (
+    ACTIVITY_DAYS,
+    WEEK_MS,
+    Decision,
+    ProjectOverview,
+    project_overview,
+)
+from commonplace.memory.projects import list_projects
+from commonplace.memory.report import OpenEnd
+from commonplace.memory.stats import utc_day
+from commonplace.text.dates import clamp_time
+from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered, local_path
+
+BAR_HEIGHT = 36
+# Rules of the project and of everywhere that are shown; the others are on their own page.
+RULES, GLOBAL_RULES = 8, 4
+# Decisions from before last week.
+EARLIER = 6
+# Notes at the revisions that they had before a step was closed.
+_CLOSED = re.compile(r"([0-9a-f]{12}|[0-9]{1,18})\.([0-9]{1,9})")
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityBar:
+    """One day of a small bar chart."""
+
+    day: date
+    count: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLine:
+    """Something open as it is shown: of a failing command, the command and why. Only what notes say can be closed."""
+
+    end: OpenEnd
+    text: str
+    command: str = ""
+    can_close: bool = True
+
+
+def project_page(memory: LocalMemory, request: PageRequest) -> PageReply:
+    """The home of one project."""
+    if not request.path["name"].strip("/ "):
+        return Redirect("/projects")
+    return _page(memory, request, project_overview(memory, request.path["name"]))
+
+
+def no_project_page(memory: LocalMemory, request: PageRequest) -> Rendered:
+    """The same for what belongs to no project."""
+    return _page(memory, request, project_overview(memory, None))
+
+
+def all_projects_page(memory: LocalMemory, _request: PageRequest) -> Rendered:
+    """Every project, the one used last first."""
+    return Rendered("projects", {"projects": list_projects(memory)})
+
+
+def close_open_step(memory: LocalMemory, request: PageRequest) -> Redirect:
+    """Mark a step as done."""
+    notes = close_step(memory, request.given("project").strip() or None, request.given("step"))
+    closed = ",".join(f"{item.short_id}.{item.rev}" for item in notes)
+    return Redirect(local_path(request.given("back")), "step_done", closed)
+
+
+def reopen_closed_step(memory: LocalMemory, request: PageRequest) -> Redirect:
+    """Undo that."""
+    notes = [(id_, int(rev)) for id_, rev in _CLOSED.findall(request.given("closed"))]
+    if not notes:
+        raise InvalidInput("It is not said which step to open again.", "Go back to the page of the project.")
+    reopen_step(memory, notes)
+    return Redirect(local_path(request.given("back")), "step_open")
+
+
+def _page(memory: LocalMemory, request: PageRequest, found: ProjectOverview) -> Rendered:
+    today = utc_day(memory.clock())
+    values = {
+        "overview": found,
+        "open_lines": [_open_line(end) for end in found.open_ends],
+        "decided": decisions_by_week(found.decisions, today),
+        "bars": activity_bars(found.activity, utc_day(clamp_time(found.to_ms - 1)), ACTIVITY_DAYS),
+        "bar_height": BAR_HEIGHT,
+        "is_quiet": found.last_ms is not None and found.last_ms < memory.clock() - WEEK_MS,
+        "project_rules": found.rules.project[::-1][:RULES],
+        "global_rules": found.rules.everywhere[::-1][:GLOBAL_RULES],
+        "more_rules": max(0, len(found.rules.project) - RULES) + max(0, len(found.rules.everywhere) - GLOBAL_RULES),
+        "may_change": request.may("write"),
+    }
+    return Rendered("project", values)
+
+
+def _open_line(end: OpenEnd) -> OpenLine:
+    if end.text.startswith(STILL_FAILING):
+        return OpenLine(end, failure_reason(end.text), failing_command(end.text))
+    if end.what == "failing":
+        command, _, why = end.text.partition(": ")
+        return OpenLine(end, why, command, can_close=False)
+    return OpenLine(end, end.text)
+
+
+def decisions_by_week(decisions: Sequence[Decision], today: date) -> list[tuple[str, list[Decision]]]:
+    """Decisions under "this_week", "last_week" and "earlier", by calendar weeks, which begin on Monday."""
+    monday = today - timedelta(days=today.weekday())
+
+    def week_of(one: Decision) -> str:
+        day = utc_day(clamp_time(one.item.created_ms))
+        if day >= monday:
+            return "this_week"
+        return "last_week" if day >= monday - timedelta(weeks=1) else "earlier"
+
+    weeks = [(week, list(some)) for week, some in groupby(decisions, key=week_of)]
+    return [(week, some[:EARLIER] if week == "earlier" else some) for week, some in weeks]
+
+
+def activity_bars(counts: Mapping[date, int], last: date, days: int, height: int = BAR_HEIGHT) -> list[ActivityBar]:
+    """A bar for each day up to the last, by the square root of its count, so that a quiet day is still seen."""
+    fullest = max(counts.values(), default=0)
+    found = []
+    for back in reversed(range(days)):
+        day = last - timedelta(days=back)
+        count = counts.get(day, 0)
+        found.append(ActivityBar(day, count, max(3, round(height * (count / fullest) ** 0.5)) if count else 1))
+    return found
