@@ -26,7 +26,6 @@ PAGES = (
     "/conversations",
     "/rules",
     "/topics",
-    "/topics/map",
     "/prune",
     "/feed",
     "/settings",
