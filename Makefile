@@ -14,7 +14,7 @@ endif
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test check lint types unit test-postgres judge torture soak bench bench-recall fuzz audit demo lock build clean
+.PHONY: help install serve test check lint types unit test-postgres judge torture soak bench bench-recall fuzz audit demo docs lock build clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | tr '@' '\t' | expand -t 22
@@ -83,6 +83,10 @@ audit: ## Ask the network for known faults of what we depend on
 
 demo: install ## See what it does, in a throw-away memory
 	$(BIN)/commonplace demo $(ARGS)
+
+docs: install ## Build the documentation as a site in build/docs (links elsewhere: make docs ARGS="-b linkcheck")
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --doctree-dir build/docs-cache $(ARGS) docs build/docs
+	@echo "Open build/docs/index.html in a browser."
 
 lock: ## Choose dependency versions again (needs uv)
 	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --upgrade --quiet \

@@ -2,8 +2,8 @@
 
 Twelve notes and twelve questions that share hardly a word with them, in six languages. A figure is the share of
 questions whose nearest note by meaning alone is the right one, among the notes of the same language and among the
-English ones; guessing would be right in 8 %. FOLDER is a model of your own (docs/embedding.md); without it the built-in
-one is measured.
+English ones; guessing would be right in 8 %. FOLDER is a model of your own (docs/use/embedding.md); without it the
+built-in one is measured.
 """
 
 from __future__ import annotations

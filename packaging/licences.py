@@ -45,6 +45,7 @@ EXCEPTIONS: Mapping[str, Known] = {
     "apsw-sqlite3mc": Known("Zlib", "it says `any OSI approved licence`; its SQLite is public domain, its ciphers MIT"),
     "axe-playwright-python": Known("MIT", "it says so in its repository only; for tests, and not shipped"),
     "certifi": Known("MPL-2.0", _UNCHANGED),
+    "docutils": Known("Public Domain", "parts are BSD, one file for Emacs is GPL; builds the docs, and is not shipped"),
     "hypothesis": Known("MPL-2.0", f"for tests, and not shipped; {_UNCHANGED}"),
     "pathspec": Known("MPL-2.0", f"for building, and not shipped; {_UNCHANGED}"),
     "pyasn1-modules": Known("BSD", "its text is that of BSD-2-Clause; for tests, and not shipped"),

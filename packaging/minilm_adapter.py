@@ -1,4 +1,4 @@
-"""What was learned for memories: small files that are added to the weights of the original model (docs/model.md)."""
+"""What was learned for memories: small files added to the weights of the original model (docs/inside/model.md)."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.store.indexed_text import QUERY_COLUMNS
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 
 
 def page(name: str) -> str:
@@ -31,11 +32,11 @@ def error_classes() -> list[type[errors.CommonplaceError]]:
 
 
 def test_every_setting_is_on_its_page() -> None:
-    assert [f.name for f in fields(Settings) if f"| `{f.name}` |" not in page("docs/settings.md")] == []
+    assert [f.name for f in fields(Settings) if f"| `{f.name}` |" not in page("docs/reference/settings.md")] == []
 
 
 def test_every_tool_prompt_and_resource_is_on_the_page_for_agents() -> None:
-    text = page("docs/mcp.md")
+    text = page("docs/reference/tools.md")
     wanted = [tool.name for tool in ALL] + list(PROMPTS) + [template.uri_template for template in TEMPLATES]
     assert [name for name in wanted if f"`{name}`" not in text] == []
 
@@ -43,16 +44,16 @@ def test_every_tool_prompt_and_resource_is_on_the_page_for_agents() -> None:
 def test_the_number_of_tools_is_what_the_pages_say() -> None:
     (told,) = re.findall(r"All\s+(\d+) tools are there", page("README.md"))
     assert int(told) == len({tool.name for tool in ALL})
-    assert f"all {told} tools" in page("docs/assurance.md")
+    assert f"all {told} tools" in page("docs/inside/assurance.md")
 
 
 def test_every_profile_is_on_the_page_for_agents_and_on_that_of_settings() -> None:
-    for name in ("docs/mcp.md", "docs/settings.md"):
+    for name in ("docs/reference/tools.md", "docs/reference/settings.md"):
         assert [profile for profile in PROFILES if f"`{profile}`" not in page(name)] == []
 
 
 def test_every_error_code_is_on_its_page_with_its_exit_code_and_status() -> None:
-    text = page("docs/errors.md")
+    text = page("docs/reference/errors.md")
     missing = [e.code for e in error_classes() if f"| `{e.code}` | {e.exit_code} | {e.http_status} |" not in text]
     assert missing == []
 
@@ -65,18 +66,23 @@ def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
 
 
 def test_every_column_that_a_query_may_name_is_explained() -> None:
-    assert [name for name in QUERY_COLUMNS if f"`{name}`" not in page("docs/recall.md")] == []
+    assert [name for name in QUERY_COLUMNS if f"`{name}`" not in page("docs/use/search.md")] == []
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_between_pages_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\((?!http|#)([^)#]+)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), f"{path.name} links to {target}"
 
 
-def test_the_readme_leads_to_every_page() -> None:
-    text = page("README.md")
-    assert [path.name for path in (ROOT / "docs").glob("*.md") if f"docs/{path.name}" not in text] == []
+def test_the_first_page_leads_to_every_other_one() -> None:
+    text = page("docs/index.md")
+    names = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
+    assert [name for name in names if name != "index.md" and f"({name})" not in text] == []
+
+
+def test_the_readme_leads_to_the_first_page() -> None:
+    assert "(docs/index.md)" in page("README.md")
 
 
 def test_the_readme_shows_both_commands() -> None:
@@ -87,7 +93,7 @@ def python_blocks(name: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page(name), re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/library.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/reference/library.md"])
 def test_the_examples_in_python_run_as_they_are_written(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -102,6 +108,6 @@ def test_the_examples_in_python_run_as_they_are_written(
 
 
 def test_every_method_of_the_library_is_on_its_page() -> None:
-    text = page("docs/library.md")
+    text = page("docs/reference/library.md")
     methods = {name for name in dir(Memory) if not name.startswith("_")} - {"over", "local", "embedding_state"}
     assert [name for name in sorted(methods) if f"`{name}`" not in text] == []

@@ -5,7 +5,7 @@
 
 Whatever Commonplace brings itself stands in plain tables and is looked up there first. Installed packages are searched
 only for a name that no table has, or where all names are listed, so that hooks and start-up pay nothing for it.
-A plugin that cannot be loaded is reported by its name, and the others go on working. See docs/add-a-host.md.
+A plugin that cannot be loaded is reported by its name, and the others go on working. See docs/reference/add-a-host.md.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from .conftest import Run, write_chats
 from .test_help import execute
 from .test_terminal import HOSTILE, needs_terminal
 
-PAGE = Path(__file__).parents[2] / "docs" / "conversations.md"
+PAGE = Path(__file__).parents[2] / "docs" / "use" / "conversations.md"
 
 
 def keep(run: Run, label: str, *options: str, day: int = 1, words: str = "Some words") -> str:

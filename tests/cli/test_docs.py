@@ -14,7 +14,7 @@ from commonplace.cli.main import commonplace as group
 from .conftest import Run, write_chats
 from .test_help import execute
 
-PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
 
 
 def console_lines() -> list[str]:

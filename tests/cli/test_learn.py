@@ -8,7 +8,7 @@ from pathlib import Path
 from .conftest import Run
 from .test_help import execute
 
-PAGE = Path(__file__).parents[2] / "docs" / "rule-files.md"
+PAGE = Path(__file__).parents[2] / "docs" / "use" / "rule-files.md"
 
 
 def test_a_person_is_shown_what_was_read_and_why_not(run: Run, folder: Path) -> None:

@@ -1,6 +1,7 @@
 """A package from outside adds a host, an import format and an embedder, and a broken one breaks only itself.
 
-The package is the one of docs/add-a-host.md, put on the path of the real command with the metadata of an installed one.
+The package is the one of docs/reference/add-a-host.md, put on the path of the real command with the metadata of an
+installed one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-PAGE = (ROOT / "docs" / "add-a-host.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "add-a-host.md").read_text(encoding="utf-8")
 COMMAND = str(Path(sys.executable).with_name("commonplace"))
 SECONDS = 120
 

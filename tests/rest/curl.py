@@ -1,4 +1,4 @@
-"""As much of curl and of a shell as the examples of docs/rest.md use, for machines that have neither."""
+"""As much of curl and of a shell as the examples of docs/reference/rest.md use, for machines that have neither."""
 
 from __future__ import annotations
 

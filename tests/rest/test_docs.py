@@ -14,7 +14,7 @@ from commonplace.rest.endpoint_table import ENDPOINTS
 
 from .conftest import DEADLINE, running, settings_in
 
-PAGE = Path(__file__).parents[2] / "docs" / "rest.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "rest.md"
 # For machines without curl or a POSIX shell: as much of both as the page uses.
 STAND_IN = Path(__file__).parent / "curl.py"
 

@@ -7,7 +7,7 @@ import re
 import pytest
 from tests.security.named import ROOT, source_of
 
-PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "inside" / "security.md").read_text(encoding="utf-8")
 LINES = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| threat")]
 
 

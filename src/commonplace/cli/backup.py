@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @command("backup", "commonplace backup", "commonplace backup memory-of-today.db", "commonplace backup --json")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--encrypt", is_flag=True, help="Encrypt the copy of an unencrypted store (see docs/backup.md).")
+@click.option("--encrypt", is_flag=True, help="Encrypt the copy of an unencrypted store (see docs/use/backup.md).")
 def backup(call: Call, path: Path | None, encrypt: bool) -> None:
     """Copy everything to PATH, or into the folder `backups` next to the store, and verify the copy by opening it.
 

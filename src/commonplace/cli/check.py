@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from commonplace.memory.repair import RepairResult
     from commonplace.memory.status import Fault
 
-# As docs/command-line.md says: the stored data has faults.
+# As docs/reference/commands.md says: the stored data has faults.
 FAULTS_FOUND = 9
 
 

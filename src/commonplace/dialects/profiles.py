@@ -3,7 +3,7 @@
 Two dialects have a tool called `search`; where both are offered it is Kiro Memory's. Two have one called `get_context`;
 where both are offered, one tool stands for both: a call that either reference knows is answered exactly as there. Of
 any other mix of arguments, `project` or `token_budget` asks for Kiro's JSON, everything else for memories.sh's
-Markdown. docs/mcp.md has the table.
+Markdown. docs/reference/tools.md has the table.
 """
 
 from __future__ import annotations

@@ -62,14 +62,15 @@ def _check_server(context: DoctorContext) -> Iterator[Finding]:
     yield ok("server", f"{described['path']} answers: PostgreSQL {about}.")
     if not described["row_security"]:
         sentence = "The database user may not use the role commonplace_member: only our own statements separate spaces."
-        yield remark("spaces", sentence, "Allow it to create roles, or create the role and grant it; see docs/team.md.")
+        advice = "Allow it to create roles, or create the role and grant it; see docs/reference/postgresql.md."
+        yield remark("spaces", sentence, advice)
     replicas = described.get("replicas")
     for name, state in replicas.items() if isinstance(replicas, dict) else ():
         if state != "in use":
             yield remark("replica", f"The replica {name} is {state}.", "The primary answers instead.")
     found = file_errors(memory, CHECK_SECONDS)
     if found:
-        yield failure("integrity", f"The server reports damage: {'; '.join(found)}.", "See docs/team.md.")
+        yield failure("integrity", f"The server reports damage: {'; '.join(found)}.", "See docs/reference/postgresql.md.")
     else:
         yield ok("integrity", "The server reports no damage.")
 
@@ -207,7 +208,7 @@ def _embed_again(context: DoctorContext) -> Fix:
 SAMPLE_TEXT = "The doctor checks whether embedding works."
 MODEL_ADVICE = {
     "builtin": "Install Commonplace again; until then search uses words only.",
-    FOLDER: "Correct the folder that embedder names (see docs/embedding.md), or set embedder to builtin.",
+    FOLDER: "Correct the folder that embedder names (see docs/use/embedding.md), or set embedder to builtin.",
     "endpoint": "Start the server at endpoint_url, check endpoint_model and endpoint_key, or set embedder to builtin.",
 }
 

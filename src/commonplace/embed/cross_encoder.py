@@ -1,7 +1,7 @@
 """The cross-encoder: reads a question and a memory together, and says whether the memory answers it.
 
-It is the built-in model with a second adapter (docs/model.md), and part of this package. Reading together tells an
-answer from what only resembles the question, and costs a run of the model for each memory: so it reads the best few
+It is the built-in model with a second adapter (docs/inside/model.md), and part of this package. Reading together tells
+an answer from what only resembles the question, and costs a run of the model for each memory: so it reads the best few
 candidates of a search, as many as fit a fixed number of tokens.
 """
 

@@ -45,7 +45,7 @@ REFERENCE_TEXTS = (
     "新しい自転車のブレーキを調整しました。",
     "会議の資料は金曜日までに送ってください。",
 )
-_ADVICE = "See the page docs/embedding.md for what the folder needs, or set embedder to builtin; then start again."
+_ADVICE = "See the page docs/use/embedding.md for what the folder needs, or set embedder to builtin; then start again."
 # What Sentence Transformers does after the model that the runner does too.
 _KNOWN_MODULES = frozenset({"Transformer", "Pooling", "Normalize"})
 _POOLING = {"mean": MEAN, "cls": CLS, "lasttoken": LAST, "last": LAST, "mean_sqrt_len_tokens": MEAN}

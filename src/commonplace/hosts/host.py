@@ -2,7 +2,7 @@
 
 Every host is a module of this folder with a `HOST`: where it keeps its MCP servers, how it runs hooks and what it tells
 them, which rule files it reads in a project, and where it leaves its sessions. Each part may be missing. Other packages
-add hosts by an entry point (registry.py, docs/add-a-host.md).
+add hosts by an entry point (registry.py, docs/reference/add-a-host.md).
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Memory(ItemMethods, SessionMethods, StoreMethods):
         space: str | None = None,
         **settings: object,
     ) -> None:
-        """Open a memory; `settings` are those of docs/settings.md, such as `embedder="off"`.
+        """Open a memory; `settings` are those of docs/reference/settings.md, such as `embedder="off"`.
 
         `key` is for a server only. What is not given is taken from the environment and the configuration file.
         """

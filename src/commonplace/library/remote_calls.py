@@ -147,7 +147,7 @@ def _read_key(text: str, kind: Any, name: str) -> Any:
 
 
 def _refuse(name: str, what: str) -> Any:
-    raise InvalidInput(f"{name} must be {what}.", "docs/library.md lists the methods and their arguments.")
+    raise InvalidInput(f"{name} must be {what}.", "docs/reference/library.md lists the methods and their arguments.")
 
 
 @functools.cache

@@ -1,6 +1,6 @@
 """Archive: everything of a space as an open format, JSON lines and a manifest, that others can read without us.
 
-docs/archive.md has it field by field; capture/importers/commonplace_export.py reads it back.
+docs/reference/archive.md has it field by field; capture/importers/commonplace_export.py reads it back.
 """
 
 from __future__ import annotations
