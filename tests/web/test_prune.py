@@ -65,4 +65,4 @@ def test_senseless_filters_are_told(visit: Visit) -> None:
     assert "whole number from 0" in page.inner_text(".wrong")
     visitor.check_access()
     page = visitor.go("/prune?days=36500")
-    assert "Nothing to archive" in page.inner_text("main")
+    assert "nothing to tidy up" in page.inner_text("main")

@@ -96,10 +96,10 @@ def pack_circles(radii: Sequence[float], gap: float = GAP, flatness: float = 1.0
             continue
         weight = sum(one.radius**2 for one in placed)
         x, y = (sum(getattr(one, axis) * one.radius**2 for one in placed) / weight for axis in ("x", "y"))
-        away = sorted(
+        nearest = sorted(
             (hypot((one.x - x) / flatness, one.y - y), n, one) for n, one in enumerate(_touching(placed, radius, gap))
         )
-        free = (one for _away, _n, one in away)
+        free = (one for _away, _n, one in nearest)
         placed.append(next(one for one in free if _is_free(one, placed, gap)))
     return placed
 

@@ -88,7 +88,9 @@ class Integrity(Space):
         return [], None
 
     def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
-        raise StoreError("A database on a server is not copied into a file here.", "Use pg_dump; see docs/reference/postgresql.md.")
+        raise StoreError(
+            "A database on a server is not copied into a file here.", "Use pg_dump; see docs/reference/postgresql.md."
+        )
 
     def damaged_rows(self, part: str, after: RowKey | None, limit: int) -> tuple[list[DamagedRow], RowKey | None]:
         with self._database.read() as connection:
