@@ -123,7 +123,7 @@ def test_one_is_arranged_forgotten_and_brought_back(visit: Visit, memory: LocalM
     page.fill("#label", "Mine")
     update_conversation(memory, session.uid, ConversationChanges(label="Theirs"))
     page.click("text=Save")
-    page.wait_for_selector("text=Somebody changed this conversation")
+    page.wait_for_selector("text=Someone else changed this conversation")
     visitor.check_access()
     visitor.picture("conversation-conflict")
     assert "Theirs" in page.inner_text(".wrong") and page.input_value("#label") == "Mine"

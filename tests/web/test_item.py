@@ -9,13 +9,14 @@ import httpx2
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, NARROW, Visit
 
+from commonplace.memory.authors import with_writer
 from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
-from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.keys import create_key
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_TEXT, NewItem, remember
-from commonplace.model import Item, Scope
+from commonplace.memory.remember import MAX_TEXT, NewItem, remember, remember_all
+from commonplace.model import Author, Item, Scope
 
 HOSTILE = "<img src=x onerror=alert(1)><script>document.title='hit'</script>[x](javascript:alert(1)) {{7*7}} \u202e'\"&"
 HTML = {"accept": "text/html"}
@@ -40,6 +41,7 @@ def test_everything_about_an_item_is_there_under_any_spelling_of_its_id(
     for id_ in (item.short_id, item.uid, str(item.id), item.uid.upper(), f"%23{item.id}"):
         page = visitor.go(f"/items/{id_}")
         assert page.inner_text("h1") == "Pumps", id_
+    page.click("text=Identifiers and metadata")
     shown = page.inner_text("main")
     for fact in (
         item.uid,
@@ -47,7 +49,7 @@ def test_everything_about_an_item_is_there_under_any_spelling_of_its_id(
         "github.com/acme/works",
         "water",
         "two pumps",
-        "6.0",
+        "6 of 10",
         "Ada",
         "s-pumps",
         "After",
@@ -106,7 +108,7 @@ def test_two_tabs_change_one_item_and_choose(visit: Visit, memory: LocalMemory) 
     visitor = visit()
     for mine, choice, left in (
         ("Deploy on Tuesdays", "Keep mine", "Tuesdays"),
-        ("Deploy hourly", "Keep theirs", "Monday"),
+        ("Deploy hourly", "Keep the current one", "Monday"),
     ):
         page = visitor.go(f"/items/{item.id}?edit=1")
         theirs = edit_item(
@@ -114,7 +116,7 @@ def test_two_tabs_change_one_item_and_choose(visit: Visit, memory: LocalMemory) 
         )
         page.fill("#f-content", mine)
         page.click("text=Save")
-        page.wait_for_selector("h1 >> text=Somebody changed this")
+        page.wait_for_selector("h1 >> text=Someone else changed this")
         visitor.check_access()
         visitor.picture("item-conflict")
         assert "Mondays" in page.inner_text(".pair") and page.input_value("#f-content") == mine
@@ -135,13 +137,54 @@ def test_what_was_written_survives_signing_in_again(visit: Visit, memory: LocalM
     page.context.clear_cookies(name=re.compile("commonplace_visit"))
     page.click("text=Save")
     page.wait_for_selector("#key")
-    assert "held in this page" in page.inner_text("main")
+    assert "is kept on this page" in page.inner_text("main")
     page.fill("#key", visitor.served.key)
     page.press("#key", "Enter")
     page.wait_for_selector("text=Send it now")
     page.click("text=Send it now")
     page.wait_for_selector(".done >> text=Changed")
     assert get_item(memory, item.id).body == text
+
+
+def test_the_history_of_a_belief_spans_what_replaced_what(visit: Visit, memory: LocalMemory) -> None:
+    old = kept(memory, "Ferries leave at nine", type="decision", project="harbour")
+    new = remember_all(memory, [NewItem("Ferries leave at ten", type="decision", project="harbour")])[0]
+    mark_superseded(memory, old.id, new.id)
+    anna = with_writer(memory, Author("anna", "person"))
+    edit_item(anna, new.id, Changes(content="Ferries leave at ten, on Sundays at noon"))
+    visitor = visit()
+    page = visitor.go(f"/items/{new.id}")
+    visitor.look("item-belief", LOOKS[:2], examined=LOOKS[:2])
+    stages = page.locator(".version").all_inner_texts()
+    assert [stage.split()[0] for stage in stages] == ["Edited", "Replaced", "Stated"]
+    assert "by anna" in stages[0] and "holds now" in stages[0] and "holds now" not in stages[1]
+    assert [page.inner_text(f".version >> nth=1 >> {tag}").strip() for tag in ("del", "ins")] == ["nine", "ten"]
+    # The one that was replaced has the same history.
+    page = visitor.go(f"/items/{old.id}")
+    assert [stage.split()[0] for stage in page.locator(".version").all_inner_texts()] == [
+        "Edited",
+        "Replaced",
+        "Stated",
+    ]
+
+
+def test_an_edit_is_undone_by_its_toast_and_ids_are_copied(visit: Visit, memory: LocalMemory) -> None:
+    item = kept(memory, "Kites fly at dawn")
+    visitor = visit()
+    visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = visitor.go(f"/items/{item.short_id}?edit=1")
+    page.fill("#f-content", "Kites fly at dusk")
+    page.press("#f-content", "Control+Enter")
+    page.wait_for_selector(".toast[role=status] >> text=Changed")
+    assert "did=" not in page.url
+    page.keyboard.press("u")
+    page.wait_for_selector(".toast >> text=Reverted")
+    assert get_item(memory, item.id).body == "Kites fly at dawn"
+    page.click(".toast .close")
+    assert not page.query_selector(".toast")
+    page.click(f"[data-copy='{item.short_id}']")
+    page.wait_for_selector("#told:has-text('Copied')", state="attached")
+    assert page.evaluate("navigator.clipboard.readText()") == item.short_id
 
 
 def test_an_item_is_replaced_by_what_is_written_or_named(visit: Visit, memory: LocalMemory) -> None:
@@ -161,7 +204,7 @@ def test_an_item_is_replaced_by_what_is_written_or_named(visit: Visit, memory: L
     (new_id,) = [get_item(memory, old.id).superseded_by]
     new = get_item(memory, new_id or 0)
     assert (new.body, new.type, new.project) == ("Lamps are electric", "fact", "coast")
-    assert "Lamps burn gas" in page.inner_text("#replaced + ul")
+    assert "Lamps burn gas" in page.inner_text(".versions")
     assert "It was replaced by: Lamps are electric" in visitor.go(f"/items/{old.id}").inner_text(".state")
     page.click("button >> text=Restore")
     page.wait_for_selector(".done >> text=Restored")
@@ -183,7 +226,7 @@ def test_what_was_forgotten_says_so_and_comes_back(visit: Visit, memory: LocalMe
     page.wait_for_selector(".done >> text=Forgotten")
     assert get_item(memory, item.id, forgotten=True).forgotten_ms is not None
     page = visitor.go(f"/items/{item.short_id}")
-    assert "was forgotten" in page.inner_text(".state") and not page.query_selector("main >> text=Edit")
+    assert "Forgotten" in page.inner_text(".state") and not page.query_selector("main >> text=Edit")
     visitor.check_access()
     page.click("button >> text=Restore")
     page.wait_for_selector(".done >> text=Restored")
@@ -191,7 +234,7 @@ def test_what_was_forgotten_says_so_and_comes_back(visit: Visit, memory: LocalMe
     forget_items(memory, [item.id])
     reader = visit(key=create_key(memory, "only-reads", "read")[1])
     page = reader.go(f"/items/{item.id}")
-    assert "was forgotten" in page.inner_text(".state") and not page.query_selector("main form")
+    assert "Forgotten" in page.inner_text(".state") and not page.query_selector("main form")
     for id_ in ("0", "zzz", "no-such%20id%3Cb%3E", "0" * 12):
         page = reader.go(f"/items/{id_}")
         assert "Nothing found" in page.inner_text("h1")

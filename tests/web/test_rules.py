@@ -54,7 +54,7 @@ def test_two_tabs_change_one_rule_and_nothing_is_lost(visit: Visit, memory: Loca
     edit_item(memory, kept.id, Changes(content="Deploy on Mondays only"))
     page.fill(f"#r{kept.short_id} textarea[name=content]", "Deploy on Tuesdays only")
     page.click(f"#r{kept.short_id} >> text=Save")
-    page.wait_for_selector("text=Somebody changed this rule")
+    page.wait_for_selector("text=Someone else changed this rule")
     visitor.check_access()
     visitor.picture("rules-conflict")
     assert "Mondays" in page.inner_text(".wrong") and page.input_value("#mine") == "Deploy on Tuesdays only"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember, remember_all
 from commonplace.memory.stats import day_start_ms
 from commonplace.text.dates import LATEST_MS
-from commonplace.web.timeline import HEIGHT, PAGE_SIZE, Span, bars_of, span_of
+from commonplace.web.timeline import DAYS_SHOWN, FIRST_PAGE, HEIGHT, PAGE_SIZE, Span, bars_of, choose_days, span_of
 
 HOSTILE = "<script>document.title='hit'</script><img src=x onerror=alert(1)> {{7*7}} \u202e \"'> Größe 大小 حجم"
 DAYS = st.dates()
@@ -62,7 +63,9 @@ def test_what_is_no_time_is_told() -> None:
 def test_nothing_there_yet(visit: Visit) -> None:
     visitor = visit()
     page = visitor.go("/timeline")
-    assert "Nothing happened here" in page.inner_text("main")
+    assert "Your days will flow past here" in page.inner_text("main")
+    assert page.inner_text(".steps code >> nth=0") == "commonplace connect"
+    assert "Nothing happened here" in visitor.go("/timeline?view=entries").inner_text("main")
     assert "Write a year as" in visitor.go("/timeline?month=2025-99").inner_text(".wrong")
 
 
@@ -88,27 +91,80 @@ def test_it_zooms_from_everything_to_a_day_and_turns_pages(visit: Visit, memory:
     fill(memory)
     remember(memory, NewItem("Of a long name", project="n" * 200, type="t" * 100))
     visitor = visit()
-    page = visitor.go("/timeline")
-    visitor.look("timeline", LOOKS[:2])
+    page = visitor.go("/timeline?view=entries")
+    visitor.look("timeline-entries", LOOKS[:2])
     assert page.title() != "hit" and not page.query_selector("main img")
     page.click(".bars a[aria-label^='March 2025']")
-    page.wait_for_url("**month=2025-03")
+    page.wait_for_url("**month=2025-03*")
     assert f"{PAGE_SIZE + 12} entries" in page.inner_text("main")
     page.click("text=Older")
-    page.wait_for_selector("text=3 days without anything")
+    page.wait_for_selector("text=3 quiet days")
     page.click("text=Newer >> nth=0")
     page.wait_for_selector(f"text=Step {PAGE_SIZE + 9}")
     page.click(".bars a[aria-label^='11 March']")
-    page.wait_for_url("**day=2025-03-11")
+    page.wait_for_url("**day=2025-03-11*")
     assert len(page.query_selector_all(".happening")) == 1
     visitor.check_access()
     visitor.picture("timeline-day")
     page = visitor.go("/timeline?kind=summary&project=my-api")
     assert len(page.query_selector_all(".happening")) == 1 and page.query_selector(".happening.summary")
-    page = visitor.go("/timeline?year=2024")
+    page = visitor.go("/timeline?year=2024&view=entries")
     assert len(page.query_selector_all(".happening.message")) == 2
     page.keyboard.press("j")
     assert page.query_selector(".happening.at")
+
+
+def test_sessions_flow_by_day_and_can_be_filtered_by_project(visit: Visit, memory: LocalMemory) -> None:
+    remember_all(memory, worked_on("first", at(2025, 5, 2), "shop") + worked_on("second", at(2025, 5, 5), "site"))
+    remember(memory, NewItem("Amounts are integers", type="decision", project="shop", created_ms=at(2025, 5, 2, 15)))
+    visitor = visit()
+    page = visitor.go("/timeline?month=2025-05")
+    visitor.look("timeline", LOOKS[:2], examined=LOOKS[:2])
+    blocks = page.locator(".block").all_inner_texts()
+    assert ["second" in block for block in blocks] == [True, False]
+    assert "Make retries safe" in blocks[1] and "acknowledges before it commits" in blocks[1]
+    assert "1 failure, fixed" in blocks[1] and "1 file changed" in blocks[1] and "2 next steps" in blocks[1]
+    assert "Amounts are integers" in page.inner_text(".river-day >> nth=1") and "2 quiet days" in page.inner_text(
+        "main"
+    )
+    page.check("label.chip:has-text('site') input")
+    page.wait_for_url("**project=site*")
+    assert len(page.query_selector_all(".block")) == 1
+    page.keyboard.press("j")
+    assert page.query_selector(".block.at")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/conversations/*")
+
+
+def test_the_river_turns_pages_of_days_that_meet() -> None:
+    days = [date(2025, 1, 1) + timedelta(days=2 * n) for n in range(2 * DAYS_SHOWN + 3)]
+    newest, newer, older = choose_days(days, "")
+    assert newest == [*days[:-DAYS_SHOWN:-1], days[-DAYS_SHOWN]] and not newer
+    middle, newer, oldest = choose_days(days, older)
+    assert middle[0] < newest[-1] and newer == FIRST_PAGE
+    last, newer, none = choose_days(days, oldest)
+    assert [*newest, *middle, *last] == days[::-1] and not none and choose_days(days, newer)[0] == middle
+    assert choose_days([], "") == ([], "", "")
+    with pytest.raises(InvalidInput):
+        choose_days(days, "then")
+
+
+def worked_on(session: str, start: int, project: str) -> list[NewItem]:
+    """A session in which a test failed, a file was changed, and the test passed."""
+    ran = {"kind": "observation", "type": "command", "title": "pytest -q", "details": {"facts": "pytest -q"}}
+    did: list[dict[str, Any]] = [
+        {"kind": "observation", "type": "prompt", "content": f"Make retries safe in {session}"},
+        {**ran, "meta": {"error": "1 failed"}},
+        {"kind": "observation", "type": "file-write", "title": "Modified a.py", "details": {"files_modified": "a.py"}},
+        {**ran, "meta": {"went_well": True}},
+        {"kind": "summary", "details": {
+            "request": f"Make retries safe in {session}", "next_steps": "Measure it\nTell the team",
+            "learned": "The worker acknowledges before it commits.",
+        }},
+    ]  # fmt: skip
+    return [
+        NewItem(**one, session=session, project=project, created_ms=start + n * 60_000) for n, one in enumerate(did)
+    ]
 
 
 def test_a_session_and_what_was_around_an_item(visit: Visit, memory: LocalMemory) -> None:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound
+from commonplace.memory.belief_history import Stage, belief_history
 from commonplace.memory.edit_and_forget import (
     FieldChange,
-    Revision,
     diff_states,
     forget_items,
-    item_revisions,
     item_state,
     mark_superseded,
     restore_items,
@@ -26,13 +25,15 @@ from commonplace.memory.remember import NewItem, as_new_item, remember_all, reme
 from commonplace.memory.validity import follows_text, is_read_from_text, parse_validity, with_validity
 from commonplace.memory.weight import record_use
 from commonplace.model import DETAIL_FIELDS, MEMORY_TYPES, VALIDITY_FIELDS, Item
-from commonplace.text.dates import local_day
+from commonplace.text.dates import DAY_MS, local_day
 from commonplace.text.diff import DiffHunk, diff_texts
 from commonplace.text.redact import redact
 from commonplace.text.sentences import title_of
 from commonplace.text.validity import NO_BOUND, describe_interval, read_validity
 from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered, project_names
 
+# What the program itself notes about an item, which says nothing to people.
+OWN_META = ("digest", "root", "went_well", "both_hold", "same_as", "heard", "left", "verbs")
 # How many characters of a long text are shown at once, and how many changes are compared.
 SHOWN = 20_000
 COMPARED = 30
@@ -51,10 +52,11 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One revision as it is shown."""
+    """A stage of the history as it is shown; `days` is how long it was so."""
 
-    revision: Revision
+    stage: Stage
     differences: tuple[Difference, ...]
+    days: int
 
 
 def show_item(memory: LocalMemory, request: PageRequest) -> Rendered:
@@ -86,10 +88,10 @@ def item_page(
         "text": _text(found, whole=bool(request.one("all"))),
         "plain": bool(request.one("plain")),
         "details": [(name, found.details[name]) for name in DETAIL_FIELDS[found.kind] if _own(found, name)],
-        "meta": [(name, _as_text(value)) for name, value in found.meta.items()],
+        "meta": [(name, _as_text(value)) for name, value in found.meta.items() if name not in OWN_META],
         "changed_file": changed_file(found),
         "related": related_items(memory, found),
-        "versions": _versions(memory, found) if found.rev > 1 else [],
+        "versions": _versions(memory, found),
         "may_change": may_change and found.forgotten_ms is None,
         "may_restore": may_change,
         "interval": describe_interval(found.valid_from_ms, found.valid_until_ms),
@@ -172,10 +174,21 @@ def _as_text(value: object) -> str:
 
 
 def _versions(memory: LocalMemory, found: Item) -> list[Version]:
-    changes = item_revisions(memory, found.id)
+    stages, now = belief_history(memory, found), memory.clock()
     return [
-        Version(one, tuple(map(compare_field, one.changed)) if n < COMPARED else ()) for n, one in enumerate(changes)
+        Version(
+            stage,
+            _differences(stage) if n < COMPARED else (),
+            max(0, (now if stage.until_ms is None else stage.until_ms) - stage.at_ms) // DAY_MS,
+        )
+        for n, stage in enumerate(stages)
     ]
+
+
+def _differences(stage: Stage) -> tuple[Difference, ...]:
+    """What changed. A title that only repeats the beginning of the text is not told twice."""
+    own = title_of(stage.text)
+    return tuple(compare_field(one) for one in stage.changed if one.name != "title" or one.after != own)
 
 
 _FIELDS = ("title", "content", "type", "project", "tags", "importance", "valid_from", "valid_until", "expires")

@@ -21,6 +21,7 @@ from commonplace.web.static import address_of
 from commonplace.web.texts import counted, load_texts
 
 KILO = 1024
+RECENT_MS = 7 * DAY_MS
 
 
 class Templates:
@@ -37,7 +38,7 @@ class Templates:
         )
         self._all.globals.update(say=load_texts(), static=address_of, counted=counted)
         self._all.filters.update(
-            ago=time_ago,
+            ago=format_ago,
             iso=iso_time,
             day=format_day,
             lately=format_lately,
@@ -97,6 +98,13 @@ def format_lately(ms: int, now_ms: int) -> str:
         return time_ago(ms, now_ms)
     day = format_day(ms)
     return day.removesuffix(f" {iso_time(now_ms)[:4]}")
+
+
+def format_ago(ms: int, now_ms: int) -> str:
+    """How long ago it was, within a week; then the day, with its year unless that is this one."""
+    if now_ms - ms < RECENT_MS or not 0 <= ms <= LATEST_MS:
+        return time_ago(ms, now_ms)
+    return format_day(ms).removesuffix(f" {_date(now_ms).year}")
 
 
 def format_clock(ms: int) -> str:

@@ -1,4 +1,7 @@
-"""The timeline: everything, a year, a month or a day with bars to zoom; a session; or what happened around one item."""
+"""The timeline: sessions day by day, or every entry; of all time, a year, a month or a day, with bars to zoom.
+
+Also one session, and what happened around one item.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from typing import Any
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import find_session
+from commonplace.memory.daily_sessions import DayOfWork, DaySession, days_of_work
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sessions import read_session
 from commonplace.memory.stats import ItemsPerDay, day_start_ms, items_per_day, utc_day
@@ -20,8 +24,8 @@ from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS
 from commonplace.text.sentences import shorten
 from commonplace.web.page import PageRequest, Rendered, project_names, with_query
 
-# Beyond this many months the bars are years.
-MONTHS = 30
+# Beyond this many months the bars are years; up to this many days they are days.
+MONTHS, FEW_DAYS = 30, 62
 HEIGHT = 72
 _HINT = "Write a year as 2025, a month as 2025-03, a day as 2025-03-15."
 
@@ -128,6 +132,8 @@ def bars_of(counted: ItemsPerDay, span: Span) -> tuple[Bar, ...]:
     first, last = min(counted), max(counted)
     if span.first is not None:
         first, last = utc_day(span.bars_from_ms), utc_day(span.bars_to_ms - 1)
+    elif (last - first).days < FEW_DAYS:
+        unit = "day"
     elif (last.year - first.year) * 12 + last.month - first.month > MONTHS:
         unit = "year"
     sums: dict[date, dict[Kind, int]] = {}
@@ -182,6 +188,11 @@ def _after(first: date, unit: str) -> int:
 
 
 PAGE_SIZE = 60
+# Days of the river on a page, and colours that tell projects apart.
+DAYS_SHOWN, HUES, FIRST_PAGE = 14, 8, "first"
+MINUTE_MS = 60_000
+# So many minutes of a day can still be seen as a block.
+SHORTEST = 30
 SESSION_PAGE = 100
 NEIGHBOURS = 15
 EXCERPT, FEW = 220, 60
@@ -215,16 +226,21 @@ class Day:
 
 def timeline_page(memory: LocalMemory, request: PageRequest) -> Rendered:
     """What happened around an item, in a session, or in a span of time."""
-    chosen = {"project": request.one("project"), "kind": [kind for kind in KINDS if kind in request.many("kind")]}
+    kinds = [kind for kind in KINDS if kind in request.many("kind")]
+    entries = bool(kinds) or request.one("view") == "entries"
+    chosen = {"project": request.one("project"), "kind": kinds, "view": "entries" if entries else ""}
+    projects = project_names(memory)
     values: dict[str, Any] = {
         "chosen": chosen,
+        "hues": {name: n % HUES for n, name in enumerate(sorted(projects))},
         "kinds": KINDS,
-        "projects": project_names(memory),
+        "projects": projects,
         "address": lambda **more: _address(chosen, more),
         "anchor": None,
         "session": None,
         "span": span_of(request.one("year"), request.one("month"), request.one("day")),
         "bars": (),
+        "river": None,
         "bar_height": HEIGHT,
         "newer": "",
         "older": "",
@@ -233,7 +249,8 @@ def timeline_page(memory: LocalMemory, request: PageRequest) -> Rendered:
         return Rendered("timeline", values | _around_item(memory, around))
     if session := request.one("session"):
         return Rendered("timeline", values | _session(memory, request, session))
-    return Rendered("timeline", values | _in_span(memory, request, chosen, values["span"]))
+    show = _entries if entries else _sessions
+    return Rendered("timeline", values | show(memory, request, chosen, values["span"]))
 
 
 def days_of(items: Sequence[Item], sessions: Mapping[int, Session]) -> list[Day]:
@@ -259,7 +276,72 @@ def line_of(item: Item) -> Line:
     return Line(item, title or text, "" if known or not title else text)
 
 
-def _in_span(memory: LocalMemory, request: PageRequest, chosen: Mapping[str, Any], span: Span) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class RiverDay:
+    """A day of the river of sessions; `quiet` is the number of days without anything since the one shown before it."""
+
+    work: DayOfWork
+    quiet: int
+    strip: tuple[StripBlock, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StripBlock:
+    """A session on the strip of its day: where it starts, and its length, in minutes."""
+
+    project: str | None
+    start: int
+    length: int
+
+
+def choose_days(days: Sequence[date], before: str) -> tuple[list[date], str, str]:
+    """The newest days of a page, those before a day if one is given, and where newer and older pages begin."""
+    try:
+        border = date.fromisoformat(before) if before else date.max
+    except ValueError:
+        raise InvalidInput(f"before is {before[:40]!r}.", _HINT) from None
+    earlier = [day for day in days if day < border]
+    shown = earlier[-DAYS_SHOWN:]
+    later = days[len(earlier) :]
+    older = shown[0].isoformat() if len(earlier) > len(shown) else ""
+    beyond = later[DAYS_SHOWN:]
+    newer = beyond[0].isoformat() if beyond else FIRST_PAGE if later else ""
+    return shown[::-1], newer, older
+
+
+def _sessions(memory: LocalMemory, request: PageRequest, chosen: Mapping[str, Any], span: Span) -> dict[str, Any]:
+    """The river: sessions as blocks, day by day."""
+    scope = Scope(project=chosen["project"] or None)
+    counted = items_per_day(memory, scope, span.bars_from_ms, span.bars_to_ms)
+    shown, newer, older = choose_days([day for day in sorted(counted) if span.holds(day)], request.one("before"))
+    here = span.query_params
+    work = days_of_work(memory, scope, shown)
+    return {
+        "river": [_river_day(one, work[n - 1].day if n else None) for n, one in enumerate(work)],
+        "days": (),
+        "bars": (bars := bars_of(counted, span)),
+        "bar_width": width_of(bars),
+        "newer": newer and _address(chosen, here if newer == FIRST_PAGE else {**here, "before": newer}),
+        "older": older and _address(chosen, {**here, "before": older}),
+        "total": _total(counted, span),
+    }
+
+
+def _river_day(work: DayOfWork, shown_before: date | None) -> RiverDay:
+    start = day_start_ms(work.day)
+    return RiverDay(
+        work,
+        0 if shown_before is None else (shown_before - work.day).days - 1,
+        tuple(_strip_block(one, start) for one in work.sessions),
+    )
+
+
+def _strip_block(one: DaySession, day_ms: int) -> StripBlock:
+    start = (one.start_ms - day_ms) // MINUTE_MS
+    return StripBlock(one.session.project, start, max(SHORTEST, (one.end_ms - one.start_ms) // MINUTE_MS))
+
+
+def _entries(memory: LocalMemory, request: PageRequest, chosen: Mapping[str, Any], span: Span) -> dict[str, Any]:
     scope = Scope(project=chosen["project"] or None, kinds=tuple(chosen["kind"]))
     newer, older = request.one("newer"), request.one("older")
     found = items_in_period(memory, scope, span.from_ms, span.to_ms, PAGE_SIZE, newer_than=newer, older_than=older)
