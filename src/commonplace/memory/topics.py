@@ -129,11 +129,6 @@ def _texts(memory: LocalMemory, passages: Sequence[int]) -> list[str]:
     return [spoken for text, item in texts if (spoken := _spoken(text, item))]
 
 
-def is_tool_use(item: Item) -> bool:
-    """Whether an item is what hooks saw of a tool, such as "npm run lint", rather than what somebody said."""
-    return item.kind == "observation" and CAPTURE_DIGEST in item.meta and item.type not in SPOKEN_TYPES
-
-
 def _spoken(text: str, item: Item | None) -> str:
     if item is None or item.kind not in ("observation", "summary", "checkpoint"):
         return text
