@@ -40,6 +40,7 @@ def test_reading_goes_on_and_says_what_is_damaged(run: Run, folder: Path) -> Non
         ["timeline", "3"],
         ["stats"],
         ["report"],
+        ["overview", "--all"],
         ["recall", "plums"],
         ["status"],
     ):

@@ -75,6 +75,8 @@ def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
         ("prune", "--json"),
         ("stats",),
         ("report",),
+        ("overview", "p"),
+        ("overview", "--all", "--json"),
         ("doctor", "spool", "store", "--json"),
         ("connect", "cursor", "kiro", "--json"),
         ("disconnect", "--json"),

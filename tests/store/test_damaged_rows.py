@@ -21,6 +21,7 @@ from commonplace.memory.conversations import NewConversation, NewMessage, store_
 from commonplace.memory.local_memory import open_memory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.repair import repair_store
+from commonplace.model import Kind
 
 # Which column is damaged, by what, and under which name the item says so outside.
 DAMAGE = {
@@ -49,7 +50,15 @@ DAMAGE = {
     "tokens are bytes": ("tokens", "x'01'", "tokens"),
     "type": ("type", INVALID_UTF8, "type"),
 }
-PAGES = ("/", "/search?q=apples", "/timeline", "/rules", "/topics", "/conversations", "/search?project=p1")
+PAGES = (
+    "/",
+    "/search?q=apples",
+    "/timeline",
+    "/rules",
+    "/topics",
+    "/conversations",
+    "/search?project=p1",
+)
 MCP = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
 TOOLS: dict[str, dict[str, object]] = {
     "search": {"query": "apples"},
@@ -138,9 +147,25 @@ def test_lists_search_context_archive_and_sync_go_on(damaged: Damaged) -> None:
     assert len(lines) >= len(damaged.numbers) and all(json.loads(line) for line in lines)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, "/projects/p1", "/api/v1/overview?project=p1", "/api/v1/overviews"])
 def test_pages_go_on(damaged: Damaged, page: str) -> None:
     ok(damaged.api.get(page))
+
+
+@pytest.mark.parametrize("kind", ["memory", "summary"])
+def test_damaged_decisions_and_summaries_leave_a_project_its_page(settings: Settings, kind: Kind) -> None:
+    memory = open_memory(settings)
+    left = {"request": "Pick apples", "completed": "Modified cellar.py", "next_steps": "Pick pears"}
+    numbers = {}
+    for n, how in enumerate(DAMAGE):
+        decision = NewItem(f"Keep sort {n} because it is sweet.", type="decision", project="p1")
+        summary = NewItem(kind="summary", session=f"s{n}", project="p1", details={**left, "notes": str(n)})
+        numbers[how] = remember(memory, decision if kind == "memory" else summary).id
+    memory.close()
+    plant(settings, numbers)
+    with running(settings) as site, site.client() as api:
+        for path in ("/", "/projects/p1", "/api/v1/overview?project=p1", "/api/v1/overviews"):
+            ok(api.get(path))
 
 
 @pytest.mark.parametrize("tool", [*TOOLS])

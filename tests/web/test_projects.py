@@ -50,6 +50,7 @@ def test_a_project_is_found_by_every_name_of_it(visit: Visit, month: LocalMemory
     visitor = visit()
     for name in ("shop-api", "acme/shop-api", "github.com/acme/shop-api", "Shop-API"):
         assert visitor.go(f"/projects/{name}").inner_text("h1") == "shop-api"
+    assert visitor.go("/projects/").inner_text("h1") == "All projects"
     page = visitor.go("/projects/nosuch")
     assert "no project" in page.inner_text("main").lower()
 

@@ -142,7 +142,7 @@ def _overview(memory: LocalMemory, project: str | None) -> ProjectOverview:
     now, scope = memory.clock(), Scope.inside(project)
     projects = list_projects(memory)
     known = next((one for one in projects if one.name == project), None)
-    last_ms = _last_ms(memory, scope) if known is None else known.last_ms
+    last_ms = (known.last_ms if known else None) or _last_ms(memory, scope)
     to_ms = now + 1 if last_ms is None or last_ms > now - WEEK_MS else last_ms + 1
     week = report(memory, scope, to_ms - WEEK_MS, to_ms, MAX_EVENTS, topics=False)
     notes = summaries_and_checkpoints(memory, project)

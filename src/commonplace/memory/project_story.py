@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from commonplace.memory.stats import utc_day
+from commonplace.text.dates import clamp_time
 from commonplace.text.sentences import sentences, shorten
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _work(found: ProjectOverview, week: Report, *, quiet: bool) -> Iterator[str]
 
 def _busiest(sessions: Sequence[ReportedSession]) -> str:
     """The day with most sessions, if one stands out."""
-    days = Counter(utc_day(one.session.ended_ms) for one in sessions)
+    days = Counter(utc_day(clamp_time(one.session.ended_ms)) for one in sessions)
     (day, most), *others = days.most_common()
     stands_out = len(sessions) > _NAMED and all(most > number for _day, number in others)
     return f", most of them on {day:%A}" if stands_out and 2 * most > len(sessions) else ""
@@ -134,7 +135,7 @@ def _command(one: FailedCommand) -> str:
 
 def _day(ms: int, now_ms: int) -> str:
     """A day of the last week by its name, an older one by its date."""
-    day, today = utc_day(ms), utc_day(now_ms)
+    day, today = utc_day(clamp_time(ms)), utc_day(now_ms)
     if 0 <= (today - day).days < 7:
         return f"{day:%A}"
     return f"{day.day} {day:%B}" if day.year == today.year else f"{day.day} {day:%B} {day.year}"

@@ -156,7 +156,7 @@ def _conversation(session: Session, tokens: frozenset[str] = frozenset()) -> Opt
 
 
 def _project(project: Project) -> Option:
-    name, address = redact(project.name), f"/projects/{quote(project.name, safe='')}"
+    name, address = redact(project.name), f"/projects/{quote(project.name)}"
     return Option("folder", base_name(name), name, address, time_ms=project.last_ms or 0)
 
 

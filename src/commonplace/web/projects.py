@@ -27,7 +27,8 @@ from commonplace.memory.project_overview import (
 from commonplace.memory.projects import list_projects
 from commonplace.memory.report import OpenEnd
 from commonplace.memory.stats import utc_day
-from commonplace.web.page import PageRequest, Redirect, Rendered, local_path
+from commonplace.text.dates import clamp_time
+from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered, local_path
 
 BAR_HEIGHT = 36
 # Rules of the project and of everywhere that are shown; the others are on their own page.
@@ -57,8 +58,10 @@ class OpenLine:
     can_close: bool = True
 
 
-def project_page(memory: LocalMemory, request: PageRequest) -> Rendered:
+def project_page(memory: LocalMemory, request: PageRequest) -> PageReply:
     """The home of one project."""
+    if not request.path["name"].strip("/ "):
+        return Redirect("/projects")
     return _page(memory, request, project_overview(memory, request.path["name"]))
 
 
@@ -94,7 +97,7 @@ def _page(memory: LocalMemory, request: PageRequest, found: ProjectOverview) -> 
         "overview": found,
         "open_lines": [_open_line(end) for end in found.open_ends],
         "decided": decisions_by_week(found.decisions, today),
-        "bars": activity_bars(found.activity, utc_day(found.to_ms - 1), ACTIVITY_DAYS),
+        "bars": activity_bars(found.activity, utc_day(clamp_time(found.to_ms - 1)), ACTIVITY_DAYS),
         "bar_height": BAR_HEIGHT,
         "is_quiet": found.last_ms is not None and found.last_ms < memory.clock() - WEEK_MS,
         "project_rules": found.rules.project[::-1][:RULES],
@@ -119,7 +122,7 @@ def decisions_by_week(decisions: Sequence[Decision], today: date) -> list[tuple[
     monday = today - timedelta(days=today.weekday())
 
     def week_of(one: Decision) -> str:
-        day = utc_day(one.item.created_ms)
+        day = utc_day(clamp_time(one.item.created_ms))
         if day >= monday:
             return "this_week"
         return "last_week" if day >= monday - timedelta(weeks=1) else "earlier"

@@ -12,7 +12,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS, iso_time, time_ago
+from commonplace.text.dates import DAY_MS, LATEST_MS, iso_time, time_ago
 from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt
 from commonplace.text.tokens import index_text
@@ -41,7 +41,6 @@ class Templates:
             ago=format_ago,
             iso=iso_time,
             day=format_day,
-            lately=format_lately,
             clock=format_clock,
             size=format_size,
             markdown=_markdown,
@@ -90,14 +89,6 @@ def short_project(name: str) -> str:
 def format_day(ms: int) -> str:
     """A day, such as 15 Mar 2025."""
     return _date(ms).strftime("%d %b %Y").lstrip("0") if 0 <= ms <= LATEST_MS else iso_time(ms)[:10]
-
-
-def format_lately(ms: int, now_ms: int) -> str:
-    """How long ago within two weeks, before that the day, with its year if that is another one: 29 Oct."""
-    if not EARLIEST_MS <= ms <= LATEST_MS or 0 <= now_ms - ms < 14 * DAY_MS:
-        return time_ago(ms, now_ms)
-    day = format_day(ms)
-    return day.removesuffix(f" {iso_time(now_ms)[:4]}")
 
 
 def format_ago(ms: int, now_ms: int) -> str:

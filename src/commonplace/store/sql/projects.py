@@ -36,7 +36,7 @@ class Projects(Space):
         with self._database.read(self._query_timeout) as connection:
             rows = connection.rows(_LISTING, (self._space_id,))
         return [
-            Project(id=i, name=name, aliases=_other_names(list_of(aliases), name), items=n, last_ms=last)
+            Project(i, name, _other_names(list_of(aliases), name), n, last if isinstance(last, int) else None)
             for i, name, aliases, n, last in rows
         ]
 

@@ -5,9 +5,11 @@ const list = document.querySelector(".feed");
 const pulse = document.querySelector(".pulse");
 const button = document.querySelector("[data-pause]");
 const template = document.querySelector("template[data-new]");
-const words = Object.fromEntries(
-  [...document.querySelector("template[data-words]").content.children].map((word) => [word.dataset.name, word.textContent]),
+const named = (list) => new Map(
+  [...document.querySelector(list).content.children].map((word) => [word.dataset.name, word.textContent]),
 );
+const words = named("template[data-words]");
+const projects = named("template[data-projects]");
 const held = [];
 let paused = false;
 
@@ -20,8 +22,8 @@ function line(event) {
   const badge = made.querySelector(".badge");
   badge.textContent = event.type || event.kind;
   badge.classList.add(event.kind);
-  made.querySelector("[data-what]").textContent = words[event.event.split(".").pop()] ?? event.event;
-  made.querySelector("[data-where]").textContent = event.project ?? list.dataset.global;
+  made.querySelector("[data-what]").textContent = words.get(event.event.split(".").pop()) ?? event.event;
+  made.querySelector("[data-where]").textContent = event.project ? projects.get(event.project) ?? event.project : list.dataset.global;
   const time = made.querySelector("time");
   time.dateTime = event.at;
   time.textContent = new Date(event.at).toLocaleTimeString();
@@ -39,7 +41,7 @@ function arrived(message) {
   if (list.dataset.project && event.project !== list.dataset.project) return;
   if (!paused) return show(event);
   held.push(event);
-  button.textContent = `${button.dataset.goOn} (${button.dataset.waiting.replace("{n}", held.length)})`;
+  button.textContent = `${button.dataset.goOn} (${button.dataset.held.replace("{n}", held.length)})`;
 }
 
 button.hidden = false;
@@ -52,7 +54,7 @@ button.addEventListener("click", () => {
 const source = new EventSource("/api/v1/events");
 source.onopen = () => { pulse.textContent = pulse.dataset.following; pulse.className = "pulse on"; };
 source.onerror = () => { pulse.textContent = pulse.dataset.lost; pulse.className = "pulse off"; };
-for (const name of Object.keys(words)) {
+for (const name of words.keys()) {
   source.addEventListener(`item.${name}`, arrived);
   source.addEventListener(`conversation.${name}`, arrived);
 }
