@@ -8,14 +8,14 @@ from collections.abc import Sequence
 import httpx2
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, Look, Visit
-from tests.web.story import tell
+from tests.web.month import fill
 
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Scope, SessionScope
 from commonplace.web.routes import PAGES
 from commonplace.web.static import static_files
 
-MOST_SCRIPT = 300 * 1024
+MOST_SCRIPT = 150 * 1024
 # Each theme and each width is examined once, full pages by the light that is harder to get right.
 EXAMINED = {"empty": LOOKS[:1], "full": LOOKS[1:2]}
 # Files and numbers, not pages to look at.
@@ -44,7 +44,7 @@ def test_every_page_of_an_empty_memory(visit: Visit, memory: LocalMemory) -> Non
 
 
 def test_every_page_of_a_full_memory(visit: Visit, memory: LocalMemory) -> None:
-    tell(memory)
+    fill(memory)
     look_at_all(visit, memory, "full", LOOKS)
 
 

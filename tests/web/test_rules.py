@@ -80,7 +80,7 @@ def test_a_rule_that_cannot_be_kept_stays_in_the_page(visit: Visit, memory: Loca
     page.click(".wrong >> text=Add rule")
     page.wait_for_selector(".done >> text=Added")
     # Whoever chooses no project sees those of all.
-    assert "at noon" in visit().go("/rules").inner_text("section:has(h2:text('In roof'))")
+    assert "at noon" in visit().go("/rules").inner_text("section:has(h2:text-is('roof'))")
 
 
 def test_contradictions_stand_side_by_side_and_are_settled(visit: Visit, memory: LocalMemory) -> None:
@@ -88,7 +88,7 @@ def test_contradictions_stand_side_by_side_and_are_settled(visit: Visit, memory:
     new = rule(memory, "Never use tabs for indentation", "style")
     visitor = visit()
     page = visitor.go("/rules?project=style")
-    page.click("text=Check for contradictions")
+    page.click("text=Find contradictions")
     page.wait_for_selector("h1 >> text=Contradictions")
     visitor.check_access()
     visitor.picture("rules")
