@@ -223,4 +223,4 @@ def test_a_key_of_a_project_sees_its_conversations_only(visit: Visit, memory: Lo
     visitor = visit(key=secret)
     page = visitor.go("/conversations")
     assert "Ours only" in page.inner_text("main") and "Theirs only" not in page.inner_text("main")
-    assert "Nothing found" in visitor.go(f"/conversations/{theirs.short_id}").inner_text("h1")
+    assert "nothing here" in visitor.go(f"/conversations/{theirs.short_id}").inner_text("h1")
