@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import httpx2
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, Look, Visit
-from tests.web.story import tell
+from tests.web.month import fill
 
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Scope, SessionScope
@@ -46,7 +46,7 @@ def test_every_page_of_an_empty_memory(visit: Visit, memory: LocalMemory) -> Non
 
 
 def test_every_page_of_a_full_memory(visit: Visit, memory: LocalMemory) -> None:
-    tell(memory)
+    fill(memory)
     look_at_all(visit, memory, "full", LOOKS)
 
 

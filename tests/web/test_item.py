@@ -237,7 +237,7 @@ def test_what_was_forgotten_says_so_and_comes_back(visit: Visit, memory: LocalMe
     assert "Forgotten" in page.inner_text(".state") and not page.query_selector("main form")
     for id_ in ("0", "zzz", "no-such%20id%3Cb%3E", "0" * 12):
         page = reader.go(f"/items/{id_}")
-        assert "Nothing found" in page.inner_text("h1")
+        assert "nothing here" in page.inner_text("h1")
     reader.check_access()
 
 
