@@ -14,7 +14,7 @@ endif
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test check lint types unit test-postgres judge torture soak bench bench-recall fuzz audit demo docs lock build clean
+.PHONY: help install serve test check lint types unit test-postgres judge torture soak pictures bench bench-recall fuzz audit demo docs lock build clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | tr '@' '\t' | expand -t 22
@@ -63,6 +63,9 @@ torture: install ## Kill, starve and cut off (longer: make torture ARGS="--minut
 
 soak: install ## Steady load from 20 clients for ten minutes, with plots in docs/pictures
 	$(BIN)/python -m benchmarks.soak --plots docs/pictures $(ARGS)
+
+pictures: install ## Take the pictures of the dashboard in docs/pictures, of a month of made-up work
+	$(BIN)/python -m tests.web.pictures
 
 bench: install ## Measure speed and quality
 	$(BIN)/python -m benchmarks.run $(ARGS)

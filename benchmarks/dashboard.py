@@ -37,7 +37,6 @@ PAGES = (
     "/review",
     "/review/count",
     "/topics",
-    "/topics/map",
     "/feed",
     "/settings",
 )

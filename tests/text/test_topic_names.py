@@ -123,3 +123,21 @@ def test_any_texts_get_short_names_that_differ(groups: list[list[str]], others: 
     assert names == name_topics(groups, others)
     again = name_topics(groups, others, previous_names=names)
     assert len({name.casefold() for name in again if name}) == len([name for name in again if name])
+
+
+def test_a_sentence_that_is_repeated_counts_once() -> None:
+    asked = "The cart badge shows the wrong count after a reload."
+    texts = [asked, f"{asked}\nBadges read the cart from storage.", asked, "A cart without items has no badge."]
+    assert name_topics([texts, LOGIN, MIGRATIONS])[0] in ("Cart", "Badge", "Cart Badge", "Badge & Cart")
+
+
+@pytest.mark.parametrize("sentence", ["The badge shows a count", "We are against Kafka", "Floats lose cents"])
+def test_a_part_of_a_sentence_is_no_name(sentence: str) -> None:
+    texts = [f"{sentence} {more}" for more in ("today", "at noon", "in tests", "anyway")]
+    assert not set(name_topics([texts, LOGIN])[0].split()) & {"Shows", "Against", "Lose"}
+
+
+def test_what_people_tag_texts_with_is_what_they_call_it() -> None:
+    texts = ["The worker delivers webhooks on Mondays.", "Mondays are slow.", "Webhooks are signed.", "Mondays again"]
+    plain, tagged = name_topics([texts, LOGIN])[0], name_topics([texts, LOGIN], tags=[["webhooks"] * 2, []])[0]
+    assert "Mondays" in plain and tagged == "Webhooks"

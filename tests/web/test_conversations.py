@@ -57,7 +57,7 @@ def test_nothing_there_yet(visit: Visit) -> None:
     visitor = visit()
     page = visitor.go("/conversations")
     assert "No conversations here" in page.inner_text("main")
-    assert "Nothing found" in visitor.go("/conversations/999999").inner_text("h1")
+    assert "nothing here" in visitor.go("/conversations/999999").inner_text("h1")
 
 
 def test_the_list_is_filtered_and_chosen_ones_are_put_elsewhere_and_back(visit: Visit, memory: LocalMemory) -> None:
@@ -99,7 +99,7 @@ def test_one_is_arranged_forgotten_and_brought_back(visit: Visit, memory: LocalM
     session = kept(memory, "Billing")
     visitor = visit()
     page = visitor.go(f"/conversations/{session.short_id}")
-    page.click("text=Rename, move, rate")
+    page.click("text=Rename, move or rate")
     page.fill("#label", "Billing of customers")
     page.fill("#folder", "/new/../place")
     page.fill("#importance", "7.5")
@@ -119,11 +119,11 @@ def test_one_is_arranged_forgotten_and_brought_back(visit: Visit, memory: LocalM
     assert (find_session(memory, session.uid).status, find_session(memory, session.uid).importance) == ("active", 7.5)
     page.click(".acting >> text=Archive")
     page.wait_for_selector(".done >> text=Archived")
-    page.click("text=Rename, move, rate")
+    page.click("text=Rename, move or rate")
     page.fill("#label", "Mine")
     update_conversation(memory, session.uid, ConversationChanges(label="Theirs"))
     page.click("text=Save")
-    page.wait_for_selector("text=Somebody changed this conversation")
+    page.wait_for_selector("text=Someone else changed this conversation")
     visitor.check_access()
     visitor.picture("conversation-conflict")
     assert "Theirs" in page.inner_text(".wrong") and page.input_value("#label") == "Mine"
@@ -223,4 +223,4 @@ def test_a_key_of_a_project_sees_its_conversations_only(visit: Visit, memory: Lo
     visitor = visit(key=secret)
     page = visitor.go("/conversations")
     assert "Ours only" in page.inner_text("main") and "Theirs only" not in page.inner_text("main")
-    assert "Nothing found" in visitor.go(f"/conversations/{theirs.short_id}").inner_text("h1")
+    assert "nothing here" in visitor.go(f"/conversations/{theirs.short_id}").inner_text("h1")

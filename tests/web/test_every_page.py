@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import httpx2
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, Look, Visit
-from tests.web.story import tell
+from tests.web.month import fill
 
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Scope, SessionScope
@@ -19,7 +19,7 @@ MOST_SCRIPT = 150 * 1024
 # Each theme and each width is examined once, full pages by the light that is harder to get right.
 EXAMINED = {"empty": LOOKS[:1], "full": LOOKS[1:2]}
 # Files and numbers, not pages to look at.
-NOT_SHOWN = ("/review/count", "/topics/map", "/conversations/{id}/export", "/topics/{id}", "/topics/passages/{id}")
+NOT_SHOWN = ("/review/count", "/conversations/{id}/export", "/topics/{id}", "/topics/passages/{id}")
 SHOWN = [page for page in PAGES if page.method == "GET" and page.path not in NOT_SHOWN]
 
 
@@ -48,7 +48,7 @@ def test_every_page_of_an_empty_memory(visit: Visit, memory: LocalMemory) -> Non
 
 
 def test_every_page_of_a_full_memory(visit: Visit, memory: LocalMemory) -> None:
-    tell(memory)
+    fill(memory)
     look_at_all(visit, memory, "full", LOOKS)
 
 

@@ -108,7 +108,7 @@ def test_two_tabs_change_one_item_and_choose(visit: Visit, memory: LocalMemory) 
     visitor = visit()
     for mine, choice, left in (
         ("Deploy on Tuesdays", "Keep mine", "Tuesdays"),
-        ("Deploy hourly", "Keep theirs", "Monday"),
+        ("Deploy hourly", "Keep the current one", "Monday"),
     ):
         page = visitor.go(f"/items/{item.id}?edit=1")
         theirs = edit_item(
@@ -116,7 +116,7 @@ def test_two_tabs_change_one_item_and_choose(visit: Visit, memory: LocalMemory) 
         )
         page.fill("#f-content", mine)
         page.click("text=Save")
-        page.wait_for_selector("h1 >> text=Somebody changed this")
+        page.wait_for_selector("h1 >> text=Someone else changed this")
         visitor.check_access()
         visitor.picture("item-conflict")
         assert "Mondays" in page.inner_text(".pair") and page.input_value("#f-content") == mine
@@ -137,7 +137,7 @@ def test_what_was_written_survives_signing_in_again(visit: Visit, memory: LocalM
     page.context.clear_cookies(name=re.compile("commonplace_visit"))
     page.click("text=Save")
     page.wait_for_selector("#key")
-    assert "held in this page" in page.inner_text("main")
+    assert "is kept on this page" in page.inner_text("main")
     page.fill("#key", visitor.served.key)
     page.press("#key", "Enter")
     page.wait_for_selector("text=Send it now")
@@ -226,7 +226,7 @@ def test_what_was_forgotten_says_so_and_comes_back(visit: Visit, memory: LocalMe
     page.wait_for_selector(".done >> text=Forgotten")
     assert get_item(memory, item.id, forgotten=True).forgotten_ms is not None
     page = visitor.go(f"/items/{item.short_id}")
-    assert "was forgotten" in page.inner_text(".state") and not page.query_selector("main >> text=Edit")
+    assert "Forgotten" in page.inner_text(".state") and not page.query_selector("main >> text=Edit")
     visitor.check_access()
     page.click("button >> text=Restore")
     page.wait_for_selector(".done >> text=Restored")
@@ -234,10 +234,10 @@ def test_what_was_forgotten_says_so_and_comes_back(visit: Visit, memory: LocalMe
     forget_items(memory, [item.id])
     reader = visit(key=create_key(memory, "only-reads", "read")[1])
     page = reader.go(f"/items/{item.id}")
-    assert "was forgotten" in page.inner_text(".state") and not page.query_selector("main form")
+    assert "Forgotten" in page.inner_text(".state") and not page.query_selector("main form")
     for id_ in ("0", "zzz", "no-such%20id%3Cb%3E", "0" * 12):
         page = reader.go(f"/items/{id_}")
-        assert "Nothing found" in page.inner_text("h1")
+        assert "nothing here" in page.inner_text("h1")
     reader.check_access()
 
 

@@ -111,13 +111,13 @@ def test_what_is_written_stays_while_the_server_is_away(browser: Browser, tmp_pa
         page.fill("#f-content", "Written at the last moment")
         server.end()
         page.click("main button.main-button")
-        page.wait_for_selector(".away >> text=does not answer")
+        page.wait_for_selector(".away >> text=not responding")
         page.once("dialog", lambda dialog: dialog.dismiss())
         with pytest.raises(Error, match="ABORTED"):
             visitor.go("/search")
         assert page.input_value("#f-content") == "Written at the last moment"
         again = Served(tmp_path, "--port", server.url.rpartition(":")[2])
-        page.wait_for_selector(".away >> text=answers again")
+        page.wait_for_selector(".away >> text=The server is back")
         page.click("main button.main-button")
         page.wait_for_selector(".done >> text=Added")
         again.end()

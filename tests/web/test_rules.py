@@ -54,7 +54,7 @@ def test_two_tabs_change_one_rule_and_nothing_is_lost(visit: Visit, memory: Loca
     edit_item(memory, kept.id, Changes(content="Deploy on Mondays only"))
     page.fill(f"#r{kept.short_id} textarea[name=content]", "Deploy on Tuesdays only")
     page.click(f"#r{kept.short_id} >> text=Save")
-    page.wait_for_selector("text=Somebody changed this rule")
+    page.wait_for_selector("text=Someone else changed this rule")
     visitor.check_access()
     visitor.picture("rules-conflict")
     assert "Mondays" in page.inner_text(".wrong") and page.input_value("#mine") == "Deploy on Tuesdays only"
@@ -81,7 +81,7 @@ def test_a_rule_that_cannot_be_kept_stays_in_the_page(visit: Visit, memory: Loca
     page.click(".wrong >> text=Add rule")
     page.wait_for_selector(".done >> text=Added")
     # Whoever chooses no project sees those of all.
-    assert "at noon" in visit().go("/rules").inner_text("section:has(h2:text('In roof'))")
+    assert "at noon" in visit().go("/rules").inner_text("section:has(h2:text-is('roof'))")
 
 
 def test_contradictions_of_the_rules_are_settled_in_the_inbox(visit: Visit, memory: LocalMemory) -> None:
@@ -89,7 +89,7 @@ def test_contradictions_of_the_rules_are_settled_in_the_inbox(visit: Visit, memo
     new = rule(memory, "Never use tabs for indentation", "style")
     visitor = visit()
     page = visitor.go("/rules?project=style")
-    page.click("text=Check for contradictions")
+    page.click("text=Find contradictions")
     page.wait_for_url("**/review?show=contradictions&project=style")
     statements = page.locator(".decide .statement").all_inner_texts()
     assert statements == ["Always use tabs for indentation", "Never use tabs for indentation"]

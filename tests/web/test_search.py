@@ -18,7 +18,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Item, Scope
-from commonplace.web.search import LIKELY
+from commonplace.web.search import LIKELY_BY_WORDS
 
 DAY = 86_400_000
 HOSTILE = "<img src=x onerror=alert(1)><script>document.title='hit'</script> {{7*7}} \u202e'\"&"
@@ -100,7 +100,7 @@ def test_hits_of_one_session_stand_together_with_the_answer_marked(visit: Visit,
         "The pilot Ines guides tankers. Harbour pilot duty is with Tomas on weekends. Bye now.",
         "The boat of the harbour pilot stays at the north pier, whoever is on duty.",
         "In winter a harbour pilot on duty earns a bonus of eighty crowns.",
-        "Every harbour pilot carries two radios and a lamp on duty.",
+        "Every harbour pilot carries two radios and a whistle on duty.",
         "No harbour pilot sleeps on duty: the union forbade it in 1987.",
     )
     said = [NewMessage("assistant", text) for text in told]
@@ -119,7 +119,7 @@ def test_what_is_unlikely_is_folded_away(served: Served, memory: LocalMemory) ->
     for n in range(4):
         remember(memory, NewItem(f"Kettle {n} boils water for tea, slowly, in kitchen {n}, beside the old stove {n}"))
     found = recall(memory, "kettle zeppelin gondola rivet altitude", Scope(), 20)
-    assert found.hits and all(hit.relevance < LIKELY for hit in found.hits)
+    assert found.hits and all(hit.relevance < LIKELY_BY_WORDS for hit in found.hits)
     reply = httpx2.get(
         f"{served.url}/search?q=kettle+zeppelin+gondola+rivet+altitude", headers={**served.headers, **HTML}
     )

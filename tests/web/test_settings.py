@@ -21,7 +21,7 @@ def test_a_key_is_made_shown_once_used_and_revoked(visit: Visit, memory: LocalMe
     page.fill("#key-name", HOSTILE)
     page.select_option("#key-role", "reader")
     page.fill("#key-days", "30")
-    page.click("text=Make key")
+    page.click("text=Create key")
     secret = page.inner_text(".secret")
     visitor.check_access()
     assert HOSTILE in page.inner_text("#keys") and not page.query_selector("#keys b")

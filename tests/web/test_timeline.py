@@ -98,7 +98,7 @@ def test_it_zooms_from_everything_to_a_day_and_turns_pages(visit: Visit, memory:
     page.wait_for_url("**month=2025-03*")
     assert f"{PAGE_SIZE + 12} entries" in page.inner_text("main")
     page.click("text=Older")
-    page.wait_for_selector("text=3 days without anything")
+    page.wait_for_selector("text=3 quiet days")
     page.click("text=Newer >> nth=0")
     page.wait_for_selector(f"text=Step {PAGE_SIZE + 9}")
     page.click(".bars a[aria-label^='11 March']")
@@ -124,7 +124,7 @@ def test_sessions_flow_by_day_and_can_be_filtered_by_project(visit: Visit, memor
     assert ["second" in block for block in blocks] == [True, False]
     assert "Make retries safe" in blocks[1] and "acknowledges before it commits" in blocks[1]
     assert "1 failure, fixed" in blocks[1] and "1 file changed" in blocks[1] and "2 next steps" in blocks[1]
-    assert "Amounts are integers" in page.inner_text(".river-day >> nth=1") and "2 days without" in page.inner_text(
+    assert "Amounts are integers" in page.inner_text(".river-day >> nth=1") and "2 quiet days" in page.inner_text(
         "main"
     )
     page.check("label.chip:has-text('site') input")

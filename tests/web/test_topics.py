@@ -1,8 +1,8 @@
-"""Topics and graph: a map of five thousand passages that stays quick, the list beside it, and what is chosen."""
+"""Topics: a map to zoom from projects to topics to passages, the list below it, and what is chosen."""
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import combinations
 from math import hypot
 
 import numpy as np
@@ -16,7 +16,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember_all
 from commonplace.memory.topics import list_topics, update_topics
 from commonplace.text.references import references
-from commonplace.web.topics import layout_discs, layout_points
+from commonplace.web.topics import LONGEST_WORD, enclose, label_lines, pack_circles
 
 SUBJECTS = ("<b>queue</b>", "billing", "认证 auth", "deploy", "cache", "search", "mail", "quota", "index", "webhook")
 HOSTILE = "<img src=x onerror=\"document.title='hit'\"> {{7*7}}"
@@ -55,58 +55,71 @@ def test_an_empty_memory_has_no_topics_yet(visit: Visit) -> None:
     assert "no topics yet" in page.inner_text("main")
 
 
-def test_the_map_of_five_thousand_points_is_drawn_moved_and_chosen_from(visit: Visit, full: LocalMemory) -> None:
+def test_the_map_zooms_into_a_topic_and_its_passages_are_read(visit: Visit, full: LocalMemory) -> None:
     visitor = visit()
     page = visitor.go("/topics?project=api")
-    page.wait_for_selector("#map[data-nodes]")
-    drawn = int(page.get_attribute("#map", "data-nodes") or 0)
-    assert PASSAGES * 0.8 < drawn <= PASSAGES
+    page.wait_for_selector("#map[data-ready]")
+    drawn = page.locator(".bubble").all()
+    assert len(drawn) == len(list_topics(full)) >= 8 and page.get_by_role("link", name="billing").count()
     visitor.picture("topics")
-    page.hover("#map")
-    page.mouse.wheel(0, -600)
-    page.focus("#map")
-    for pressed in ("ArrowLeft", "+", "-", "0"):
-        page.keyboard.press(pressed)
-    box = page.locator("#map").bounding_box()
-    assert box
-    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.wait_for_selector("#chosen h3")
-    assert "note" in page.inner_text("#chosen") and "the same file" in page.inner_text("#chosen")
+    whole = page.get_attribute("#map", "viewBox")
+    drawn[0].focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#map[data-open] .passage")
+    assert page.get_attribute("#map", "viewBox") != whole
+    assert "passages" in page.inner_text("#chosen")
+    page.click(".passage >> nth=0")
+    page.wait_for_selector("#chosen >> text=the same file")
     visitor.check_access()
     assert page.title() != "hit" and not page.query_selector("main img, main b")
-    # A frame of the largest map is drawn again and again while one drags it: none may be lost for long.
-    page.mouse.move(box["x"] + 50, box["y"] + 50)
-    page.mouse.down()
-    for step in range(20):
-        page.mouse.move(box["x"] + 50 + 4 * step, box["y"] + 50)
-    page.mouse.up()
-    assert page.evaluate("new Promise((done) => requestAnimationFrame(() => done(true)))")
+    page.keyboard.press("Escape")
+    page.wait_for_function(
+        "(whole) => map.getAttribute('viewBox').split(' ')[2] == Number(whole.split(' ')[2])", arg=whole
+    )
+    assert not page.query_selector(".passage")
+    page.hover("#map")
+    page.mouse.wheel(0, -600)
+    page.click("text=See everything")
+    page.wait_for_selector(".map-tools", state="hidden")
 
 
 def test_a_topic_tells_its_most_central_passages(visit: Visit, full: LocalMemory) -> None:
     first = list_topics(full)[0]
     visitor = visit(NARROW, "dark")
     page = visitor.go("/topics")
-    page.wait_for_selector("#map[data-nodes]")
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
     visitor.picture("topics-dark-360")
     page.click(f".topic-list a[href='/topics/{first.id}']")
     page.wait_for_selector(".hit")
     visitor.check_access()
-    assert len(page.query_selector_all(".hit")) > 10
+    assert len(page.query_selector_all(".hit")) > 10 and page.query_selector(".map.one .passage")
     page = visitor.go("/topics/999999999")
     assert "There is no topic" in page.inner_text(".wrong")
     page = visitor.go("/topics/passages/999999999")
     assert "There is no passage" in page.inner_text(".wrong")
 
 
-@given(st.lists(st.integers(1, 150), max_size=9))
-def test_discs_never_overlap_and_hold_their_points(sizes: list[int]) -> None:
-    placed = layout_discs(sizes)
-    assert len(placed) == len(sizes) and placed == layout_discs(sizes)
-    for (n, one), (m, other) in product(enumerate(placed), enumerate(placed)):
-        assert n == m or hypot(one.x - other.x, one.y - other.y) >= one.radius + other.radius
-    for disc, size in zip(placed, sizes, strict=True):
-        away = [hypot(x - disc.x, y - disc.y) for x, y in layout_points(disc, size)]
-        assert len(away) == size and max(away) < disc.radius
-        assert all(nearer <= farther + 1e-6 for nearer, farther in pairwise(away))
+def test_without_scripts_circles_are_links(visit: Visit, full: LocalMemory) -> None:
+    page = visit(script=False).go("/topics")
+    page.click(".bubble >> nth=0")
+    page.wait_for_url("**/topics/*")
+    page.click(".passage >> nth=0")
+    page.wait_for_url("**/topics/passages/*")
+
+
+@given(st.lists(st.floats(1, 60), max_size=14), st.floats(1, 3))
+def test_circles_never_overlap_and_are_enclosed(radii: list[float], flatness: float) -> None:
+    placed = pack_circles(radii, flatness=flatness)
+    assert [one.radius for one in placed] == radii and placed == pack_circles(radii, flatness=flatness)
+    for one, other in combinations(placed, 2):
+        assert hypot(one.x - other.x, one.y - other.y) >= one.radius + other.radius
+    around = enclose(placed)
+    assert all(hypot(one.x - around.x, one.y - around.y) + one.radius <= around.radius for one in placed)
+
+
+@given(st.text(max_size=60), st.floats(1, 100), st.integers(1, 4))
+def test_a_label_keeps_its_words_and_fits_into_its_circle(text: str, radius: float, most_lines: int) -> None:
+    lines, height = label_lines(text, radius, most_lines=most_lines)
+    assert len(lines) <= most_lines and 0 <= height * len(lines) <= radius
+    if all(len(word) <= LONGEST_WORD for word in text.split()) and text.strip():
+        assert " ".join(lines).split() == text.split()

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 POINTS_PAGE = 5000
 # Of what hooks captured, these types are what somebody said; the others are uses of tools. All have a digest.
 SPOKEN_TYPES, CAPTURE_DIGEST = ("prompt", "answer", "compaction", "delegation"), "digest"
+# A group with a smaller share of what somebody said is no topic, only runs of the same commands.
+SPOKEN_SHARE = 0.25
 # Passages that names are made of: of all topics together, at least and at most of each, and of what is in none.
 READ, FEWEST_EACH, MOST_EACH, READ_OF_REST = 6000, 20, 80, 500
 
@@ -104,7 +106,19 @@ def _name_topics(
     each = min(MOST_EACH, max(FEWEST_EACH, READ // max(1, len(old_topics))))
     groups = [_spread(points.passages[np.flatnonzero(labels == n)], each) for n in range(len(old_topics))]
     rest = _spread(points.passages[np.flatnonzero(labels == NO_TOPIC)], READ_OF_REST)
-    return name_topics([_texts(memory, group) for group in groups], _texts(memory, rest), old_topics)
+    spoken = [_texts(memory, group) for group in groups]
+    return name_topics(
+        [some if len(some) >= SPOKEN_SHARE * len(group) else [] for some, group in zip(spoken, groups, strict=True)],
+        _texts(memory, rest),
+        old_topics,
+        [_tags(memory, group) for group in groups],
+    )
+
+
+def _tags(memory: LocalMemory, passages: Sequence[int]) -> list[str]:
+    """The tags of the items that some passages are of."""
+    found = memory.store.passage_texts(passages)
+    return [tag for item in memory.store.get({one.item_id for one in found.values()}).values() for tag in item.tags]
 
 
 def _texts(memory: LocalMemory, passages: Sequence[int]) -> list[str]:
@@ -115,18 +129,25 @@ def _texts(memory: LocalMemory, passages: Sequence[int]) -> list[str]:
     return [spoken for text, item in texts if (spoken := _spoken(text, item))]
 
 
-def is_tool_use(item: Item) -> bool:
-    """Whether an item is what hooks saw of a tool, such as "npm run lint", rather than what somebody said."""
-    return item.kind == "observation" and CAPTURE_DIGEST in item.meta and item.type not in SPOKEN_TYPES
-
-
 def _spoken(text: str, item: Item | None) -> str:
     if item is None or item.kind not in ("observation", "summary", "checkpoint"):
         return text
+    if item.kind == "observation" and CAPTURE_DIGEST in item.meta:
+        # Without what the index adds to it: its type and concepts.
+        if is_tool_use(item):
+            return ""
+        words = {item.type, *item.details.get("concepts", "").split(", ")}
+        lines = (line for line in text.splitlines() if line.strip() not in words)
+        return "\n".join(lines)
     if item.kind == "observation":
-        return "" if is_tool_use(item) else text
+        return text
     said = (item.details.get(name, "") for name in ("request", "learned", "task", "next_steps", "open_questions"))
     return "\n".join(filter(None, said)) or item.title
+
+
+def is_tool_use(item: Item) -> bool:
+    """Whether an item is a command, a file or another use of a tool that hooks captured: nobody said it."""
+    return item.kind == "observation" and CAPTURE_DIGEST in item.meta and item.type not in SPOKEN_TYPES
 
 
 def _spread(passages: NDArray[int64], most: int) -> list[int]:
@@ -220,7 +241,7 @@ def _outgrown(grown: StaleTopics) -> bool:
     return grown.fresh + grown.gone > REBUILD_SHARE * grown.built
 
 
-MOST_TOPICS, MOST_PASSAGES = 60, 5_000
+MOST_TOPICS, MOST_PASSAGES = 60, 1_500
 # Links of each passage that are shown, and passages whose links are looked up in one question.
 LINKS_EACH, LINKS_AT_ONCE = 3, 500
 NEIGHBOURS = 12

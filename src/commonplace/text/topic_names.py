@@ -1,7 +1,8 @@
 """Names for topics, made of the words that tell one group of texts from the others: "Rate Limiting", "Authentication".
 
 A term is a stem, or two stems side by side. What counts is in how large a share of a group's texts a term stands, and
-how much larger that is than elsewhere; what is shown is the form it is mostly written in.
+how much larger that is than elsewhere; what is shown is the form it is mostly written in. Words that people themselves
+tagged texts with count for more. A sentence that several texts repeat, as a summary repeats a prompt, counts once.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ STILL_TRUE = 0.25
 ELSEWHERE = 0.02
 # What looks like something done, not like a thing, counts for less; JWT and GitHub are names, and count for more.
 VERBAL, PROPER = 0.6, 1.2
+# A word that texts of the group are tagged with is what people call it.
+TAGGED = 2.2
+# What is only repeated counts for less.
+REPEATED = 0.2
 MAX_TOPIC_NAME = 40
 _SAMPLED_WORDS = 400
 
@@ -38,31 +43,43 @@ _CODE = re.compile(
 )
 # Words of letters. What is glued to digits, slashes, underscores, dots or brackets is code, a path or a number.
 _WORD = re.compile(r"(?<![\w/\\@#$.-])[^\W\d_]+(?:['’-][^\W\d_]+)*(?![\w/\\@(=\[-]|\.\w)|[^\w\s\"'`*’]+|\n")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 _CAMEL = re.compile(r"[a-z]+[A-Z]|(?:[A-Z][a-z]+){3}")
 _GOES_ON = frozenset(",;()&+")
 # They stand in many texts of a group and say nothing about it, however rare they are elsewhere.
 _DULL_WORDS = """
-    able absolutely add added again ago agree aim already although always amazing anyway approach around ask asked
-    available away awesome back bad based basically because before behind best better between big bit both bring broken
-    btw busy call called came cannot cant case cause certain change check clear come commit committed common complete
-    completely consider consist contain cool correct count couple course create created current currently day days
-    decide definitely describe detail didnt different done dont due during early easy end enjoy enough ensure even
-    everybody everyone exactly example excellent excited expect explain fact feel feeling feels felt few find fine
-    first five fix follow following four free full fun further general get given glad go going gone gonna good great
-    guess guy guys haha happen happy hard hear heard hes hey high hmm hope hour however hows idea implement important
-    improve include including instead interesting ive keep kind last late later least leave less lol look looking lot
-    love low made main make matter mean mention min minute moment month morning most move much name never new next nice
-    night none nope nothing now number often okay old omg once one only open option otherwise out over part particular
-    past people perfect photo place plan point possible pretty probably provide put quick quite rather ready real
-    reason recently relate remember remove replace replacing require result return right run said same saw say second
-    see seem seen sense set several share shares shes short shown similar simple since small soon sorry sort sound
-    specific start started step still stop stuff such super sure take taken talk tell than thats theyre think thought
-    three thus time times today together told tomorrow tonight total totally tried true try trying turn two under
-    understand until up update updated upgrade upon use used useful using usually value various wait was way week
-    weekend welcome well went whats while whole wish within without wont work worked working worry worth would wow
-    write wrong yeah year years yep yesterday
+    able absolutely add added after again ago agree aim already although always amazing anyway approach around ask
+    asked available away awesome back bad based basically because before behind best better between big biggest bit
+    both bring broken btw busy call called came cannot cant case cause certain change check clear come commit
+    committed common complete completely consider consist contain cool correct count couple course create created
+    current currently day days decide definitely describe detail didnt different done dont due during early easy end
+    enjoy enough ensure even everybody everyone exactly example excellent excited expect explain fact feel feeling
+    feels felt few find fine first five fix follow following four free full fun further general get given glad go
+    going gone gonna good great guess guy guys haha happen happy hard hear heard hes hey high hmm hope hour however
+    hows idea implement important improve include including instead interesting ive keep kind last late later least
+    leave less lol look looking lot love low made main make matter mean mention min minute moment month morning most
+    move much name never new next nice night none nope nothing now number often okay old omg once one only open
+    option otherwise out over part particular past people perfect photo place plan please point possible pretty
+    probably provide put quick quite rather ready real reason recently relate remember remove replace replacing
+    require result return right run said same saw say second secret see seem seen sense set several share shares
+    shes short shown similar simple since small soon sorry sort sound specific start started step still stop stuff
+    such super sure take taken talk tell than thats theyre think thought three thus time times today together told
+    tomorrow tonight total totally tried true try trying turn two under understand until up update updated upgrade
+    upon use used useful using usually value various wait was way week weekend welcome well went whats while whole
+    wish within without wont work worked working worry worth would wow write wrong yeah year years yep yesterday
 """
 _VERBAL = ("ed", "ly")
+# A phrase with one of these is part of a sentence, and no name: "Badge Shows", "Against Kafka".
+_NO_PART_OF_A_NAME = """
+    across after against allow allows along among answer answers appear appears applies apply before begin begins
+    beyond bought break breaks buy buys can complain complains cost costs delete deletes disappear draw draws drop
+    drops expire expires fail failed fails flicker flickers forget forgets gave gets give gives goes grew grow grows
+    guard happen happens hold holds hurt ignore ignores into keep keeps kept know knows lack lacks lets like live
+    lives load loads lock locks log logs lose loses lost lots many marked mixed must need needs onto pass passes pay
+    pays per pile piles pin pins please proves reach reads refuse retry rely renamed retries sell sells send sends sent
+    serve serves should show shows sold stay stays survive survives tell tells throw throws told took toward towards
+    via want wants wear without write writes wrote
+"""
 
 
 @dataclass(slots=True)
@@ -73,38 +90,64 @@ class _Counted:
     terms: Counter[tuple[str, ...]] = field(default_factory=Counter)
     written: dict[tuple[str, ...], Counter[str]] = field(default_factory=dict)
 
+    repeated: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    """The same with what is repeated."""
+    seen: set[str] = field(default_factory=set)
+
     def add(self, text: str) -> None:
-        found: dict[tuple[str, ...], str] = {}
-        before: tuple[str, str] | None = None
-        for word in _words(text):
-            if word is None:
-                before = None
-                continue
-            stemmed = stem(fold(word))
-            found[(stemmed,)] = word
-            if before is not None and before[0] != stemmed:
-                found[(before[0], stemmed)] = f"{before[1]} {word}"
-            before = (stemmed, word)
+        self.repeated.update(_terms(text).keys())
+        text = self._unseen(text)
+        if not text.strip():
+            return
+        found = _terms(text)
         self.texts += 1
         self.terms.update(found.keys())
         for term, form in found.items():
             self.written.setdefault(term, Counter())[form] += 1
 
+    def _unseen(self, text: str) -> str:
+        """The text without the lines and sentences that another one had."""
+        parts = _SENTENCE_END.split(text)
+        fresh = [part for part in parts if fold(part.strip()) not in self.seen]
+        self.seen.update(fold(part.strip()) for part in parts)
+        return "\n".join(fresh)
+
+
+def _terms(text: str) -> dict[tuple[str, ...], str]:
+    """The terms of a text, and how each is written."""
+    found: dict[tuple[str, ...], str] = {}
+    before: tuple[str, str] | None = None
+    for word in _words(text):
+        if word is None:
+            before = None
+            continue
+        stemmed = stem(fold(word))
+        found[(stemmed,)] = word
+        if before is not None and before[0] != stemmed:
+            found[(before[0], stemmed)] = f"{before[1]} {word}"
+        before = (stemmed, word)
+    return found
+
 
 def name_topics(
-    groups: Sequence[Sequence[str]], others: Iterable[str] = (), previous_names: Sequence[str] = ()
+    groups: Sequence[Sequence[str]],
+    others: Iterable[str] = (),
+    previous_names: Sequence[str] = (),
+    tags: Sequence[Iterable[str]] = (),
 ) -> list[str]:
     """A name for each group of texts, all different; "" for a group that no word tells from the others.
 
     `others` are texts of no group. `previous_names` are those that the groups had so far, or "": each stays while it
-    is true. Of two groups that would have the same name the larger one gets it.
+    is true. Of two groups that would have the same name the larger one gets it. `tags` are those of each group's texts,
+    as often as they were given.
     """
     counted = [_counted(group) for group in groups]
     everything = _counted(others)
     for one in counted:
         everything.texts += one.texts
         everything.terms.update(one.terms)
-    ranked = [_ranked(one, everything) for one in counted]
+    tagged = [_tag_terms(given) for given in tags] or [frozenset[tuple[str, ...]]()] * len(groups)
+    ranked = [_ranked(one, everything, known) for one, known in zip(counted, tagged, strict=True)]
     names = [""] * len(groups)
     taken: set[str] = set()
     for place, name in enumerate(previous_names):
@@ -151,16 +194,31 @@ def _counted(texts: Iterable[str]) -> _Counted:
     return counted
 
 
-def _ranked(group: _Counted, everything: _Counted) -> list[tuple[float, tuple[str, ...]]]:
+def _tag_terms(tags: Iterable[str]) -> frozenset[tuple[str, ...]]:
+    """The tags of a group that were given more than once, as terms."""
+    often = (tag for tag, number in Counter(tags).items() if number > 1)
+    return frozenset(tuple(stem(fold(word)) for word in re.split(r"[\s_-]+", tag) if word) for tag in often)
+
+
+def _ranked(
+    group: _Counted, everything: _Counted, tagged: frozenset[tuple[str, ...]]
+) -> list[tuple[float, tuple[str, ...]]]:
     """The terms of a group, the most characteristic first."""
     least = max(2 if group.texts > 2 else 1, LEAST_SHARE * group.texts)
-    scored = []
-    for term, inside in group.terms.items():
-        if inside >= least and not any(word in _dull() for word in term):
-            gain = _gain(group, everything, term) * _weight(group, term)
-            if gain > 0.0:
-                scored.append((gain, term))
-    return sorted(scored, key=lambda pair: (-pair[0], pair[1]))
+    scored: dict[tuple[str, ...], float] = {}
+    # Of a few texts that mostly repeat each other, what is only repeated has to do if nothing else is left.
+    for number, share in ((group.terms, 1.0), (group.repeated, REPEATED)):
+        for term in group.terms:
+            if number[term] >= least and not any(word in _dull() for word in term) and _is_name(group, term):
+                gain = _gain(group, everything, term) * _weight(group, term) * (TAGGED if term in tagged else 1.0)
+                if gain > 0.0:
+                    scored.setdefault(term, share * gain)
+    return sorted(((gain, term) for term, gain in scored.items()), key=lambda pair: (-pair[0], pair[1]))
+
+
+def _is_name(group: _Counted, term: tuple[str, ...]) -> bool:
+    """Whether a phrase is one that could name something; a word always is."""
+    return len(term) == 1 or not any(word.lower() in _no_part_of_a_name() for word in _form(group, term))
 
 
 def _gain(group: _Counted, everything: _Counted, term: tuple[str, ...]) -> float:
@@ -173,9 +231,14 @@ def _gain(group: _Counted, everything: _Counted, term: tuple[str, ...]) -> float
 
 def _weight(group: _Counted, term: tuple[str, ...]) -> float:
     words = _form(group, term)
-    if any(word.endswith(_VERBAL) for word in words):
+    if any(word.endswith(_VERBAL) for word in words) or (len(term) == 1 and _is_done(words[0])):
         return VERBAL
     return PROPER if any(word != word.lower() for word in words) else 1.0
+
+
+def _is_done(word: str) -> bool:
+    """Whether a word alone says what is done: Deleting, Sends. In a phrase, as in Rate Limiting, it may be a thing."""
+    return word.endswith("ing") or word.lower() in _no_part_of_a_name()
 
 
 def _form(group: _Counted, term: tuple[str, ...]) -> list[str]:
@@ -235,3 +298,8 @@ def _first_free(names: Iterable[str], taken: set[str]) -> str:
 @cache
 def _dull() -> frozenset[str]:
     return frozenset(map(stem, _DULL_WORDS.split()))
+
+
+@cache
+def _no_part_of_a_name() -> frozenset[str]:
+    return frozenset(_NO_PART_OF_A_NAME.split())

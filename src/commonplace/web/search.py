@@ -88,8 +88,9 @@ def read_filters(request: PageRequest, now_ms: int) -> Filters:
 
 RESULTS, MAX_RESULTS = 20, 200
 EXCERPT = 320
-# What is less likely an answer than this is folded away below the others; what is likelier has its sentence marked.
-LIKELY, ANSWERS = 0.3, 0.5
+# What is less likely an answer than this is folded away below the others; where only the words could tell, what has few
+# of them. What is likelier than the last has its sentence marked.
+LIKELY, LIKELY_BY_WORDS, ANSWERS = 0.3, 0.05, 0.5
 # Of a session so many hits are shown, and the others on demand. Before a sentence that answers this much is shown.
 SHOWN_OF_SESSION, BEFORE_ANSWER = 3, 90
 # How much of a long text is searched for the part to show.
@@ -167,7 +168,8 @@ def _found(memory: LocalMemory, question: str, chosen: Filters, limit: int) -> d
     answers = answer_sentences(memory, question, [hit for hit in found.hits if hit.relevance >= ANSWERS])
     results = [_result(hit, tokens, sessions.get(hit.item.id), answers.get(hit.item.id, "")) for hit in found.hits]
     # What satisfies a filter is what was asked for, however likely.
-    likely = len(results) if is_filter(question) else sum(hit.relevance >= LIKELY for hit in found.hits)
+    line = 0.0 if is_filter(question) else LIKELY if found.by_meaning else LIKELY_BY_WORDS
+    likely = sum(hit.relevance >= line for hit in found.hits)
     more = len(found.hits) == limit < min(MAX_RESULTS, found.total)
     return {
         "groups": group_by_session(results[:likely]),

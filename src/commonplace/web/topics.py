@@ -1,120 +1,276 @@
-"""Topics: the list, one topic, and a map of passages and how they connect.
+"""Topics: a map to zoom from projects to topics to passages, the list beside it, one topic, one passage.
 
-On the map topics are discs that do not overlap, the largest in the middle; in each disc the most central passages are
-nearest to its centre. The same topics always give the same map.
+On the map a project is a circle, and its topics are circles in it, the larger the more they hold. The same topics
+always give the same map.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import cos, pi, sin, sqrt
+from itertools import combinations
+from math import hypot, sqrt
 
 from commonplace.memory.items import get_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.topics import build_topic_map, passage_links
+from commonplace.memory.topics import CentralPassage, Topic, TopicMap, build_topic_map, is_tool_use, passage_links
 from commonplace.memory.topics import find_topic as one_topic
 from commonplace.memory.topics import list_topics as all_topics
-from commonplace.text.redact import redact_data
+from commonplace.model import Item
+from commonplace.text.redact import redact
 from commonplace.text.sentences import shorten
-from commonplace.web.page import FileReply, PageRequest, Rendered, project_names
+from commonplace.web.page import PageRequest, Rendered, project_names
+from commonplace.web.rendering import short_project
 
-# Between two points of a disc, and between two discs.
-STEP, GAP = 6.0, 26.0
-GOLDEN = pi * (3 - sqrt(5))
+# The radius of a topic: at least so much, and so much for the root of its passages. The room between circles, and
+# around those in another.
+LEAST, UNIT, GAP, PAD = 10.0, 5.5, 2.5, 5.0
+ENCLOSING_STEPS = 120
+# The map is about so much wider than it is high.
+FLATNESS = 1.6
+# The circle of a topic that is looked at closely, in units of its own.
+INSIDE = 100.0
+# Lines of a label, its share of the circle's width, and how wide a letter is compared with its height.
+LABEL_WIDTH, LETTER, LONGEST_WORD = 1.62, 0.56, 16
+# How much room there is for each of one, two, three and four lines.
+ROOM = (1.0, 0.95, 0.86, 0.78)
+# Topics that have so many links are joined by a line; so many lines are drawn.
+FEWEST_LINKS, MOST_LINES = 2, 60
+# Passages of a topic that are listed, and those that are drawn.
+CENTRAL, DRAWN = 40, 10
+EXCERPT, TITLE = 400, 38
 
 
 @dataclass(frozen=True, slots=True)
-class Disc:
-    """A topic on the map."""
+class Circle:
+    """Something on the map: its label is in lines that fit into it, of letters that are `letters` high."""
 
     x: float
     y: float
     radius: float
+    label: tuple[str, ...] = ()
+    letters: float = 0.0
 
 
-def layout_discs(sizes: Sequence[int]) -> list[Disc]:
-    """A disc for each size, in order, each as near to the middle as the previous ones allow."""
-    placed: list[Disc] = []
-    for size in sizes:
-        radius = STEP * (sqrt(size) + 1)
-        placed.append(_place_near(placed, radius))
+@dataclass(frozen=True, slots=True)
+class TopicCircle:
+    """A topic on the map."""
+
+    topic: Topic
+    circle: Circle
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectCircle:
+    """A project with its topics; `hue` is its colour."""
+
+    project: str | None
+    circle: Circle
+    topics: tuple[TopicCircle, ...]
+    hue: int
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnMap:
+    """The whole map. `lines` join topics that have passages in common; `box` is the part of the plane it needs,
+    and `letters` the height of the names of projects."""
+
+    projects: tuple[ProjectCircle, ...]
+    lines: tuple[tuple[Circle, Circle, float], ...]
+    box: tuple[float, float, float, float]
+    letters: float
+    left_out: int
+
+
+def pack_circles(radii: Sequence[float], gap: float = GAP, flatness: float = 1.0) -> list[Circle]:
+    """A circle for each radius, in order, each as near to the middle as the previous ones allow.
+
+    With a larger `flatness` they lie more beside each other than above each other.
+    """
+    placed: list[Circle] = []
+    for radius in radii:
+        if len(placed) < 2:
+            away = placed[0].radius + radius + gap if placed else 0.0
+            placed.append(Circle(away, 0.0, radius))
+            continue
+        weight = sum(one.radius**2 for one in placed)
+        x, y = (sum(getattr(one, axis) * one.radius**2 for one in placed) / weight for axis in ("x", "y"))
+        nearest = sorted(
+            (hypot((one.x - x) / flatness, one.y - y), n, one) for n, one in enumerate(_touching(placed, radius, gap))
+        )
+        free = (one for _away, _n, one in nearest)
+        placed.append(next(one for one in free if _is_free(one, placed, gap)))
     return placed
 
 
-def layout_points(disc: Disc, count: int) -> list[tuple[float, float]]:
-    """Points in a disc, from its centre outwards, spread evenly like the seeds of a sunflower."""
-    found = []
-    for number in range(count):
-        away, turn = STEP * sqrt(number), number * GOLDEN
-        found.append((disc.x + away * cos(turn), disc.y + away * sin(turn)))
-    return found
+def _touching(placed: Sequence[Circle], radius: float, gap: float) -> Iterator[Circle]:
+    """Places at which a circle touches two others."""
+    for one, other in combinations(placed, 2):
+        a, b = one.radius + radius + gap, other.radius + radius + gap
+        apart = hypot(other.x - one.x, other.y - one.y)
+        if apart >= a + b or apart == 0.0:
+            continue
+        along = (a * a - b * b + apart * apart) / (2 * apart)
+        aside = sqrt(max(0.0, a * a - along * along))
+        dx, dy = (other.x - one.x) / apart, (other.y - one.y) / apart
+        for side in (aside, -aside):
+            yield Circle(one.x + along * dx - side * dy, one.y + along * dy + side * dx, radius)
 
 
-def _place_near(placed: Sequence[Disc], radius: float) -> Disc:
-    """The first free place on a spiral out of the middle."""
-    turn = 0.0
-    while True:
-        away = 2.0 * turn
-        disc = Disc(away * cos(turn), away * sin(turn), radius)
-        if all(_apart(disc, other) for other in placed):
-            return disc
-        turn += 0.15 if away < 100 else 15 / away
+def _is_free(circle: Circle, placed: Sequence[Circle], gap: float) -> bool:
+    # A hair less than the gap: places are computed.
+    return all(hypot(circle.x - one.x, circle.y - one.y) > circle.radius + one.radius + gap - 1e-6 for one in placed)
 
 
-def _apart(one: Disc, other: Disc) -> bool:
-    return (one.x - other.x) ** 2 + (one.y - other.y) ** 2 >= (one.radius + other.radius + GAP) ** 2
+def enclose(circles: Sequence[Circle], pad: float = PAD) -> Circle:
+    """A circle around all of them."""
+    if not circles:
+        return Circle(0.0, 0.0, pad)
+    x, y = sum(one.x for one in circles) / len(circles), sum(one.y for one in circles) / len(circles)
+    # Towards whatever sticks out most, in ever smaller steps.
+    for step in range(1, ENCLOSING_STEPS):
+        far = max(circles, key=lambda one: hypot(one.x - x, one.y - y) + one.radius)
+        x, y = x + (far.x - x) / (step + 3), y + (far.y - y) / (step + 3)
+    return Circle(x, y, max(hypot(one.x - x, one.y - y) + one.radius for one in circles) + pad)
 
 
-CENTRAL = 40
-EXCERPT = 400
+def label_lines(text: str, radius: float, most: float = 1.0, most_lines: int = 3) -> tuple[tuple[str, ...], float]:
+    """A label broken into lines that fit into a circle, and the height of its letters, at most `most` of the radius."""
+    words = [shorten(word, LONGEST_WORD) for word in text.split()] or [""]
+    best: tuple[tuple[str, ...], float] = ((text,), 0.0)
+    for count in range(1, min(most_lines, len(words)) + 1):
+        lines = _break(words, count, most_lines)
+        longest = max(map(len, lines), default=1)
+        # Lines further from the middle have less room.
+        width = LABEL_WIDTH * radius * ROOM[len(lines) - 1]
+        height = min(width / (LETTER * max(longest, 1)), 0.95 * radius / len(lines), most * radius)
+        if height > best[1]:
+            best = (tuple(lines), height)
+    return best[0], round(best[1], 2)
+
+
+def _break(words: Sequence[str], count: int, most_lines: int) -> list[str]:
+    """Words in about so many lines of about the same length."""
+    room = max((len(" ".join(words)) / count), max(map(len, words), default=1))
+    lines: list[str] = []
+    for word in words:
+        if lines and (len(lines[-1]) + 1 + len(word) <= room * 1.12 or len(lines) == most_lines):
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def draw_map(seen: TopicMap, hues: Sequence[str]) -> DrawnMap:
+    """Where everything stands on the map."""
+    by_project: dict[str | None, list[Topic]] = {}
+    for topic, _members in seen.groups:
+        by_project.setdefault(topic.project, []).append(topic)
+    inner = {
+        name: pack_circles([LEAST + UNIT * sqrt(topic.size) for topic in topics]) for name, topics in by_project.items()
+    }
+    outer = {name: enclose(circles) for name, circles in inner.items()}
+    order = sorted(by_project, key=lambda name: -outer[name].radius)
+    placed = pack_circles([outer[name].radius for name in order], 6 * GAP, FLATNESS)
+    projects = tuple(
+        _project(name, by_project[name], inner[name], outer[name], at, hues.index(name) % 7 if name in hues else 7)
+        for name, at in zip(order, placed, strict=True)
+    )
+    box = _box([one.circle for one in projects])
+    return DrawnMap(projects, _lines(seen, projects), box, round(box[2] / 45, 1), seen.left_out)
+
+
+def _project(
+    name: str | None, topics: Sequence[Topic], inner: Sequence[Circle], outer: Circle, at: Circle, hue: int
+) -> ProjectCircle:
+    """A project and its topics, moved to their place on the map."""
+    moved = tuple(
+        TopicCircle(topic, _labelled(topic.name, at.x + one.x - outer.x, at.y + one.y - outer.y, one.radius, 0.42))
+        for topic, one in zip(topics, inner, strict=True)
+    )
+    return ProjectCircle(name, Circle(round(at.x, 1), round(at.y, 1), round(at.radius, 1)), moved, hue)
+
+
+def _labelled(name: str, x: float, y: float, radius: float, most: float, most_lines: int = 3) -> Circle:
+    lines, height = label_lines(redact(name), radius, most, most_lines)
+    return Circle(round(x, 1), round(y, 1), round(radius, 1), lines, height)
+
+
+def _lines(seen: TopicMap, projects: Sequence[ProjectCircle]) -> tuple[tuple[Circle, Circle, float], ...]:
+    """Lines between topics whose passages mention the same, or follow one another."""
+    circles = {one.topic.id: one.circle for project in projects for one in project.topics}
+    topic_of = {passage: topic.id for topic, members in seen.groups for passage in members}
+    pairs = Counter(
+        (min(pair), max(pair)) for edge in seen.edges if len(pair := {topic_of[edge.src], topic_of[edge.dst]}) == 2
+    )
+    most = pairs.most_common(MOST_LINES)
+    return tuple(
+        (circles[one], circles[other], round(min(3.0, 0.4 + 0.2 * number), 1))
+        for (one, other), number in most
+        if number >= FEWEST_LINKS
+    )
+
+
+def _box(circles: Sequence[Circle]) -> tuple[float, float, float, float]:
+    if not circles:
+        return (0, 0, 1, 1)
+    left, top = min(one.x - one.radius for one in circles), min(one.y - one.radius for one in circles)
+    right, bottom = max(one.x + one.radius for one in circles), max(one.y + one.radius for one in circles)
+    # A project's name stands above it.
+    room = (right - left) / 25
+    return (round(left - 2, 1), round(top - room, 1), round(right - left + 4, 1), round(bottom - top + room + 2, 1))
 
 
 def list_topics(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """The list of topics, and the place for the map."""
+    """The map and the list of topics."""
     project = request.one("project")
     found = all_topics(memory, project or None)
-    largest = max((topic.size for topic in found), default=1)
+    names = project_names(memory)
+    by_project: dict[str | None, list[Topic]] = {}
+    for topic in found:
+        by_project.setdefault(topic.project, []).append(topic)
     return Rendered(
-        "topics", {"topics": found, "largest": largest, "project": project, "projects": project_names(memory)}
-    )
-
-
-def topic_map(memory: LocalMemory, request: PageRequest) -> FileReply:
-    """The map as JSON: discs, the points in them, and the lines between those."""
-    seen = build_topic_map(memory, request.one("project") or None)
-    placed = layout_discs([len(members) for _topic, members in seen.groups])
-    nodes: list[list[float]] = []
-    number: dict[int, int] = {}
-    for group, ((_topic, members), disc) in enumerate(zip(seen.groups, placed, strict=True)):
-        for passage, (x, y) in zip(members, layout_points(disc, len(members)), strict=True):
-            number[passage] = len(nodes)
-            nodes.append([passage, group, round(x, 1), round(y, 1)])
-    drawn = redact_data(
+        "topics",
         {
-            "topics": [
-                [topic.id, topic.name, topic.size, round(disc.x, 1), round(disc.y, 1), round(disc.radius, 1)]
-                for (topic, _members), disc in zip(seen.groups, placed, strict=True)
-            ],
-            "nodes": nodes,
-            "edges": [[number[edge.src], number[edge.dst], round(edge.weight, 2)] for edge in seen.edges],
-            "left_out": seen.left_out,
-        }
+            "topics": found,
+            "by_project": by_project,
+            "drawn": draw_map(build_topic_map(memory, project or None), sorted(names)) if found else None,
+            "largest": max((topic.size for topic in found), default=1),
+            "project": project,
+            "projects": names,
+            "short": short_project,
+        },
     )
-    return FileReply(json.dumps(drawn, ensure_ascii=False, separators=(",", ":")).encode(), "application/json")
 
 
 def show_topic(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """One topic and its most central passages."""
+    """One topic and its most central passages, drawn and listed."""
     found, central = one_topic(memory, request.path["id"], CENTRAL)
     items = {item.id: item for item in get_items(memory, [one.passage.item_id for one in central]).items}
-    lines = [
-        (items[one.passage.item_id], shorten(one.passage.text, EXCERPT), one.nearness)
-        for one in central
-        if one.passage.item_id in items
-    ]
-    return Rendered("topic", {"topic": found, "lines": lines})
+    # What was said comes first: a name of a command says little about what a topic is about.
+    shown = sorted(
+        (one for one in central if one.passage.item_id in items),
+        key=lambda one: (is_tool_use(items[one.passage.item_id]), -one.nearness),
+    )
+    lines = [(items[one.passage.item_id], shorten(one.passage.text, EXCERPT), one.nearness) for one in shown]
+    return Rendered("topic", {"topic": found, "lines": lines, "circles": draw_passages(shown, items)})
+
+
+def draw_passages(central: Sequence[CentralPassage], items: dict[int, Item]) -> list[tuple[int, Item, Circle]]:
+    """The most central passages of a topic as circles inside it; what is said twice is drawn once."""
+    first = {items[one.passage.item_id].title: one for one in reversed(central)}
+    chosen = [one for one in central if first[items[one.passage.item_id].title] is one][:DRAWN]
+    placed = pack_circles([10.0 - 0.25 * n for n in range(len(chosen))], 0.7)
+    around = enclose(placed, 1.0)
+    scale = INSIDE / around.radius
+    found = []
+    for one, circle in zip(chosen, placed, strict=True):
+        item, radius = items[one.passage.item_id], circle.radius * scale
+        title = shorten(item.title or one.passage.text, TITLE)
+        x, y = (circle.x - around.x) * scale, (circle.y - around.y) * scale
+        found.append((one.passage.id, item, _labelled(title, x, y, radius, 0.28, 4)))
+    return found
 
 
 def show_passage(memory: LocalMemory, request: PageRequest) -> Rendered:

@@ -86,7 +86,10 @@ for (const form of document.querySelectorAll("form[data-apply]")) {
 // How much waits for review, beside its name in the menu. What was known last is shown at once.
 const WAITING = "commonplace-waiting";
 
+let shownWaiting = 0;
+
 export function showWaiting(total) {
+  shownWaiting += 1;
   try {
     sessionStorage.setItem(WAITING, total);
   } catch {
@@ -100,8 +103,11 @@ export function showWaiting(total) {
 }
 
 async function askWaiting() {
+  const before = shownWaiting;
   const reply = await fetch("/review/count").catch(() => null);
-  if (reply?.ok) showWaiting((await reply.json()).total);
+  const total = reply?.ok ? (await reply.json()).total : null;
+  // What was decided meanwhile is not in it.
+  if (total !== null && shownWaiting === before) showWaiting(total);
 }
 
 if (document.querySelector("[data-waiting]")) {

@@ -1,235 +1,134 @@
-// The map of topics: points that can be moved over, zoomed and chosen. Where they lie is told by the server.
+// The map of topics: a click zooms into a project, then into a topic, whose passages come up; one of these is read beside it.
 
 import { tellAway } from "/static/frame.js";
 
-const canvas = document.getElementById("map");
-const help = document.getElementById("map-help");
+const map = document.getElementById("map");
+const inside = document.getElementById("inside");
 const chosen = document.getElementById("chosen");
-const pen = canvas.getContext("2d");
-const HUES = ["--k-memory", "--k-observation", "--k-message", "--k-summary", "--k-checkpoint", "--link", "--warn", "--good"];
-const CELL = 24;
-let atlas = null;
-let view = { x: 0, y: 0, zoom: 1 };
-let over = -1;
-let picked = -1;
-let grid = new Map();
-let near = [];
-let colours = {};
-let asked = false;
+const tools = document.querySelector(".map-tools");
+const whole = map.viewBox.baseVal;
+const start = [whole.x, whole.y, whole.width, whole.height];
+const first = chosen.innerHTML;
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+let view = start;
+let open = null;
+let turn = 0;
 
-function readColours() {
-  const style = getComputedStyle(document.documentElement);
-  const get = (name) => style.getPropertyValue(name).trim();
-  colours = { line: get("--soft"), ink: get("--ink"), paper: get("--paper"), ring: get("--line"), hues: HUES.map(get) };
+function show(box) {
+  view = box;
+  map.setAttribute("viewBox", box.map((number) => number.toFixed(2)).join(" "));
 }
 
-function fit() {
-  const ends = (at) => [
-    Math.min(...atlas.topics.map((topic) => topic[at] - topic[5])), Math.max(...atlas.topics.map((topic) => topic[at] + topic[5])),
-  ];
-  const [[left, right], [top, bottom]] = [ends(3), ends(4)];
-  // Names stand above their topics, and need some room.
-  const zoom = Math.min((canvas.clientWidth - 40) / (right - left), (canvas.clientHeight - 50) / (bottom - top), 4);
-  view = { x: (left + right) / 2, y: (top + bottom) / 2 - 12 / zoom, zoom };
-}
-
-function toScreen(x, y) {
-  return [canvas.clientWidth / 2 + (x - view.x) * view.zoom, canvas.clientHeight / 2 + (y - view.y) * view.zoom];
-}
-
-function toMap(x, y) {
-  return [(x - canvas.clientWidth / 2) / view.zoom + view.x, (y - canvas.clientHeight / 2) / view.zoom + view.y];
-}
-
-function redraw() {
-  if (asked) return;
-  asked = true;
-  requestAnimationFrame(() => { asked = false; draw(); });
-}
-
-function lines(edges, alpha, width) {
-  pen.globalAlpha = alpha;
-  pen.lineWidth = width;
-  pen.beginPath();
-  for (const [from, to] of edges) {
-    pen.moveTo(...toScreen(atlas.nodes[from][2], atlas.nodes[from][3]));
-    pen.lineTo(...toScreen(atlas.nodes[to][2], atlas.nodes[to][3]));
+function glide(target) {
+  const mine = ++turn;
+  const from = view;
+  const began = performance.now();
+  function step(now) {
+    if (mine !== turn) return;
+    const share = calm.matches ? 1 : Math.min(1, (now - began) / 420);
+    const eased = 1 - (1 - share) ** 3;
+    show(from.map((number, place) => number + (target[place] - number) * eased));
+    if (share < 1) requestAnimationFrame(step);
   }
-  pen.stroke();
-  pen.globalAlpha = 1;
+  requestAnimationFrame(step);
 }
 
-function draw() {
-  const scale = devicePixelRatio || 1;
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
-    canvas.width = Math.round(width * scale);
-    canvas.height = Math.round(height * scale);
-  }
-  pen.setTransform(scale, 0, 0, scale, 0, 0);
-  pen.clearRect(0, 0, width, height);
-  pen.strokeStyle = colours.line;
-  lines(atlas.edges, 0.16, 0.6);
-  const size = Math.max(1.4, Math.min(7, 2.4 * view.zoom));
-  atlas.topics.forEach((_topic, group) => {
-    pen.fillStyle = colours.hues[group % colours.hues.length];
-    pen.beginPath();
-    for (const node of atlas.groups[group]) {
-      const [x, y] = toScreen(node[2], node[3]);
-      if (x < -9 || y < -9 || x > width + 9 || y > height + 9) continue;
-      pen.moveTo(x + size, y);
-      pen.arc(x, y, size, 0, 7);
-    }
-    pen.fill();
-  });
-  const shown = over >= 0 ? over : picked;
-  if (shown >= 0) {
-    pen.strokeStyle = colours.ink;
-    lines(near[shown], 0.9, 1.4);
-    pen.lineWidth = 2;
-    pen.beginPath();
-    const [x, y] = toScreen(atlas.nodes[shown][2], atlas.nodes[shown][3]);
-    pen.arc(x, y, size + 3, 0, 7);
-    pen.stroke();
-  }
-  pen.textAlign = "center";
-  pen.font = "600 12px system-ui, sans-serif";
-  pen.lineWidth = 3;
-  pen.strokeStyle = colours.paper;
-  pen.fillStyle = colours.ink;
-  for (const [, name, , x, y, radius] of atlas.topics) {
-    if (radius * view.zoom < 16) continue;
-    const [left, top] = toScreen(x, y - radius);
-    pen.strokeText(name, left, top - 3);
-    pen.fillText(name, left, top - 3);
-  }
+// The part of the plane around a circle, in the shape of the whole map.
+function around([x, y, radius]) {
+  const height = 2.25 * radius;
+  const width = Math.max(height, (height * start[2]) / start[3]);
+  return [x - width / 2, y - height / 2, width, height];
 }
 
-function nodeAt(x, y) {
-  const [mapX, mapY] = toMap(x, y);
-  const reach = Math.max(6, 10 / view.zoom);
-  let best = -1;
-  let least = reach * reach;
-  const [column, row] = [Math.floor(mapX / CELL), Math.floor(mapY / CELL)];
-  const cells = Math.min(6, Math.ceil(reach / CELL));
-  for (let i = column - cells; i <= column + cells; i += 1) {
-    for (let j = row - cells; j <= row + cells; j += 1) {
-      for (const number of grid.get(`${i},${j}`) ?? []) {
-        const [, , nodeX, nodeY] = atlas.nodes[number];
-        const away = (nodeX - mapX) ** 2 + (nodeY - mapY) ** 2;
-        if (away < least) [best, least] = [number, away];
-      }
-    }
-  }
-  return best;
+async function part(address, name) {
+  const reply = await fetch(address, { headers: { "X-Part": name } });
+  return reply.text();
 }
 
-function zoom(by, x = canvas.clientWidth / 2, y = canvas.clientHeight / 2) {
-  const [mapX, mapY] = toMap(x, y);
-  view.zoom = Math.min(20, Math.max(0.02, view.zoom * by));
-  const [nowX, nowY] = toMap(x, y);
-  view.x += mapX - nowX;
-  view.y += mapY - nowY;
-  redraw();
+function close() {
+  inside.replaceChildren();
+  open?.classList.remove("open");
+  open = null;
 }
 
-async function pick(number) {
-  picked = number;
-  redraw();
-  if (number < 0) return;
+async function enter(bubble) {
+  close();
+  const [x, y, radius] = bubble.dataset.zoom.split(" ").map(Number);
+  glide(around([x, y, radius]));
+  tools.hidden = false;
+  if (!bubble.dataset.topic) return;
+  open = bubble;
+  bubble.classList.add("open");
+  const address = `/topics/${bubble.dataset.topic}`;
   try {
-    const reply = await fetch(`/topics/passages/${atlas.nodes[number][0]}`, { headers: { "X-Part": "chosen" } });
-    if (picked === number) chosen.innerHTML = await reply.text();
+    const [circles, told] = await Promise.all([part(address, "inside"), part(address, "chosen")]);
+    if (open !== bubble) return;
+    inside.setAttribute("transform", `translate(${x} ${y}) scale(${(0.96 * radius) / 100})`);
+    inside.innerHTML = circles;
+    chosen.innerHTML = told;
+    map.dataset.open = bubble.dataset.topic;
   } catch {
     tellAway();
   }
 }
 
-function arrange() {
-  atlas.groups = atlas.topics.map(() => []);
-  near = atlas.nodes.map(() => []);
-  grid = new Map();
-  atlas.nodes.forEach((node, number) => {
-    atlas.groups[node[1]].push(node);
-    const place = `${Math.floor(node[2] / CELL)},${Math.floor(node[3] / CELL)}`;
-    if (!grid.has(place)) grid.set(place, []);
-    grid.get(place).push(number);
-  });
-  for (const edge of atlas.edges) {
-    near[edge[0]].push(edge);
-    near[edge[1]].push(edge);
-  }
+function leave() {
+  close();
+  delete map.dataset.open;
+  glide(start);
+  chosen.innerHTML = first;
+  tools.hidden = true;
 }
 
-let held = null;
-canvas.addEventListener("pointerdown", (event) => {
-  held = { x: event.offsetX, y: event.offsetY, moved: false };
-  canvas.setPointerCapture(event.pointerId);
-});
-canvas.addEventListener("pointermove", (event) => {
-  if (!atlas) return;
-  if (held) {
-    const [dx, dy] = [event.offsetX - held.x, event.offsetY - held.y];
-    held.moved ||= Math.hypot(dx, dy) > 4;
-    if (!held.moved) return;
-    canvas.classList.add("dragging");
-    view.x -= dx / view.zoom;
-    view.y -= dy / view.zoom;
-    [held.x, held.y] = [event.offsetX, event.offsetY];
-    return redraw();
-  }
-  const found = nodeAt(event.offsetX, event.offsetY);
-  if (found === over) return;
-  over = found;
-  canvas.classList.toggle("over", over >= 0);
-  redraw();
-});
-canvas.addEventListener("pointerup", (event) => {
-  canvas.classList.remove("dragging");
-  if (held && !held.moved && atlas) pick(nodeAt(event.offsetX, event.offsetY));
-  held = null;
-});
-canvas.addEventListener("wheel", (event) => {
+map.addEventListener("click", async (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const link = event.target.closest("a");
+  if (!link) return open && !event.target.closest(".group") ? leave() : undefined;
   event.preventDefault();
-  if (atlas) zoom(event.deltaY < 0 ? 1.15 : 0.87, event.offsetX, event.offsetY);
+  if (link.dataset.zoom) return enter(link);
+  map.querySelector(".passage.picked")?.classList.remove("picked");
+  link.classList.add("picked");
+  try {
+    chosen.innerHTML = await part(link.getAttribute("href"), "chosen");
+  } catch {
+    tellAway();
+  }
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && view !== start && !event.target.closest("input, select, dialog")) {
+    const back = open;
+    leave();
+    back?.focus();
+  }
+});
+tools.addEventListener("click", leave);
+
+// The wheel zooms where it points to, and what is held can be moved.
+map.addEventListener("wheel", (event) => {
+  event.preventDefault();
+  turn += 1;
+  const box = map.getBoundingClientRect();
+  const by = event.deltaY < 0 ? 0.85 : 1 / 0.85;
+  const width = Math.min(start[2] * 1.2, Math.max(12, view[2] * by));
+  const height = (width * view[3]) / view[2];
+  const [across, down] = [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+  show([view[0] + (view[2] - width) * across, view[1] + (view[3] - height) * down, width, height]);
+  tools.hidden = false;
 }, { passive: false });
-canvas.addEventListener("keydown", (event) => {
-  const step = 60 / view.zoom;
-  const moves = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] };
-  if (!atlas) return;
-  if (moves[event.key]) {
-    view.x += moves[event.key][0];
-    view.y += moves[event.key][1];
-    redraw();
-  } else if (event.key === "+" || event.key === "=") zoom(1.3);
-  else if (event.key === "-") zoom(0.77);
-  else if (event.key === "0") { fit(); redraw(); }
-  else if (event.key === "Enter") pick(nodeAt(canvas.clientWidth / 2, canvas.clientHeight / 2));
-  else return;
-  event.preventDefault();
+let held = null;
+map.addEventListener("pointerdown", (event) => { held = [event.clientX, event.clientY, false]; });
+map.addEventListener("pointermove", (event) => {
+  if (!held || !event.buttons) return;
+  const [dx, dy] = [event.clientX - held[0], event.clientY - held[1]];
+  if (!held[2] && Math.hypot(dx, dy) < 5) return;
+  turn += 1;
+  const scale = view[2] / map.getBoundingClientRect().width;
+  show([view[0] - dx * scale, view[1] - dy * scale, view[2], view[3]]);
+  held = [event.clientX, event.clientY, true];
+  tools.hidden = false;
 });
-for (const button of document.querySelectorAll("[data-zoom]")) {
-  button.addEventListener("click", () => {
-    const by = Number(button.dataset.zoom);
-    if (by) return zoom(by);
-    fit();
-    redraw();
-  });
-}
-addEventListener("resize", () => atlas && redraw());
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { readColours(); if (atlas) redraw(); });
-
-try {
-  const reply = await fetch(canvas.dataset.source);
-  if (!reply.ok) throw new Error(reply.status);
-  atlas = await reply.json();
-  arrange();
-  readColours();
-  fit();
-  draw();
-  canvas.dataset.nodes = atlas.nodes.length;
-  document.getElementById("map-buttons").hidden = false;
-  if (atlas.left_out) help.textContent += ` ${help.dataset.leftOut.replace("{n}", atlas.left_out.toLocaleString())}`;
-} catch {
-  help.textContent = help.dataset.failed;
-}
+addEventListener("click", (event) => {
+  if (held?.[2] && map.contains(event.target)) { event.preventDefault(); event.stopPropagation(); }
+  held = null;
+}, true);
+map.dataset.ready = "";
