@@ -6,11 +6,15 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import click
 import pytest
 
 from commonplace import Memory, errors
+from commonplace.cli.main import COMMANDS
+from commonplace.cli.main import commonplace as command_line
 from commonplace.config import PROFILES, Settings
 from commonplace.dialects.profiles import ALL
+from commonplace.hosts.registry import EDITOR_NAMES, editor_named
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.store.indexed_text import QUERY_COLUMNS
 
@@ -111,3 +115,42 @@ def test_every_method_of_the_library_is_on_its_page() -> None:
     text = page("docs/reference/library.md")
     methods = {name for name in dir(Memory) if not name.startswith("_")} - {"over", "local", "embedding_state"}
     assert [name for name in sorted(methods) if f"`{name}`" not in text] == []
+
+
+def test_every_editor_is_on_its_page_with_the_number_of_its_hooks() -> None:
+    rows = {
+        row.split("|")[2].strip(): row for row in page("docs/start/connect.md").splitlines() if row.startswith("| ")
+    }
+    for name in EDITOR_NAMES:
+        hooks = editor_named(name).hooks
+        said = rows[f"`{name}`"][-2].strip().strip("²")
+        assert said == (str(len(hooks.events)) if hooks else ""), name
+
+
+def options_of(words: list[str]) -> set[str]:
+    """The options of the command that these words begin with."""
+    made: click.Command = command_line
+    options: set[str] = set()
+    for word in words:
+        options.update(name for option in made.params for name in (*option.opts, *option.secondary_opts))
+        found = made.get_command(click.Context(made), word) if isinstance(made, click.Group) else None
+        if found is None:
+            break
+        made = found
+    return options | {name for option in made.params for name in (*option.opts, *option.secondary_opts)}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_command_that_a_page_mentions_exists_with_its_options(path: Path) -> None:
+    if path.name == "CHANGELOG.md":
+        return
+    text = path.read_text(encoding="utf-8")
+    inline = re.findall(r"`(commonplace [^`]+)`", text)
+    listed = re.findall(r"^(?:\$ )?(commonplace [^\n]+?)(?:  +#.*)?$", text, re.MULTILINE)
+    names = {name for name, *_rest in COMMANDS}
+    for line in (*inline, *listed):
+        words = re.sub(r'"[^"]*"|\'[^\']*\'', "X", line.partition(" | ")[0]).split()[1:]
+        named = [word for word in words if not word.startswith(("-", "[", "<"))]
+        assert not named or named[0] in names or not named[0].islower(), f"{path.name}: {line}"
+        options = {word.partition("=")[0].strip("[],.;:)") for word in words if word.startswith(("--", "[--"))}
+        assert options <= options_of(named) | {"--help", "--version", "--json", "--data-dir"}, f"{path.name}: {line}"
