@@ -219,6 +219,12 @@ def test_what_takes_the_place_of_another_may_come_later(open_store: Opener, by_w
     assert there.counts().items["memory"] == 1
 
 
+def end_of(store: Store, uid: str) -> int | None:
+    (id_,) = store.resolve([ref(uid)])
+    assert id_ is not None
+    return store.get([id_])[id_].valid_until_ms
+
+
 def test_what_waits_for_its_replacement_holds_as_long_as_it_said(open_store: Opener) -> None:
     here, there = open_store(name="one"), open_store(name="two")
     end, began = THEN + 9_000, THEN - 5
@@ -226,17 +232,23 @@ def test_what_waits_for_its_replacement_holds_as_long_as_it_said(open_store: Ope
     old, new = here.put(drafts, THEN)
     here.supersede(old.id, new.id, THEN + 1)
     known = told(here)
-
-    def until(store: Store) -> int | None:
-        (id_,) = store.resolve([ref(old.uid)])
-        assert id_ is not None
-        return store.get([id_])[id_].valid_until_ms
-
     results(there, [known["item", old.uid]])
-    assert until(there) == end
+    assert end_of(there, old.uid) == end
     results(there, [known["item", new.uid]])
-    assert until(there) == until(here) == began
+    assert end_of(there, old.uid) == end_of(here, old.uid) == began
     assert digests(there) == digests(here)
+
+
+def test_what_was_changed_and_replaced_in_one_moment_ended_then_everywhere(open_store: Opener) -> None:
+    here, there = open_store(name="one"), open_store(name="two")
+    old, new = here.put([make_draft("old"), make_draft("new")], THEN)
+    here.rewrite(old.id, make_draft("older"), THEN)
+    here.supersede(old.id, new.id, THEN)
+    known = told(here)
+    assert known["item", old.uid].version > THEN
+    results(there, [known["item", old.uid]])
+    results(there, [known["item", new.uid]])
+    assert end_of(there, old.uid) == end_of(here, old.uid) == THEN
 
 
 def test_two_that_replaced_each_other_are_no_circle(open_store: Opener) -> None:

@@ -36,7 +36,8 @@ def workspace(tmp_path: Path, address: str) -> Iterator[Workspace]:
 
 
 def sound(outcome: Outcome) -> bool:
-    assert not outcome.complaints(), outcome.complaints()
+    if outcome.complaints():
+        pytest.fail("\n".join(outcome.complaints()))
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.polling import until
 from tests.web.conftest import LOOKS, Visit
 
 from commonplace.memory.items import get_item
@@ -36,8 +37,7 @@ def test_proposals_are_gone_through_by_keys(visit: Visit, memory: LocalMemory) -
     page.keyboard.press("e")
     page.fill(".rule.at textarea", "Oats and hay for the zebra")
     page.keyboard.press("Control+Enter")
-    page.wait_for_selector(".done >> text=Accepted")
-    assert get_item(memory, oldest).body == "Oats and hay for the zebra"
+    until(lambda: get_item(memory, oldest).body == "Oats and hay for the zebra")
     assert get_item(memory, oldest).review is None
 
 

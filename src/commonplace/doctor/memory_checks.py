@@ -62,7 +62,7 @@ def _check_server(context: DoctorContext) -> Iterator[Finding]:
     yield ok("server", f"{described['path']} answers: PostgreSQL {about}.")
     if not described["row_security"]:
         sentence = "The database user may not use the role commonplace_member: only our own statements separate spaces."
-        advice = "Allow it to create roles, or create the role and grant it; see docs/use/team.md."
+        advice = "Allow it to create roles, or create the role and grant it; see docs/reference/postgresql.md."
         yield remark("spaces", sentence, advice)
     replicas = described.get("replicas")
     for name, state in replicas.items() if isinstance(replicas, dict) else ():
@@ -70,7 +70,7 @@ def _check_server(context: DoctorContext) -> Iterator[Finding]:
             yield remark("replica", f"The replica {name} is {state}.", "The primary answers instead.")
     found = file_errors(memory, CHECK_SECONDS)
     if found:
-        yield failure("integrity", f"The server reports damage: {'; '.join(found)}.", "See docs/use/team.md.")
+        yield failure("integrity", f"The server reports damage: {'; '.join(found)}.", "See docs/reference/postgresql.md.")
     else:
         yield ok("integrity", "The server reports no damage.")
 

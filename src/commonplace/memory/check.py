@@ -49,7 +49,7 @@ COMPARE_WITH_BACKUP = (
     "It is left as it is. Compare with a backup (`commonplace backups`), and edit or forget what is wrong."
 )
 RECOVER = "Keep the file. `commonplace repair` copies all that can be read; `commonplace backups` lists what you have."
-SEE_TEAM_DOCS = "Whoever runs the database server repairs this: see docs/use/team.md."
+SEE_TEAM_DOCS = "Whoever runs the database server repairs this: see docs/reference/postgresql.md."
 
 
 def ignore_progress(_items: int) -> None:

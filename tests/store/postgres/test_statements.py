@@ -20,7 +20,7 @@ from commonplace.store.postgres.migrate import migrations
 from commonplace.store.postgres.store import PostgresStore
 from commonplace.store.types import RequestClaim, SavedReply
 
-TEAM = Path(__file__).parents[3] / "docs" / "use" / "team.md"
+TEAM = Path(__file__).parents[3] / "docs" / "reference" / "postgresql.md"
 # Tables of the database as a whole, and why they have no space.
 OF_ALL: Mapping[str, str] = {
     "spaces": "are the spaces",

@@ -19,7 +19,7 @@ from commonplace.store.sql.space import migration_scripts
 
 OLDEST_SERVER = 150000
 OLDEST_VECTOR = (0, 8)
-# The first line of a file with such a migration; docs/use/team.md has what it has to keep to.
+# The first line of a file with such a migration; docs/reference/postgresql.md has what it has to keep to.
 ADDITIVE = "-- additive\n"
 # By these it is known whether the role was let in.
 _LET_IN = ("spaces", "items", "searched_words")

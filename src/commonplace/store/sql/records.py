@@ -179,8 +179,11 @@ class RowWriter:
         item = changeable(self._connection, self._space_id, item_id)
         select = "SELECT version FROM records WHERE space_id = ? AND what = 'item' AND id = ?"
         version = self._connection.value(select, (self._space_id, item_id))
+        select = "SELECT max(at_ms) FROM history WHERE +space_id = ? AND item_id = ? AND op = 'supersede'"
+        superseded = self._connection.value(select, (self._space_id, item_id))
         since = items.get_one(self._connection, self._space_id, by).valid_from_ms
-        until = min(end for end in (version, since, item.valid_until_ms) if end is not None)
+        ends = (version if superseded is None else superseded, since, item.valid_until_ms)
+        until = min(end for end in ends if end is not None)
         self._update("items", item_id, {"superseded_by": by, "valid_until_ms": until})
         self._connection.run(_RECORD, (version, None, self._space_id, item_id))
         if item.forgotten_ms is None:
@@ -235,12 +238,12 @@ class RowWriter:
         fields = item.record.fields
         state = (fields["updated_ms"], fields["rev"], fields["status"], fields["forgotten_ms"], item.by)
         newer = {name: fields.get(name) for name in (*VALIDITY_FIELDS, *SOURCE_FIELDS)}
+        superseded = [line for line in item.record.history if line.op == "supersede"]
         if item.by is not None and newer["valid_until_ms"] is None:
-            newer["valid_until_ms"] = item.record.version
+            newer["valid_until_ms"] = max((line.at_ms for line in superseded), default=item.record.version)
         elif item.by is None and item.awaits is not None:
             # It is found until what replaced it is here, so its interval is not closed before.
-            superseded = [line.before for line in item.record.history if line.op == "supersede"]
-            newer["valid_until_ms"] = end_before_superseding(superseded)
+            newer["valid_until_ms"] = end_before_superseding([line.before for line in superseded])
         return *state, *newer.values(), self._space_id, item_id
 
     def _count(self, located: Sequence[tuple[ItemLocation, Draft]]) -> None:
