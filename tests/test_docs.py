@@ -23,6 +23,9 @@ DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 
 
+PARTS = ("start", "use", "reference", "inside")
+
+
 def page(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
@@ -46,7 +49,7 @@ def test_every_tool_prompt_and_resource_is_on_the_page_for_agents() -> None:
 
 
 def test_the_number_of_tools_is_what_the_pages_say() -> None:
-    (told,) = re.findall(r"All\s+(\d+) tools are there", page("README.md"))
+    (told,) = re.findall(r"All\s+(\d+) tools are there", page("docs/reference/tools.md"))
     assert int(told) == len({tool.name for tool in ALL})
     assert f"all {told} tools" in page("docs/inside/assurance.md")
 
@@ -73,10 +76,18 @@ def test_every_column_that_a_query_may_name_is_explained() -> None:
     assert [name for name in QUERY_COLUMNS if f"`{name}`" not in page("docs/use/search.md")] == []
 
 
+def anchors(path: Path) -> set[str]:
+    """The headings of a page, as a link names them."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_between_pages_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\((?!http|#)([^)#]+)", path.read_text(encoding="utf-8")):
-        assert (path.parent / target).exists(), f"{path.name} links to {target}"
+    for target, heading in re.findall(r"\]\((?!http|<)([^)#]*)#?([^)]*)\)", path.read_text(encoding="utf-8")):
+        to = path.parent / target if target else path
+        assert to.exists(), f"{path.name} links to {target}"
+        assert not heading or heading in anchors(to), f"{path.name} links to {target}#{heading}"
 
 
 def test_the_first_page_leads_to_every_other_one() -> None:
@@ -85,8 +96,8 @@ def test_the_first_page_leads_to_every_other_one() -> None:
     assert [name for name in names if name != "index.md" and f"({name})" not in text] == []
 
 
-def test_the_readme_leads_to_the_first_page() -> None:
-    assert "(docs/index.md)" in page("README.md")
+def test_the_readme_leads_to_the_four_parts() -> None:
+    assert [part for part in PARTS if f"(docs/index.md#{part})" not in page("README.md")] == []
 
 
 def test_the_readme_shows_both_commands() -> None:
@@ -97,15 +108,14 @@ def python_blocks(name: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page(name), re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/reference/library.md"])
 def test_the_examples_in_python_run_as_they_are_written(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    blocks = python_blocks(name)
+    blocks = python_blocks("docs/reference/library.md")
     for number, block in enumerate(blocks, start=1):
-        code = compile(block, f"{name}, example {number}", "exec")
+        code = compile(block, f"example {number}", "exec")
         if "example.org" not in block:
             exec(code, names)
     assert blocks and "Sessions" in capsys.readouterr().out
@@ -118,9 +128,8 @@ def test_every_method_of_the_library_is_on_its_page() -> None:
 
 
 def test_every_editor_is_on_its_page_with_the_number_of_its_hooks() -> None:
-    rows = {
-        row.split("|")[2].strip(): row for row in page("docs/start/connect.md").splitlines() if row.startswith("| ")
-    }
+    table = [line.split("|") for line in page("docs/start/connect.md").splitlines() if line.startswith("| ")]
+    rows = {cells[2].strip(): cells for cells in table}
     for name in EDITOR_NAMES:
         hooks = editor_named(name).hooks
         said = rows[f"`{name}`"][-2].strip().strip("²")

@@ -1,4 +1,4 @@
-"""The tutorial is true: its commands run, and a reader sees what it says one sees, the agent's part included."""
+"""The tutorial and the README are true: their commands run and show what they say, the agent's part included."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .conftest import Run
 
 PAGE = Path(__file__).parents[2] / "docs" / "start" / "tutorial.md"
 SECTIONS = re.split(r"^## (?=\d)", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-SESSION_ENDS = {"hook_event_name": "SessionEnd", "reason": "exit"}
+README = PAGE.parents[2] / "README.md"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no pseudo terminal")
 
@@ -31,12 +31,20 @@ def quotes(section: str) -> list[str]:
     return [re.sub(r"^> ?", "", quote, flags=re.MULTILINE).strip() for quote in found]
 
 
+# Words of a page that stand for others of their kind: times, how busy the machine is, relevance, ids and dates.
+FREE = {
+    "now": r"(?:now|\d+ \w+ ago)",
+    "ok": "(?:ok|remark)",
+    r"\d+%": r"\d+%",
+    r"\([\da-f]{12}\)": r"\([\da-f]{12}\)",
+    r"\d{4}-\d\d-\d\d": r"\d{4}-\d\d-\d\d",
+}
+
+
 def as_pattern(word: str) -> str:
-    """A word of the page: `…` stands for anything; what depends on ranking or on a busy machine may differ."""
-    depends = {"now": r"(?:now|\d+ \w+ ago)", "ok": "(?:ok|remark)"}
-    if re.fullmatch(r"\d+%", word):
-        return r"\d+%"
-    return depends.get(word, r"\S*".join(re.escape(part) for part in word.split("…")))
+    """A word of a page; `…` stands for anything."""
+    found = [pattern for written, pattern in FREE.items() if re.fullmatch(written, word)]
+    return found[0] if found else r"\S*".join(re.escape(part) for part in word.split("…"))
 
 
 def shows(output: str, line: str) -> bool:
@@ -51,43 +59,63 @@ def commands(section: str) -> list[tuple[str, list[str]]]:
     found = []
     for block in blocks(section, "console"):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            line, *shown = part.splitlines()
+            line, *shown = part.strip().splitlines()
             found.append((line, shown))
     return found
 
 
-def test_the_tutorial_shows_what_one_sees(
-    folder: Path, spawn_in_terminal: Run, spawn: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class Agent:
+    """Claude Code in a project: it runs our hooks at its events."""
+
+    def __init__(self, project: Path, spawn: Run) -> None:
+        self.project, self.spawn = project, spawn
+
+    def tell(self, event: str, session: str = "first", **more: Any) -> str:
+        told = {"hook_event_name": event, "session_id": session, "cwd": str(self.project), **more}
+        done = self.spawn("hook", "claude-code", event, stdin=json.dumps(told))
+        assert done.code == 0, done
+        return done.out
+
+    def start(self, session: str) -> str:
+        """What a session is told when it starts."""
+        reply = json.loads(self.tell("SessionStart", session, source="startup"))
+        return str(reply["hookSpecificOutput"]["additionalContext"])
+
+    def work(self, prompt: str, answer: str) -> None:
+        """A session in which a person asks for something, and a file is edited."""
+        edit = {"file_path": str(self.project / "src" / "login.py"), "old_string": "a", "new_string": "b"}
+        self.tell("UserPromptSubmit", prompt=" ".join(prompt.split()))
+        self.tell("PostToolUse", tool_name="Edit", tool_input=edit, tool_response={})
+        self.tell("Stop", last_assistant_message=answer)
+        self.tell("SessionEnd", reason="exit")
+        assert self.spawn("drain").code == 0
+
+
+@pytest.fixture
+def agent(folder: Path, spawn: Run, monkeypatch: pytest.MonkeyPatch) -> Agent:
+    """In a new repository, on a machine with Claude Code."""
     monkeypatch.setenv("COMMONPLACE_EMBEDDER", "builtin")
     project = folder / "my-api"
     subprocess.run(["git", "init", "--quiet", str(project)], check=True)
     monkeypatch.chdir(project)
     (Path.home() / ".claude").mkdir(exist_ok=True)
+    return Agent(project, spawn)
+
+
+def test_the_tutorial_shows_what_one_sees(agent: Agent, spawn_in_terminal: Run) -> None:
     _install, remember, connect, work, again, *_rest = SECTIONS
-    for section in (remember, connect):
-        run_commands(section, spawn_in_terminal)
-
-    def tell(event: dict[str, Any]) -> str:
-        told = {"session_id": "first", "cwd": str(project), **event}
-        done = spawn("hook", "claude-code", event["hook_event_name"], stdin=json.dumps(told))
-        assert done.code == 0, done
-        return done.out
-
-    def start(session: str) -> str:
-        reply = tell({"hook_event_name": "SessionStart", "source": "startup", "session_id": session})
-        return str(json.loads(reply)["hookSpecificOutput"]["additionalContext"])
-
-    shown_at_start(start("first"), work)
-    prompt, answer = quotes(work)
-    tell({"hook_event_name": "UserPromptSubmit", "prompt": " ".join(prompt.split())})
-    edit = {"file_path": str(project / "src" / "login.py"), "old_string": "a", "new_string": "b"}
-    tell({"hook_event_name": "PostToolUse", "tool_name": "Edit", "tool_input": edit, "tool_response": {}})
-    tell({"hook_event_name": "Stop", "last_assistant_message": answer})
-    tell(SESSION_ENDS)
-    assert spawn("drain").code == 0
-    shown_at_start(start("second"), again)
+    run_commands(remember, spawn_in_terminal)
+    run_commands(connect, spawn_in_terminal)
+    shown_at_start(agent.start("first"), work)
+    agent.work(*quotes(work))
+    shown_at_start(agent.start("second"), again)
     run_commands(again, spawn_in_terminal)
+
+
+def test_the_readme_shows_what_one_sees(agent: Agent, spawn_in_terminal: Run) -> None:
+    run_commands(README.read_text(encoding="utf-8"), spawn_in_terminal)
+    agent.work(*quotes(SECTIONS[3]))
+    shown_at_start(agent.start("second"), README.read_text(encoding="utf-8"))
 
 
 def run_commands(section: str, terminal: Run) -> None:
