@@ -85,7 +85,7 @@ demo: install ## See what it does, in a throw-away memory
 	$(BIN)/commonplace demo $(ARGS)
 
 docs: install ## Build the documentation as a site in build/docs (links elsewhere: make docs ARGS="-b linkcheck")
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --doctree-dir build/docs-cache $(ARGS) docs build/docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env --doctree-dir build/docs-cache $(ARGS) docs build/docs
 	@echo "Open build/docs/index.html in a browser."
 
 lock: ## Choose dependency versions again (needs uv)
