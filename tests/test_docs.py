@@ -65,6 +65,12 @@ def test_every_error_code_is_on_its_page_with_its_exit_code_and_status() -> None
     assert missing == []
 
 
+def test_troubleshooting_says_what_to_do_about_every_error_of_the_store() -> None:
+    text = page("docs/troubleshooting.md")
+    of_the_store = {error.code for error in error_classes() if issubclass(error, errors.StoreError)}
+    assert [code for code in sorted(of_the_store) if f"| `{code}` |" not in text] == []
+
+
 def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
     drawn = errors.__doc__ or ""
     for one in error_classes():
@@ -128,12 +134,14 @@ def test_every_method_of_the_library_is_on_its_page() -> None:
 
 
 def test_every_editor_is_on_its_page_with_the_number_of_its_hooks() -> None:
-    table = [line.split("|") for line in page("docs/start/connect.md").splitlines() if line.startswith("| ")]
-    rows = {cells[2].strip(): cells for cells in table}
+    lines = page("docs/start/connect.md").splitlines()
+    tables = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
+    hooks_of = {cells[1]: cells[3] for cells in tables if len(cells) == 4}
+    files_of = {cells[0]: cells[1] for cells in tables if len(cells) == 3}
     for name in EDITOR_NAMES:
         hooks = editor_named(name).hooks
-        said = rows[f"`{name}`"][-2].strip().strip("²")
-        assert said == (str(len(hooks.events)) if hooks else ""), name
+        assert hooks_of[f"`{name}`"] == (str(len(hooks.events)) if hooks else ""), name
+        assert files_of[f"`{name}`"], name
 
 
 def options_of(words: list[str]) -> set[str]:
