@@ -13,7 +13,7 @@ from commonplace import Memory, errors
 from commonplace.cli.main import COMMANDS
 from commonplace.cli.main import commonplace as command_line
 from commonplace.config import PROFILES, Settings
-from commonplace.dialects.profiles import ALL
+from commonplace.dialects.profiles import ALL, tools_of
 from commonplace.hosts.registry import EDITOR_NAMES, editor_named
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.store.indexed_text import QUERY_COLUMNS
@@ -54,9 +54,10 @@ def test_the_number_of_tools_is_what_the_pages_say() -> None:
     assert f"all {told} tools" in page("docs/inside/assurance.md")
 
 
-def test_every_profile_is_on_the_page_for_agents_and_on_that_of_settings() -> None:
-    for name in ("docs/reference/tools.md", "docs/reference/settings.md"):
-        assert [profile for profile in PROFILES if f"`{profile}`" not in page(name)] == []
+def test_every_profile_is_on_the_page_for_agents_with_the_number_of_its_tools_and_on_that_of_settings() -> None:
+    text = page("docs/reference/tools.md")
+    assert [name for name in PROFILES if f"| `{name}` | {len(tools_of(name))} |" not in text] == []
+    assert [name for name in PROFILES if f"`{name}`" not in page("docs/reference/settings.md")] == []
 
 
 def test_every_error_code_is_on_its_page_with_its_exit_code_and_status() -> None:
