@@ -70,8 +70,8 @@ def _check_server(context: DoctorContext) -> Iterator[Finding]:
             yield remark("replica", f"The replica {name} is {state}.", "The primary answers instead.")
     found = file_errors(memory, CHECK_SECONDS)
     if found:
-        sentence = f"The server reports damage: {'; '.join(found)}."
-        yield failure("integrity", sentence, "See docs/reference/postgresql.md.")
+        advice = "See docs/reference/postgresql.md."
+        yield failure("integrity", f"The server reports damage: {'; '.join(found)}.", advice)
     else:
         yield ok("integrity", "The server reports no damage.")
 
