@@ -50,8 +50,9 @@ def as_pattern(word: str) -> str:
 def shows(output: str, line: str) -> bool:
     """Whether a line of the page is in an output: its words, in this order."""
     parts = [as_pattern(word) for word in line.split()]
-    words = r"\s+".join(parts).replace(r"\s+\S*\s+", r"\s+(?:\S+\s+)*?")
-    return any(re.search(words, one) for one in output.splitlines())
+    # A terminal may break lines, and a column in the middle may be shortened.
+    words = r"\s+".join(parts).replace(r"\s+\S*\s+", r"\s+(?:\S+\s+){0,12}?")
+    return re.search(words, output) is not None
 
 
 def commands(section: str) -> list[tuple[str, list[str]]]:
