@@ -24,6 +24,7 @@ install: $(STAMP) ## Create .venv with everything in it, as locked
 $(STAMP): pyproject.toml requirements.lock $(wildcard packaging/*.py)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Commonplace needs Python 3.11 or newer. Name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@echo "Installing into $(VENV), with the search model built in: this takes a minute or two."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
@@ -88,7 +89,7 @@ demo: install ## See what it does, in a throw-away memory
 	$(BIN)/commonplace demo $(ARGS)
 
 docs: install ## Build the documentation as a site in build/docs (links elsewhere: make docs ARGS="-b linkcheck")
-	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --doctree-dir build/docs-cache $(ARGS) docs build/docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env --doctree-dir build/docs-cache $(ARGS) docs build/docs
 	@echo "Open build/docs/index.html in a browser."
 
 lock: ## Choose dependency versions again (needs uv)

@@ -18,29 +18,56 @@ project_copyright = "the authors of Commonplace"
 release = re.findall(r'__version__ = "(.*)"', (ROOT / "src/commonplace/__init__.py").read_text(encoding="utf-8"))[0]
 
 extensions = ["myst_parser"]
-exclude_patterns = ["pictures"]
+exclude_patterns = ["pictures", "static"]
 # A link may name a heading, as on GitHub.
 myst_heading_anchors = 4
 nitpicky = True
 
 html_theme = "furo"
 html_title = "Commonplace"
+# The colours of the dashboard.
+html_theme_options = {
+    "light_css_variables": {
+        "color-brand-primary": "#1c5d48",
+        "color-brand-content": "#1a5a8a",
+        "color-brand-visited": "#1a5a8a",
+        "color-background-primary": "#fbfaf7",
+        "color-background-secondary": "#f3f0ea",
+    },
+    "dark_css_variables": {
+        "color-brand-primary": "#84cfae",
+        "color-brand-content": "#8fc3ee",
+        "color-brand-visited": "#8fc3ee",
+        "color-background-primary": "#161513",
+        "color-background-secondary": "#1e1d1a",
+    },
+}
+html_logo = "../src/commonplace/web/static/mark.svg"
 html_favicon = "../src/commonplace/web/static/mark.svg"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sphinx = False
 
 
 def add_contents(app: Sphinx, name: str, source: list[str]) -> None:
-    """Tell Sphinx the order of the pages: a table of contents for each part of the first page."""
+    """Tell Sphinx the order of the pages: a table of contents for each group of links on the first page."""
     if name == "index":
         source[0] += "".join(contents_of(part) for part in source[0].split("\n## ")[1:])
 
 
 def contents_of(part: str) -> str:
-    """The pages that a part of the first page links to, as a hidden table of contents."""
-    heading = part.splitlines()[0]
-    pages = dict.fromkeys(re.findall(r"\]\(([\w/-]+)\.md\)", part))
-    return "\n".join(["", "```{toctree}", ":hidden:", f":caption: {heading}", "", *pages, "```", ""])
+    """Hidden tables of contents for a part of the first page: one for it, or one for each line that ends in a colon."""
+    heading, _, rest = part.partition("\n")
+    first, *groups = re.split(r"^(.+):$", rest, flags=re.MULTILINE)
+    links_of = {heading: first}
+    links_of |= {f"{heading}: {name.lower()}": links for name, links in zip(groups[::2], groups[1::2], strict=True)}
+    tables = ""
+    for caption, links in links_of.items():
+        pages = dict.fromkeys(re.findall(r"\]\(([\w/-]+)\.md\)", links))
+        if pages:
+            tables += "\n".join(["", "```{toctree}", ":hidden:", f':caption: "{caption}"', "", *pages, "```", ""])
+    return tables
 
 
 def setup(app: Sphinx) -> None:

@@ -6,17 +6,24 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import click
 import pytest
 
 from commonplace import Memory, errors
+from commonplace.cli.main import COMMANDS
+from commonplace.cli.main import commonplace as command_line
 from commonplace.config import PROFILES, Settings
-from commonplace.dialects.profiles import ALL
+from commonplace.dialects.profiles import ALL, tools_of
+from commonplace.hosts.registry import EDITOR_NAMES, editor_named
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.store.indexed_text import QUERY_COLUMNS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+
+
+PARTS = ("start", "use", "reference", "inside")
 
 
 def page(name: str) -> str:
@@ -42,20 +49,27 @@ def test_every_tool_prompt_and_resource_is_on_the_page_for_agents() -> None:
 
 
 def test_the_number_of_tools_is_what_the_pages_say() -> None:
-    (told,) = re.findall(r"All\s+(\d+) tools are there", page("README.md"))
+    (told,) = re.findall(r"All\s+(\d+) tools are there", page("docs/reference/tools.md"))
     assert int(told) == len({tool.name for tool in ALL})
     assert f"all {told} tools" in page("docs/inside/assurance.md")
 
 
-def test_every_profile_is_on_the_page_for_agents_and_on_that_of_settings() -> None:
-    for name in ("docs/reference/tools.md", "docs/reference/settings.md"):
-        assert [profile for profile in PROFILES if f"`{profile}`" not in page(name)] == []
+def test_every_profile_is_on_the_page_for_agents_with_the_number_of_its_tools_and_on_that_of_settings() -> None:
+    text = page("docs/reference/tools.md")
+    assert [name for name in PROFILES if f"| `{name}` | {len(tools_of(name))} |" not in text] == []
+    assert [name for name in PROFILES if f"`{name}`" not in page("docs/reference/settings.md")] == []
 
 
 def test_every_error_code_is_on_its_page_with_its_exit_code_and_status() -> None:
     text = page("docs/reference/errors.md")
     missing = [e.code for e in error_classes() if f"| `{e.code}` | {e.exit_code} | {e.http_status} |" not in text]
     assert missing == []
+
+
+def test_troubleshooting_says_what_to_do_about_every_error_of_the_store() -> None:
+    text = page("docs/troubleshooting.md")
+    of_the_store = {error.code for error in error_classes() if issubclass(error, errors.StoreError)}
+    assert [code for code in sorted(of_the_store) if f"| `{code}` |" not in text] == []
 
 
 def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
@@ -69,10 +83,18 @@ def test_every_column_that_a_query_may_name_is_explained() -> None:
     assert [name for name in QUERY_COLUMNS if f"`{name}`" not in page("docs/use/search.md")] == []
 
 
+def anchors(path: Path) -> set[str]:
+    """The headings of a page, as a link names them."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_between_pages_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\((?!http|#)([^)#]+)", path.read_text(encoding="utf-8")):
-        assert (path.parent / target).exists(), f"{path.name} links to {target}"
+    for target, heading in re.findall(r"\]\((?!http|<)([^)#]*)#?([^)]*)\)", path.read_text(encoding="utf-8")):
+        to = path.parent / target if target else path
+        assert to.exists(), f"{path.name} links to {target}"
+        assert not heading or heading in anchors(to), f"{path.name} links to {target}#{heading}"
 
 
 def test_the_first_page_leads_to_every_other_one() -> None:
@@ -81,8 +103,8 @@ def test_the_first_page_leads_to_every_other_one() -> None:
     assert [name for name in names if name != "index.md" and f"({name})" not in text] == []
 
 
-def test_the_readme_leads_to_the_first_page() -> None:
-    assert "(docs/index.md)" in page("README.md")
+def test_the_readme_leads_to_the_four_parts() -> None:
+    assert [part for part in PARTS if f"(docs/index.md#{part})" not in page("README.md")] == []
 
 
 def test_the_readme_shows_both_commands() -> None:
@@ -93,15 +115,14 @@ def python_blocks(name: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page(name), re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/reference/library.md"])
 def test_the_examples_in_python_run_as_they_are_written(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    blocks = python_blocks(name)
+    blocks = python_blocks("docs/reference/library.md")
     for number, block in enumerate(blocks, start=1):
-        code = compile(block, f"{name}, example {number}", "exec")
+        code = compile(block, f"example {number}", "exec")
         if "example.org" not in block:
             exec(code, names)
     assert blocks and "Sessions" in capsys.readouterr().out
@@ -111,3 +132,43 @@ def test_every_method_of_the_library_is_on_its_page() -> None:
     text = page("docs/reference/library.md")
     methods = {name for name in dir(Memory) if not name.startswith("_")} - {"over", "local", "embedding_state"}
     assert [name for name in sorted(methods) if f"`{name}`" not in text] == []
+
+
+def test_every_editor_is_on_its_page_with_the_number_of_its_hooks() -> None:
+    lines = page("docs/start/connect.md").splitlines()
+    tables = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
+    hooks_of = {cells[1]: cells[3] for cells in tables if len(cells) == 4}
+    files_of = {cells[0]: cells[1] for cells in tables if len(cells) == 3}
+    for name in EDITOR_NAMES:
+        hooks = editor_named(name).hooks
+        assert hooks_of[f"`{name}`"] == (str(len(hooks.events)) if hooks else ""), name
+        assert files_of[f"`{name}`"], name
+
+
+def options_of(words: list[str]) -> set[str]:
+    """The options of the command that these words begin with."""
+    made: click.Command = command_line
+    options: set[str] = set()
+    for word in words:
+        options.update(name for option in made.params for name in (*option.opts, *option.secondary_opts))
+        found = made.get_command(click.Context(made), word) if isinstance(made, click.Group) else None
+        if found is None:
+            break
+        made = found
+    return options | {name for option in made.params for name in (*option.opts, *option.secondary_opts)}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_command_that_a_page_mentions_exists_with_its_options(path: Path) -> None:
+    if path.name == "CHANGELOG.md":
+        return
+    text = path.read_text(encoding="utf-8")
+    inline = re.findall(r"`(commonplace [^`]+)`", text)
+    listed = re.findall(r"^(?:\$ )?(commonplace [^\n]+?)(?:  +#.*)?$", text, re.MULTILINE)
+    names = {name for name, *_rest in COMMANDS}
+    for line in (*inline, *listed):
+        words = re.sub(r'"[^"]*"|\'[^\']*\'', "X", line.partition(" | ")[0]).split()[1:]
+        named = [word for word in words if not word.startswith(("-", "[", "<"))]
+        assert not named or named[0] in names or not named[0].islower(), f"{path.name}: {line}"
+        options = {word.partition("=")[0].strip("[],.;:)") for word in words if word.startswith(("--", "[--"))}
+        assert options <= options_of(named) | {"--help", "--version", "--json", "--data-dir"}, f"{path.name}: {line}"

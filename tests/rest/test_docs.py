@@ -1,4 +1,4 @@
-"""The page about the HTTP interface is true: its table is the table, and its examples run."""
+"""The pages about the HTTP interface are true: the table is the table, and the examples run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from commonplace.rest.endpoint_table import ENDPOINTS
 
 from .conftest import DEADLINE, running, settings_in
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "rest.md"
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+PAGE = REFERENCE / "rest.md"
 # For machines without curl or a POSIX shell: as much of both as the page uses.
 STAND_IN = Path(__file__).parent / "curl.py"
 
 
 def examples() -> list[str]:
-    return re.findall(r"```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    pages = PAGE.read_text(encoding="utf-8") + (REFERENCE / "compatible-clients.md").read_text(encoding="utf-8")
+    return re.findall(r"```sh\n(.*?)```", pages, re.DOTALL)
 
 
 def run(example: str, env: dict[str, str]) -> str:

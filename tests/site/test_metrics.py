@@ -1,4 +1,4 @@
-"""What Prometheus scrapes is what docs/use/operations.md says, and no label holds what somebody wrote."""
+"""What Prometheus scrapes is what docs/reference/metrics.md says, and no label holds what somebody wrote."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.postgres_server import PostgresServer
 from commonplace import errors
 from commonplace.dialects.profiles import ALL
 
-PAGE = Path(__file__).parents[2] / "docs" / "use" / "operations.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 PLANTED = "xyloquartz"
 LABELS = ("method", "route", "status", "tool", "code", "kind", "state")
 

@@ -1,6 +1,6 @@
 """Metrics: what was called and how long it took, and how much the memory holds, as Prometheus reads it.
 
-docs/use/operations.md has the table of them. Labels are routes, tools, codes and kinds: never what somebody wrote.
+docs/reference/metrics.md has the table of them. Labels are routes, tools, codes and kinds: never what somebody wrote.
 """
 
 from __future__ import annotations
