@@ -45,6 +45,8 @@ SEARCHED_KINDS = tuple(kind for kind in KINDS if kind != "checkpoint")
 # JSON numbers beyond this are not integers to every client.
 _LARGEST = 2**53
 LONGEST_NOTICE = 300
+# `json.dumps` would make one for each reply.
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 # How much of a wrong argument an error repeats.
 _ECHO = 60
 
@@ -244,7 +246,7 @@ class Tool:
 
 def compact_json(data: Mapping[str, Any]) -> str:
     """A reply as compact JSON text, in which nothing is hidden from a reader."""
-    return escape_control_characters(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    return escape_control_characters(_COMPACT.encode(data))
 
 
 def error_body(dialect: Dialect, error: CommonplaceError) -> dict[str, Any]:

@@ -7,6 +7,7 @@ candidates of a search, as many as fit a fixed number of tokens.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,6 +42,8 @@ class CrossEncoder:
         self._folder = folder
         self._loading = threading.Lock()
         self._model: tuple[Tokenizer, InferenceSession] | None = None
+        # With the process that made them: threads are not there after a fork.
+        self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
     @property
     def is_loaded(self) -> bool:
@@ -69,11 +72,10 @@ class CrossEncoder:
         parts = _parts([len(rows[place][0]) for place in order], self._threads)
         batches = [[rows[order[place]] for place in part] for part in parts]
         try:
-            if len(batches) == 1:
-                found = [_scores(session, batches[0])]
-            else:
-                with ThreadPoolExecutor(len(batches), thread_name_prefix="commonplace-cross-encoder") as pool:
-                    found = list(pool.map(lambda batch: _scores(session, batch), batches))
+            # The largest part here, while other threads read the others.
+            others = [self._others().submit(_scores, session, batch) for batch in batches[:-1]]
+            found = [_scores(session, batches[-1])]
+            found = [*(other.result() for other in others), *found]
         except Exception as error:
             raise EmbedderUnavailable(f"The cross-encoder failed: {error}") from error
         scores = [0.0] * len(rows)
@@ -81,6 +83,14 @@ class CrossEncoder:
             for place, value in zip(part, values, strict=True):
                 scores[order[place]] = float(value)
         return scores
+
+    def _others(self) -> ThreadPoolExecutor:
+        """Threads besides that of the caller. They stay: starting them takes as long as reading a short memory."""
+        with self._loading:
+            if self._pool is None or self._pool[0] != os.getpid():
+                pool = ThreadPoolExecutor(self._threads - 1, thread_name_prefix="commonplace-cross-encoder")
+                self._pool = os.getpid(), pool
+            return self._pool[1]
 
     def _loaded(self) -> tuple[Tokenizer, InferenceSession]:
         with self._loading:

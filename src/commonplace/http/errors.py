@@ -49,6 +49,7 @@ _TYPES = {
 }
 # Seconds after which another try may find the store free.
 _BUSY = "1"
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _REALM = 'Bearer realm="commonplace"'
 
 
@@ -121,7 +122,7 @@ def rendered_error(error: CommonplaceError, status: int, style: ErrorStyle) -> t
 
 
 def json_bytes(data: object) -> bytes:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return _COMPACT.encode(data).encode("utf-8", "replace")
 
 
 def _without_code(details: Mapping[str, Any]) -> dict[str, Any]:

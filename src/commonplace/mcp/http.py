@@ -23,7 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from commonplace.config import PROFILES, Settings
 from commonplace.errors import CommonplaceError, Unauthorized
 from commonplace.mcp.jsonrpc import check_message, error_for_message
-from commonplace.mcp.server import MEMORIES_PATH, build_server
+from commonplace.mcp.plain_calls import PlainCalls
+from commonplace.mcp.server import MEMORIES_PATH, build_http_server
 from commonplace.worker_threads import Workers
 
 # Longer messages are checked in a thread, so that others need not wait.
@@ -42,21 +43,26 @@ def mcp_routes(settings: Settings, workers: Workers) -> McpRoutes:
     """The tools of the profile at /mcp, each call on the memory in its request's state."""
     # A server that was given a profile offers that one to everybody.
     names = PROFILES if settings.profile == "all" else (settings.profile,)
-    servers = {name: build_server(_no_caller, name, workers, one_caller=False) for name in names}
-    return routes_for_servers(servers, settings.profile, settings)
+    servers = {name: build_http_server(_no_caller, name, workers) for name in names}
+    return _routes_for_servers(servers, settings.profile, settings)
 
 
-def routes_for_servers(servers: Mapping[str, Server[Any]], usual: str, settings: Settings) -> McpRoutes:
+def _routes_for_servers(
+    servers: Mapping[str, tuple[Server[Any], PlainCalls]], usual: str, settings: Settings
+) -> McpRoutes:
     """Servers at /mcp, by their profiles: each request stands alone and is answered by one JSON document.
 
     The same are at /api/mcp, where memories.sh's SDK looks for them.
     """
-    routes = {name: list(_routes(server, settings)) for name, server in servers.items()}
+    routes = {
+        name: [(route.path, BoundedBody(route.endpoint, plain_calls)) for route in _routes(server, settings)]
+        for name, (server, plain_calls) in servers.items()
+    }
 
     @contextlib.asynccontextmanager
     async def running() -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as stack:
-            for server in servers.values():
+            for server, _plain_calls in servers.values():
                 await stack.enter_async_context(server.session_manager.run())
             yield
 
@@ -65,11 +71,11 @@ def routes_for_servers(servers: Mapping[str, Server[Any]], usual: str, settings:
         [
             Route(
                 path,
-                _ByProfile({name: BoundedBody(those[place].endpoint) for name, those in routes.items()}, usual),
+                _ByProfile({name: those[place][1] for name, those in routes.items()}, usual),
                 methods=["POST"],
             )
-            for place, route in enumerate(routes[usual])
-            for path in (route.path, MEMORIES_PATH)
+            for place, (usual_path, _app) in enumerate(routes[usual])
+            for path in (usual_path, MEMORIES_PATH)
         ],
         running,
     )
@@ -99,10 +105,10 @@ class _ByProfile:
 
 
 class BoundedBody:
-    """Reads a whole message, and passes it on unless it would become too many objects once it is parsed."""
+    """Reads a whole message, refuses one that would become too many objects, and answers it or passes it on."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, plain_calls: PlainCalls) -> None:
+        self._app, self._plain_calls = app, plain_calls
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body, more = bytearray(), True
@@ -123,6 +129,13 @@ class BoundedBody:
         except CommonplaceError as error:
             refusal = error_for_message(whole[0], error).model_dump_json(by_alias=True)
             await Response(refusal, error.http_status, media_type="application/json")(scope, receive, send)
+            return
+        request = Request(scope)
+        call = self._plain_calls.parse(request, whole[0])
+        if call is not None:
+            whole.clear()
+            response = await self._plain_calls.answer(request, call)
+            await response(scope, receive, send)
             return
 
         async def again() -> Message:

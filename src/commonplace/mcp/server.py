@@ -22,6 +22,7 @@ from commonplace.dialects.tool import LONGEST_NOTICE, Tool, compact_json, error_
 from commonplace.errors import CommonplaceError, Forbidden, RateLimited
 from commonplace.helper_processes import CallerLeft
 from commonplace.mcp import resources_and_prompts
+from commonplace.mcp.plain_calls import HttpContext, PlainCalls
 from commonplace.mcp.resources_and_prompts import RECALLED_IS_DATA, recalled_meta
 from commonplace.memory.authors import AGENT_HEADER, for_agent
 from commonplace.memory.local_memory import LocalMemory, reopen_memory
@@ -53,7 +54,7 @@ _ADVICE = {
 # What is computed from a larger call is done by another process.
 LARGE_CALL = 256 << 10
 
-_Context = ServerRequestContext[Any]
+_Context = ServerRequestContext[Any] | HttpContext
 _Read = TypeVar("_Read")
 
 
@@ -70,8 +71,19 @@ def build_server(
     What `one_caller` asks after a write waits for it; several callers do not wait for each other. `caller` is who takes
     turns with others at the workers, if there is no key that tells.
     """
-    tools = {tool.name: tool for tool in tools_of(profile)}
-    answers = _RequestHandlers(reach, tools, workers, one_caller, profile, caller)
+    return _server_of(_RequestHandlers(reach, profile, workers, one_caller, caller))
+
+
+def build_http_server(
+    reach: Callable[[], LocalMemory], profile: str, workers: Workers
+) -> tuple[Server[Any], PlainCalls]:
+    """A server for several callers over HTTP, and what answers their plain calls without its sessions."""
+    answers = _RequestHandlers(reach, profile, workers, False, None)
+    return _server_of(answers), PlainCalls(answers.call_tool, answers.tools)
+
+
+def _server_of(answers: _RequestHandlers) -> Server[Any]:
+    tools = answers.tools
     hint = CacheHint(ttl_ms=LISTS_FRESH_MS, scope="private")
     return Server(
         "commonplace",
@@ -97,24 +109,24 @@ class _RequestHandlers:
     def __init__(
         self,
         reach: Callable[[], LocalMemory],
-        tools: Mapping[str, Tool],
+        profile: str,
         workers: Workers,
         one_caller: bool,
-        profile: str,
         caller: Hashable,
     ) -> None:
         self._profile, self._caller = profile, caller
-        self._reach, self._tools, self._workers, self._one_caller = reach, tools, workers, one_caller
-        self._listed = [tool_description(tool) for tool in tools.values()]
+        self._reach, self._workers, self._one_caller = reach, workers, one_caller
+        self.tools = {tool.name: tool for tool in tools_of(profile)}
+        self._listed = [tool_description(tool) for tool in self.tools.values()]
         self._writing = anyio.Lock()
 
     async def list_tools(self, _context: _Context, _params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self._listed)
 
     async def call_tool(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = self._tools.get(params.name)
+        tool = self.tools.get(params.name)
         if tool is None:
-            known = {"known": sorted(self._tools)}
+            known = {"known": sorted(self.tools)}
             raise MCPError(types.INVALID_PARAMS, shorten(redact(f"Unknown tool: {params.name}"), LONGEST_NOTICE), known)
         state = getattr(context.request, "state", None)
         if state is not None:
@@ -182,12 +194,12 @@ class _RequestHandlers:
         )
 
     async def list_prompts(self, _context: _Context, _params: object) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=resources_and_prompts.list_prompts(self._tools))
+        return types.ListPromptsResult(prompts=resources_and_prompts.list_prompts(self.tools))
 
     async def get_prompt(self, context: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         return await self._from_memory(
             context,
-            lambda memory: resources_and_prompts.get_prompt(memory, self._tools, params.name, params.arguments or {}),
+            lambda memory: resources_and_prompts.get_prompt(memory, self.tools, params.name, params.arguments or {}),
         )
 
     async def complete(self, context: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
@@ -267,7 +279,7 @@ def _key_of(context: _Context) -> Key | None:
 
 def _agent_of(context: _Context) -> str:
     """What the client calls itself. Over HTTP each request stands alone: it may say so in a header instead."""
-    client = context.session.client_params
+    client = None if isinstance(context, HttpContext) else context.session.client_params
     if client is not None:
         return client.client_info.title or client.client_info.name
     headers = getattr(context.request, "headers", None) or {}

@@ -134,7 +134,7 @@ def build_context(
     with `at_ms`, what was held true at that moment. `measure` never says fewer than `least` tokens.
     """
     question = _parse_query(memory, project, query)
-    here, most = replace(Scope.inside(project), at_ms=at_ms), max(RECENT, token_budget // LEAST_TOKENS)
+    here, most = replace(Scope.inside(project), at_ms=at_ms), max(RECENT, token_budget // max(LEAST_TOKENS, least))
 
     def read() -> tuple[list[ContextItem], list[int], list[Item], Item | None]:
         newest = newest_items(memory, replace(here, kinds=("checkpoint",)), 1)
@@ -291,6 +291,8 @@ def score_items(
     """(semantic, lexical) of given items towards a question, found by it or not."""
     from commonplace.memory.question import parse_question
 
+    if not items:
+        return {}
     parsed = parse_question(memory, question) if isinstance(question, str) else question
     passages = memory.store.passages_of([item.id for item in items])
     passage_ids = [passage for group in passages.values() for passage in group]

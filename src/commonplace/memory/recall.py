@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import zip_longest
@@ -16,7 +16,7 @@ from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRS
 from commonplace.memory.items import is_stale
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.question import ParsedQuestion, parse_question
-from commonplace.memory.weight import ScoreParts, hit_weights, weightiest_first, words_of
+from commonplace.memory.weight import PartsOfScore, ScoreParts, hit_weights, weightiest_first, words_of
 from commonplace.model import Item, Scope, Session, VectorHit
 from commonplace.ranking.fusion import (
     STALE_FACTOR,
@@ -129,7 +129,7 @@ def recall(memory: LocalMemory, question: str, scope: Scope, limit: int = 10) ->
 def recall_by_words(memory: LocalMemory, question: str, scope: Scope, limit: int) -> RecallResult:
     """The best hits by their words alone."""
     parsed = parse_question(memory, question, by_meaning=False)
-    return memory.store.snapshot(lambda: _recall(memory, parsed, scope, limit, WordSets(words_of)))
+    return memory.store.snapshot(lambda: _recall(memory, parsed, scope, limit, _ReadItems(memory)))
 
 
 def recall_in_sessions(
@@ -151,8 +151,8 @@ def recall_scopes(
     """The same question in several scopes, parsed once; what waits for a vector there is embedded first."""
 
     def answers(parsed: ParsedQuestion) -> list[RecallResult]:
-        words = WordSets(words_of)
-        return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit, words) for scope in scopes])
+        read = _ReadItems(memory)
+        return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit, read) for scope in scopes])
 
     if isinstance(question, ParsedQuestion):
         return answers(question)
@@ -198,18 +198,33 @@ def _something_waits(memory: LocalMemory, parsed: ParsedQuestion) -> bool:
     return parsed.vector is not None and memory.store.pending() > 0
 
 
+class _ReadItems:
+    """Items of one moment of the store and their words, each read once for all scopes of a question."""
+
+    def __init__(self, memory: LocalMemory) -> None:
+        self._store = memory.store
+        self._items: dict[int, Item] = {}
+        self.words = WordSets[Item](words_of, lambda item: item.id)
+
+    def get(self, item_ids: Iterable[int]) -> dict[int, Item]:
+        ids, known = list(item_ids), self._items
+        if missing := [id_ for id_ in ids if id_ not in known]:
+            known |= self._store.get(missing)
+        return {id_: known[id_] for id_ in ids if id_ in known}
+
+
 def _recall(
-    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int, words: WordSets[Item]
+    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int, read_items: _ReadItems
 ) -> RecallResult:
     if scope.at_ms is None:
-        return _recall_current(memory, parsed, scope, limit, words)
+        return _recall_current(memory, parsed, scope, limit, read_items)
     from commonplace.memory.as_of import recall_as_of
 
-    return recall_as_of(memory, parsed, scope, limit, partial(_recall_current, words=words))
+    return recall_as_of(memory, parsed, scope, limit, partial(_recall_current, read_items=read_items))
 
 
 def _recall_current(
-    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int, words: WordSets[Item]
+    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int, read_items: _ReadItems
 ) -> RecallResult:
     most = max(CANDIDATES, 2 * limit)
     evidence, owner, total = _candidates(memory, parsed, scope, most)
@@ -224,7 +239,7 @@ def _recall_current(
     scores = dict(boosted)
     enough = 2 * limit  # dropping near-duplicates and the stale must not leave gaps
     first = best_first(scores, newest={})[: max(enough, RERANKED)]
-    items = memory.store.get(first)
+    items = read_items.get(first)
     read = [items[item_id] for item_id in first[:RERANKED] if item_id in items]
     repeats = _repeating(parsed, read)
     replies = _replies(memory, scope, repeats)
@@ -255,19 +270,20 @@ def _recall_current(
         (items[item_id] for item_id in first if item_id in items and item_id not in noise),
         key=lambda item: -relevance(scores[item.id] + weights[item.id].total) * (STALE_FACTOR if is_stale(item) else 1),
     )[:enough]
-    once, twins = show_twins_once(found := weightiest_first(memory, found, relevances, weights, words))
-    shown = first_per_key(drop_near_duplicates(once, words), _session_requests)
+    found = weightiest_first(memory, found, relevances, weights, read_items.words)
+    once, twins = show_twins_once(found)
+    shown = first_per_key(drop_near_duplicates(once, read_items.words), _session_requests)
     by_score, read_too = [relevances[item.id] for item in shown], [by_reading.get(item.id) for item in shown]
     relevant = relevances_in_order(by_score, read_too, answered=answered is not False)
     hits = [
         Hit(item, passage, value, e.semantic, lexical_signal(e, best), why, twins.get(item.id, ()))
-        for item, value in zip(shown, relevant, strict=True)
+        for item, value in zip(shown[:limit], relevant, strict=False)
         for passage, e in [(chosen[item.id], evidence[chosen[item.id]])]
-        for why in [parts.of(item.id, e, weights[item.id])]
+        for why in [PartsOfScore(parts, item.id, e, weights[item.id])]
     ]
-    count = len(scores.keys() - noise) - (len(found) - len(hits))
+    count = len(scores.keys() - noise) - (len(found) - len(shown))
     total = count if len(evidence) < most else max(total, count)
-    return RecallResult(tuple(hits[:limit]), total, parsed.vector is not None, parsed.waiting)
+    return RecallResult(tuple(hits), total, parsed.vector is not None, parsed.waiting)
 
 
 def _noise(

@@ -123,12 +123,13 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
     from commonplace.memory.edit_and_forget import enrich_item
     from commonplace.memory.items import get_item
 
-    if _find_same_statement(memory, new) is None:
+    known = _find_same_statement(memory, new)
+    if known is None:
         compared = compare_statement(memory, sign(memory, make_draft(new, memory.clock())))
         own = [twin.uid for twin in compared.twins if twin.author == memory.writer.name]
-        stored = remember(memory, replace(new, meta={**new.meta, SAME_AS: own}) if own else new)
+        stored = remember_all(memory, [replace(new, meta={**new.meta, SAME_AS: own}) if own else new])[0]
     else:
-        compared, stored = Compared(), remember(memory, new)
+        compared, stored = Compared(), Stored(known.id, known.uid, duplicate=True)
     item = get_item(memory, stored.id, forgotten=True)
     if item.forgotten_ms is not None:
         # It was proposed again after it was dismissed.

@@ -6,7 +6,7 @@ well. They never make something an answer, and nothing is hidden for being old o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from commonplace.memory.authors import trust
@@ -95,3 +95,27 @@ class ScoreParts:
             parts[name], before = now - before, now
         parts |= {"importance": weight.importance, "trust": weight.trust, "use": weight.use}
         return {name: round(value, 4) for name, value in parts.items() if abs(value) >= LEAST_PART}
+
+
+class PartsOfScore(Mapping[str, float]):
+    """What `ScoreParts.of` says of an item, worked out when somebody asks: few do."""
+
+    __slots__ = ("_made", "_of")
+
+    def __init__(self, parts: ScoreParts, item_id: int, evidence: Evidence, weight: Weight) -> None:
+        self._of, self._made = (parts, item_id, evidence, weight), dict[str, float]()
+
+    def __getitem__(self, name: str) -> float:
+        return self._parts()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts())
+
+    def __len__(self) -> int:
+        return len(self._parts())
+
+    def _parts(self) -> dict[str, float]:
+        if not self._made:
+            parts, item_id, evidence, weight = self._of
+            self._made = parts.of(item_id, evidence, weight)
+        return self._made

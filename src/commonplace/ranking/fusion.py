@@ -50,12 +50,14 @@ def fused_score(evidence: Evidence, best_bm25: float, expected: float = 0.0) -> 
 def expected_cosines(evidence: Mapping[int, Evidence], best_bm25: float) -> dict[int, float]:
     """An estimated cosine for each passage without a vector: that of the nearest few that match no more of the words.
 
-    It is 0 where all known passages match more of the question's words.
+    It is 0 where all known passages match more of the question's words, and absent where none is known.
     """
     unknown = [key for key, e in evidence.items() if e.cosine is None]
     if not unknown:
         return {}
     known = [(e.cosine, lexical_signal(e, best_bm25)) for e in evidence.values() if e.bm25 > 0.0 and e.cosine]
+    if not known:
+        return {}
     known.sort(reverse=True)
     expected = {}
     for key in unknown:
@@ -67,7 +69,12 @@ def expected_cosines(evidence: Mapping[int, Evidence], best_bm25: float) -> dict
 
 def best_first(scores: Mapping[int, float], newest: Mapping[int, int]) -> list[int]:
     """Keys by falling score; equal ones newest first, then by key, so that the order is always the same."""
-    return sorted(scores, key=lambda key: (-scores[key], -newest.get(key, 0), -key))
+    # One sort after the other, each by a function in C: sorting keeps the order of what is equal.
+    keys = sorted(scores, reverse=True)
+    if newest:
+        keys.sort(key=lambda key: newest.get(key, 0), reverse=True)
+    keys.sort(key=scores.__getitem__, reverse=True)
+    return keys
 
 
 def lexical_signal(evidence: Evidence, best_bm25: float) -> float:

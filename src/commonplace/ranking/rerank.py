@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from typing import Generic, NamedTuple, TypeVar
 
@@ -56,6 +57,7 @@ class Weight:
         return self.importance + self.trust + self.use
 
 
+@lru_cache(maxsize=1024)
 def hit_weight(importance: float | None, trust: float, uses: float) -> Weight:
     """The weight of a hit. Never used is nothing against it, so that age alone takes nothing away."""
     level = 0.0 if importance is None else (importance - MIDDLE_IMPORTANCE) / MIDDLE_IMPORTANCE
@@ -136,25 +138,25 @@ _WORD = re.compile(r"\w+")
 
 
 class WordSets(Generic[_T]):
-    """The sets of words of items, each text read once. `text` is what an item says.
+    """The sets of words of items, each read once. `text` is what an item says, and `key` what it is known by.
 
     Words are numbered as they appear, so that the highest numbers of a set are its rarest words, because common ones
     come early. A set is an integer with a bit for each word, which is compared much faster than a set.
     """
 
-    def __init__(self, text: Callable[[_T], str]) -> None:
-        self._text = text
+    def __init__(self, text: Callable[[_T], str], key: Callable[[_T], Hashable] | None = None) -> None:
+        self._text, self._key = text, key or text
         self._numbers: dict[str, int] = {}
-        self._known: dict[str, _WordSet] = {}
+        self._known: dict[Hashable, _WordSet] = {}
 
     def of(self, item: _T) -> _WordSet:
-        text = self._text(item)
-        known = self._known.get(text)
+        key = self._key(item)
+        known = self._known.get(key)
         if known is None:
             numbers = self._numbers
-            words = dict.fromkeys(_WORD.findall(text.lower()))
+            words = dict.fromkeys(_WORD.findall(self._text(item).lower()))
             mine = sorted([numbers.setdefault(word, len(numbers)) for word in words], reverse=True)
-            known = self._known[text] = _WordSet(sum(1 << number for number in mine), len(mine), mine or [-1])
+            known = self._known[key] = _WordSet(sum([1 << number for number in mine]), len(mine), mine or [-1])
         return known
 
 
@@ -179,7 +181,8 @@ def drop_near_duplicates(items: Iterable[_T], sets: WordSets[_T], same: float = 
     for item in items:
         words = sets.of(item)
         rarest = words.rarest(same)
-        if not any(words.is_like(other, same) for number in rarest for other in holding.get(number, ())):
+        others = [other for number in rarest if number in holding for other in holding[number]]
+        if not any(words.is_like(other, same) for other in others):
             distinct_items.append(item)
             for number in rarest:
                 holding[number].append(words)

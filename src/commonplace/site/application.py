@@ -29,6 +29,7 @@ from commonplace.site.health_probes import SERVICE_UNAVAILABLE, HealthProbes, wi
 from commonplace.site.logs import AccessLog
 from commonplace.site.rate_limits import RateLimits
 from commonplace.site.request_origin import HostCheck
+from commonplace.site.route_index import RouteIndex
 from commonplace.site.server_state import OwnState, ServerState
 from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import PageHandler
@@ -107,7 +108,7 @@ def application(
             threads.close()
 
     handlers = {HTTPException: _http_error(not_found_handler(workers)), Exception: _server_error}
-    site = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    site = Starlette(routes=[RouteIndex(routes)], lifespan=lifespan, exception_handlers=handlers)
     authenticated = Authentication(RateLimits(site, settings, state), key_cache, settings, is_page)
     return AccessLog(HealthProbes(HostCheck(authenticated, settings), open_memory, ending, probes), routes, requests)
 

@@ -150,13 +150,14 @@ class Statement:
         return frozenset(self.affirmed | self.denied)
 
 
-def statements_in(text: str) -> list[Statement]:
+@lru_cache(maxsize=2048)
+def statements_in(text: str) -> tuple[Statement, ...]:
     """The first sentences of a text that state something."""
     sentences = [part.strip() for part in _SENTENCE.split(text.strip()) if part.strip()]
     first = sentences[: MAX_SENTENCES if len(text) <= SHORT else 1]
     first = first[:1] + [sentence for sentence in first[1:] if not _PRONOUN.match(sentence)]
     read = [read_statement(sentence) for sentence in first]
-    return [one for one in read if one.is_statement and one.subject]
+    return tuple(one for one in read if one.is_statement and one.subject)
 
 
 @lru_cache(maxsize=2048)

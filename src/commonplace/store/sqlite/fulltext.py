@@ -10,6 +10,7 @@ from typing import Any, Literal
 from commonplace.model import KINDS, TextHit
 from commonplace.store import indexed_text
 from commonplace.store.indexed_text import (
+    COMMON_LEAST,
     COMMON_MOST,
     NEWEST_ROWS,
     PART,
@@ -30,7 +31,7 @@ _BM25 = f"-bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
 # A stretch of time that holds so many items, and this share of all, is cheaper to check at the end than to choose from.
 WIDE, WIDE_SHARE = 2_000, 0.1
 # The rows of a word that stands in fewer than these are read at once; of others they are counted first.
-FEW_ROWS = 500
+FEW_ROWS = COMMON_LEAST
 # A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.
 SPEAKER_ROWS = 50_000
 
