@@ -36,6 +36,7 @@ from commonplace.ranking.rerank import (
     READ_TOGETHER,
     WordSets,
     add_answer_scores,
+    boost_by_adjacent_words,
     boost_by_context,
     boost_by_role,
     boost_by_speaker,
@@ -47,6 +48,7 @@ from commonplace.ranking.rerank import (
 from commonplace.store.types import Job
 from commonplace.text.dates import NamedTime
 from commonplace.text.query import (
+    adjacent_words,
     is_about_questions,
     is_only_question,
     like_pattern,
@@ -252,6 +254,7 @@ def _recall_current(
             items[item.id] = item
             first.append(item.id)
             read.append(item)
+    scores = parts.add("phrase", scores | boost_by_adjacent_words(scores, _adjacent_shares(parsed, read)))
     scores = parts.add("time", scores | _rerank_read(parsed, scores, read))
     answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read})
     scores = parts.add("reading", scores | add_answer_scores(scores, answers))
@@ -407,6 +410,15 @@ def _own_text(item: Item) -> str:
     if item.kind in ("summary", "checkpoint"):
         return item.details_text("request", "task", "snapshot", "relevant_files") or item.text or item.title
     return item.text or item.title
+
+
+def _adjacent_shares(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:
+    """For each item the share of the question's adjacent words that stand together in it too."""
+    pairs = () if parsed.query.strict else adjacent_words(parsed.text)
+    if not pairs:
+        return {}
+    texts = {item.id: f"{item.title}\n{item.text[:READ_CHARACTERS]}" for item in items}
+    return {id_: sum(pair.search(text) is not None for pair in pairs) / len(pairs) for id_, text in texts.items()}
 
 
 def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
