@@ -70,7 +70,8 @@ def _check_server(context: DoctorContext) -> Iterator[Finding]:
             yield remark("replica", f"The replica {name} is {state}.", "The primary answers instead.")
     found = file_errors(memory, CHECK_SECONDS)
     if found:
-        yield failure("integrity", f"The server reports damage: {'; '.join(found)}.", "See docs/reference/postgresql.md.")
+        advice = "See docs/reference/postgresql.md."
+        yield failure("integrity", f"The server reports damage: {'; '.join(found)}.", advice)
     else:
         yield ok("integrity", "The server reports no damage.")
 

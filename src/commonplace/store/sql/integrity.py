@@ -79,7 +79,7 @@ class Integrity(Space):
         with self._database.write() as connection:
             return connection.run(filled(invariant.repair), self._bindings(connection, limit))
 
-    # A database server is looked after by whoever runs it (docs/reference/postgresql.md); an engine with a file does these itself.
+    # Whoever runs a database server looks after it (docs/reference/postgresql.md); an engine with a file does these itself.
 
     def reindex(self) -> None:
         return
@@ -88,7 +88,8 @@ class Integrity(Space):
         return [], None
 
     def backup(self, target: Path, *, to_key: str | None = None, checked: bool = True) -> None:
-        raise StoreError("A database on a server is not copied into a file here.", "Use pg_dump; see docs/reference/postgresql.md.")
+        hint = "Use pg_dump; see docs/reference/postgresql.md."
+        raise StoreError("A database on a server is not copied into a file here.", hint)
 
     def damaged_rows(self, part: str, after: RowKey | None, limit: int) -> tuple[list[DamagedRow], RowKey | None]:
         with self._database.read() as connection:
