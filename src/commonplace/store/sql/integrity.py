@@ -79,7 +79,7 @@ class Integrity(Space):
         with self._database.write() as connection:
             return connection.run(filled(invariant.repair), self._bindings(connection, limit))
 
-    # Whoever runs a database server looks after it (docs/reference/postgresql.md); an engine with a file does these itself.
+    # Whoever runs a database server does these (docs/reference/postgresql.md); an engine with a file does them itself.
 
     def reindex(self) -> None:
         return
