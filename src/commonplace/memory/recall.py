@@ -40,6 +40,7 @@ from commonplace.ranking.rerank import (
     boost_by_context,
     boost_by_role,
     boost_by_speaker,
+    boost_newer_statements,
     drop_near_duplicates,
     first_per_key,
     prefer_answers,
@@ -255,6 +256,8 @@ def _recall_current(
             first.append(item.id)
             read.append(item)
     scores = parts.add("phrase", scores | boost_by_adjacent_words(scores, _adjacent_shares(parsed, read)))
+    stated = {item.id: item.created_ms for item in read if item.kind == "memory"}
+    scores = parts.add("newer", scores | boost_newer_statements(scores, stated))
     scores = parts.add("time", scores | _rerank_read(parsed, scores, read))
     answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read})
     scores = parts.add("reading", scores | add_answer_scores(scores, answers))
