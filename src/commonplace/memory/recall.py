@@ -276,8 +276,7 @@ def _recall_current(
         (items[item_id] for item_id in first if item_id in items and item_id not in noise),
         key=lambda item: -relevance(scores[item.id] + weights[item.id].total) * (STALE_FACTOR if is_stale(item) else 1),
     )[:enough]
-    found = weightiest_first(memory, found, relevances, weights, read_items.words)
-    once, twins = show_twins_once(found)
+    once, twins = show_twins_once(found := weightiest_first(memory, found, relevances, weights, read_items.words))
     shown = first_per_key(drop_near_duplicates(once, read_items.words), _session_requests)
     by_score, read_too = [relevances[item.id] for item in shown], [by_reading.get(item.id) for item in shown]
     relevant = relevances_in_order(by_score, read_too, answered=answered is not False)
