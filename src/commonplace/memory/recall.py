@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,6 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from commonplace.errors import EmbedderUnavailable
+from commonplace.memory.candidates import evidence_by_meaning, find_candidates, first_passages
 from commonplace.memory.contradictions import show_twins_once
 from commonplace.memory.conversations import ROLES
 from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS
@@ -17,7 +17,7 @@ from commonplace.memory.items import is_stale
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.question import ParsedQuestion, parse_question
 from commonplace.memory.weight import PartsOfScore, ScoreParts, hit_weights, weightiest_first, words_of
-from commonplace.model import Item, Scope, Session, VectorHit
+from commonplace.model import Item, Scope, Session
 from commonplace.ranking.fusion import (
     STALE_FACTOR,
     Evidence,
@@ -34,23 +34,24 @@ from commonplace.ranking.fusion import (
 )
 from commonplace.ranking.rerank import (
     READ_TOGETHER,
+    Weight,
     WordSets,
     add_answer_scores,
+    boost_by_adjacent_words,
     boost_by_context,
     boost_by_role,
     boost_by_speaker,
+    boost_newer_statements,
     drop_near_duplicates,
     first_per_key,
     prefer_answers,
     rerank_score,
 )
 from commonplace.store.types import Job
-from commonplace.text.dates import NamedTime
 from commonplace.text.query import (
+    adjacent_words,
     is_about_questions,
     is_only_question,
-    like_pattern,
-    plain_words,
     question_ratio,
     repeats_question,
 )
@@ -58,27 +59,17 @@ from commonplace.text.sentences import is_small_talk
 from commonplace.text.tokens import index_text
 
 if TYPE_CHECKING:
-    from numpy import float32
-    from numpy.typing import NDArray
+    pass
 
 CANDIDATES = 100
-# A question of so few words may name a conversation: with this share of them in its label, and this share of the label
-# in the question. So many labels are read, and so many of the latest conversations are candidates.
-TITLE_WORDS, TITLE_SHARE, LABEL_SHARE, LABELS_READ, TITLES = 8, 0.6, 0.5, 500, 20
-# What a title is worth beside the words of the best message: a message that holds them says more.
-TITLE_SCORE = 0.7
 # The best so many are compared with what was said around them.
 CONTEXT_BOOSTED = 150
-# So much of what is of a time that was named is looked at too.
-OF_A_TIME = 200
 # The best so many are read before they are put in order.
 RERANKED = 100
 # Characters of a hit that are read then: what it is about it says early.
 READ_CHARACTERS = 2_000
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
-# What it is worth to hold the words of a question that says nothing: "how", "the".
-EMPTY_WORDS = 0.2
 # What holds now and says since when or until when was said of just this time: it comes before what says no time.
 DATED_BOOST = 0.15
 _NOBODY = frozenset(ROLES) | {""}
@@ -227,7 +218,7 @@ def _recall_current(
     memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int, read_items: _ReadItems
 ) -> RecallResult:
     most = max(CANDIDATES, 2 * limit)
-    evidence, owner, total = _candidates(memory, parsed, scope, most)
+    evidence, owner, total = find_candidates(memory, parsed, scope, most)
     best = max((e.bm25 for e in evidence.values()), default=0.0)
     expected = expected_cosines(evidence, best)
     own = {passage: fused_score(e, best, expected.get(passage, 0.0)) for passage, e in evidence.items()}
@@ -245,20 +236,20 @@ def _recall_current(
     replies = _replies(memory, scope, repeats)
     for item, _question in replies:
         if item.id not in chosen:
-            (chosen[item.id],) = _first_passages(memory, [item.id])
-            evidence |= _by_meaning(memory, parsed, [chosen[item.id]])
+            (chosen[item.id],) = first_passages(memory, [item.id])
+            evidence |= evidence_by_meaning(memory, parsed, [chosen[item.id]])
         scores.setdefault(item.id, fused_score(evidence[chosen[item.id]], best))
         if item.id not in items:
             items[item.id] = item
             first.append(item.id)
             read.append(item)
-    scores = parts.add("time", scores | _rerank_read(parsed, scores, read))
+    weights = hit_weights(memory, [*items.values()])
+    scores = _score_read(parsed, parts, scores, read, weights)
     answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read})
     scores = parts.add("reading", scores | add_answer_scores(scores, answers))
     replied = {question.id: reply.id for reply, question in replies}
     scores = parts.add("reply", scores | prefer_answers(scores, [item.id for item in repeats], replied))
     relevances = {id_: relevance(score) for id_, score in scores.items()}
-    weights = hit_weights(memory, [*items.values()])
     # What repeats the question resembles it more than anything: that says nothing about it.
     asking = {item.id for item in repeats}
     readings = {id_: (a, evidence[chosen[id_]].semantic) for id_, a in answers.items() if id_ not in asking}
@@ -362,35 +353,6 @@ def _who(item: Item) -> tuple[str, str]:
     return item.details.get("role", ""), item.details.get("speaker", "")
 
 
-def _first_passages(memory: LocalMemory, item_ids: Sequence[int]) -> dict[int, int]:
-    """The item of the first passage of each item, by that passage."""
-    return {passages[0]: item_id for item_id, passages in memory.store.passages_of(item_ids).items()}
-
-
-def _by_meaning(memory: LocalMemory, parsed: ParsedQuestion, passages: Sequence[int]) -> dict[int, Evidence]:
-    """What is known of passages that no word of the question found: their nearness to it, if they have vectors."""
-    cosines = {} if parsed.vector is None else memory.store.cosines(parsed.vector, passages)
-    return {passage: Evidence(cosine=cosines.get(passage)) for passage in passages}
-
-
-def _conversations_named(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope) -> dict[int, float]:
-    """The first messages of conversations whose title the question names, with the share of its words in the title."""
-    words = parsed.query.words if not scope.kinds or "message" in scope.kinds else ()
-    if parsed.query.strict or not parsed.query.has_content_words or not 0 < len(words) <= TITLE_WORDS:
-        return {}
-    patterns = [like_pattern(word.surface, word.token) for word in words]
-    labels = memory.store.conversations_by_title(patterns, math.ceil(TITLE_SHARE * len(words)), scope, LABELS_READ)
-    shares: dict[int, float] = {}
-    for item_id, label in labels.items():
-        if len(shares) == TITLES:
-            break
-        of_label = set(index_text(label).split())
-        named = sum(word.token in of_label for word in words)
-        if named >= TITLE_SHARE * len(words) and named >= LABEL_SHARE * len(plain_words(label)):
-            shares[item_id] = named / len(words)
-    return shares
-
-
 def _session_requests(item: Item) -> set[tuple[str, str]]:
     """What the summary, the checkpoint and the short prompts of a session have in common: one of them is enough."""
     notes = item.kind in ("summary", "checkpoint")
@@ -406,6 +368,32 @@ def _own_text(item: Item) -> str:
     if item.kind in ("summary", "checkpoint"):
         return item.details_text("request", "task", "snapshot", "relevant_files") or item.text or item.title
     return item.text or item.title
+
+
+def _score_read(
+    parsed: ParsedQuestion,
+    parts: ScoreParts,
+    scores: dict[int, float],
+    read: Sequence[Item],
+    weights: Mapping[int, Weight],
+) -> dict[int, float]:
+    """The scores of items after a look at what they say and when they said it."""
+    scores = parts.add("phrase", scores | boost_by_adjacent_words(scores, _adjacent_shares(parsed, read)))
+    # Importance, trust and use come first: of statements that are equal in these, the newer is more likely to hold.
+    stated = [item for item in read if item.kind == "memory"]
+    highest = max((weights[item.id].total for item in stated), default=0.0)
+    equal = {item.id: item.created_ms for item in stated if weights[item.id].total == highest}
+    scores = parts.add("newer", scores | boost_newer_statements(scores, equal))
+    return parts.add("time", scores | _rerank_read(parsed, scores, read))
+
+
+def _adjacent_shares(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:
+    """For each item the share of the question's adjacent words that stand together in it too."""
+    pairs = () if parsed.query.strict else adjacent_words(parsed.text)
+    if not pairs:
+        return {}
+    texts = {item.id: f"{item.title}\n{item.text[:READ_CHARACTERS]}" for item in items}
+    return {id_: sum(pair.search(text) is not None for pair in pairs) / len(pairs) for id_, text in texts.items()}
 
 
 def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
@@ -442,43 +430,3 @@ def _read_together(
         # The order is a little worse without it, and search goes on.
         return {}
     return dict(zip(first, answers, strict=False))
-
-
-def _candidates(
-    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, k: int
-) -> tuple[dict[int, Evidence], dict[int, int], int]:
-    """Evidence by passage, the item each passage belongs to, and how many matched."""
-    query, vector = parsed.query, parsed.vector
-    # The nearest neighbours of a lone asterisk answer nothing.
-    has_words = not query.strict and any(map(str.isalnum, query.text))
-    near = [] if vector is None or not has_words else memory.store.search_vectors(vector, scope, k)
-    if parsed.time is not None and vector is not None:
-        near += _of_the_time(memory, parsed.time, vector, scope)
-        near = list({hit.passage_id: hit for hit in near}.values())
-    answer = memory.store.search_text(query, scope, k, also=[hit.passage_id for hit in near])
-    cosines = {hit.passage_id: hit.cosine for hit in near}
-    unknown = [hit.passage_id for hit in answer.hits if hit.passage_id not in cosines]
-    cosines |= {} if vector is None or not unknown else memory.store.cosines(vector, unknown)
-    scores = {hit.passage_id: hit.score for hit in answer.hits}
-    owner = {hit.passage_id: hit.item_id for hit in near} | {hit.passage_id: hit.item_id for hit in answer.hits}
-    share = 1.0 if query.strict or query.has_content_words else EMPTY_WORDS
-    evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * answer.found.get(p, 0.0)) for p in owner}
-    if titled := _conversations_named(memory, parsed, scope):
-        # A conversation with this title answers as if its first message held most of the words of its title.
-        best = max(scores.values(), default=1.0)
-        for passage, item_id in _first_passages(memory, list(titled)).items():
-            known = evidence.get(passage) or _by_meaning(memory, parsed, [passage])[passage]
-            lexical = max(known.bm25, TITLE_SCORE * best)
-            evidence[passage] = Evidence(lexical, known.cosine, max(known.found, TITLE_SCORE * titled[item_id]))
-            owner[passage] = item_id
-    return evidence, owner, answer.total
-
-
-def _of_the_time(memory: LocalMemory, time: NamedTime, vector: NDArray[float32], scope: Scope) -> list[VectorHit]:
-    """What is of the time that a question names, near to it in meaning or not."""
-    period = time.latest(memory.clock())
-    happened = memory.store.item_headers(scope, period.from_ms or 0, period.to_ms or memory.clock(), OF_A_TIME)
-    passages = memory.store.passages_of([event.item_id for event in happened])
-    owner = {passage: item_id for item_id, group in passages.items() for passage in group}
-    cosines = memory.store.cosines(vector, list(owner))
-    return [VectorHit(passage, owner[passage], cosine) for passage, cosine in cosines.items()]

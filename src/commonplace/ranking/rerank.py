@@ -27,6 +27,10 @@ SPEAKER_BOOST = 0.2
 ROLE_BOOST, OTHER_ROLE_PENALTY = 0.1, 0.2
 # For what happened at the time that the question names, or shortly after.
 TIME_BOOST = 0.15
+# For all words that stand together in the question and in the hit: "checkout app" is no other app.
+ADJACENT_BOOST = 0.15
+# For the newest of statements whose scores differ by no more than this from the best of them.
+NEWER_BOOST, EQUAL_STATEMENTS = 0.1, 0.2
 # Against a question to somebody else: it has the words of the answer, but not the answer.
 QUESTION_PENALTY = 0.1
 # Against a text that only repeats the question and has no reply, and the most that it can score.
@@ -98,6 +102,24 @@ def boost_by_speaker(scores: Scores, by_named: Collection[int]) -> dict[int, flo
     named = scores.keys() & set(by_named)
     boost = SPEAKER_BOOST if len(named) < len(scores) else 0.0
     return {key: score + (boost if key in named else 0.0) for key, score in scores.items()}
+
+
+def boost_by_adjacent_words(scores: Scores, shares: Mapping[int, float]) -> dict[int, float]:
+    """The scores of hits with the share of the question's adjacent words that are adjacent in each of them too."""
+    return {key: scores[key] + ADJACENT_BOOST * share for key, share in shares.items()}
+
+
+def boost_newer_statements(scores: Scores, created_ms: Mapping[int, int]) -> dict[int, float]:
+    """The scores of statements, with what the newer of those that answer about equally well are worth more.
+
+    What was stated later about the same thing is more likely what holds.
+    """
+    best = max((scores[key] for key in created_ms), default=0.0)
+    near = {key: ms for key, ms in created_ms.items() if scores[key] >= best - EQUAL_STATEMENTS}
+    if len(near) < 2:
+        return {}
+    order = sorted(near, key=lambda key: (near[key], key))
+    return {key: scores[key] + NEWER_BOOST * place / (len(order) - 1) for place, key in enumerate(order)}
 
 
 def rerank_score(score: float, *, nearness: float, question_ratio: float) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Literal
 
 from commonplace.text.query_grammar import And, Node, Not, Or, Term, matches, parse_strict
@@ -24,6 +24,7 @@ __all__ = [
     "Query",
     "Term",
     "Word",
+    "adjacent_words",
     "like_pattern",
     "matches",
     "parse_query",
@@ -111,11 +112,28 @@ def plain_words(text: str) -> tuple[Word, ...]:
     return tuple((content or empty).values())[:MAX_WORDS]
 
 
+def adjacent_words(text: str) -> tuple[re.Pattern[str], ...]:
+    """Patterns for each two meaningful words that stand together in a question, such as "checkout app", in any form."""
+    stripped = strip_marks(text)
+    found = [(word[0].casefold(), word.start(), word.end()) for word in _COMPOUND.finditer(stripped)][:MAX_WORDS]
+    pairs = {
+        (one, other): None
+        for (one, _, end), (other, start, _) in pairwise(found)
+        if stripped[end:start] == " " and one not in STOP_WORDS and other not in STOP_WORDS
+    }
+    begun = [(re.escape(_begins(one, stem(one))), re.escape(_begins(other, stem(other)))) for one, other in pairs]
+    return tuple(re.compile(rf"\b{one}\w*[ _-]+{other}", re.IGNORECASE) for one, other in begun)
+
+
+def _begins(word: str, token: str) -> str:
+    """How every form of a word begins: what itself and its stem have in common."""
+    begun = "".join(a for a, _b in takewhile(lambda pair: pair[0] == pair[1], zip(word, token, strict=False)))
+    return begun if len(begun) > 1 else word
+
+
 def like_pattern(surface: str, token: str) -> str:
     """A LIKE pattern for texts of ASCII letters that hold a word in any form: what its stem and itself begin with."""
-    word = surface.casefold()
-    begun = "".join(a for a, _b in takewhile(lambda pair: pair[0] == pair[1], zip(word, token, strict=False)))
-    start = begun if len(begun) > 1 else word
+    start = _begins(surface.casefold(), token)
     return "%" + "".join(char if char.isascii() and char.isalnum() else "_" for char in start) + "%"
 
 

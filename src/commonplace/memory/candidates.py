@@ -1,0 +1,101 @@
+"""Candidates: the passages that may answer a question, by words, meaning, time and the title of a conversation.
+
+Each comes with what is known of it (`Evidence`); memory/recall.py puts them in order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.question import ParsedQuestion
+from commonplace.model import Scope, VectorHit
+from commonplace.ranking.fusion import Evidence
+from commonplace.text.dates import NamedTime
+from commonplace.text.query import like_pattern, plain_words
+from commonplace.text.tokens import index_text
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+# A question of so few words may name a conversation: with this share of them in its label, and this share of the label
+# in the question. So many labels are read, and so many of the latest conversations are candidates.
+TITLE_WORDS, TITLE_SHARE, LABEL_SHARE, LABELS_READ, TITLES = 8, 0.6, 0.5, 500, 20
+# What a title is worth beside the words of the best message: a message that holds them says more.
+TITLE_SCORE = 0.7
+# So much of what is of a time that was named is looked at too.
+OF_A_TIME = 200
+# What it is worth to hold the words of a question that says nothing: "how", "the".
+EMPTY_WORDS = 0.2
+
+
+def find_candidates(
+    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, k: int
+) -> tuple[dict[int, Evidence], dict[int, int], int]:
+    """Evidence by passage, the item each passage belongs to, and how many matched."""
+    query, vector = parsed.query, parsed.vector
+    # The nearest neighbours of a lone asterisk answer nothing.
+    has_words = not query.strict and any(map(str.isalnum, query.text))
+    near = [] if vector is None or not has_words else memory.store.search_vectors(vector, scope, k)
+    if parsed.time is not None and vector is not None:
+        near += _of_the_time(memory, parsed.time, vector, scope)
+        near = list({hit.passage_id: hit for hit in near}.values())
+    answer = memory.store.search_text(query, scope, k, also=[hit.passage_id for hit in near])
+    cosines = {hit.passage_id: hit.cosine for hit in near}
+    unknown = [hit.passage_id for hit in answer.hits if hit.passage_id not in cosines]
+    cosines |= {} if vector is None or not unknown else memory.store.cosines(vector, unknown)
+    scores = {hit.passage_id: hit.score for hit in answer.hits}
+    owner = {hit.passage_id: hit.item_id for hit in near} | {hit.passage_id: hit.item_id for hit in answer.hits}
+    share = 1.0 if query.strict or query.has_content_words else EMPTY_WORDS
+    evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * answer.found.get(p, 0.0)) for p in owner}
+    if titled := _conversations_named(memory, parsed, scope):
+        # A conversation with this title answers as if its first message held most of the words of its title.
+        best = max(scores.values(), default=1.0)
+        for passage, item_id in first_passages(memory, list(titled)).items():
+            known = evidence.get(passage) or evidence_by_meaning(memory, parsed, [passage])[passage]
+            lexical = max(known.bm25, TITLE_SCORE * best)
+            evidence[passage] = Evidence(lexical, known.cosine, max(known.found, TITLE_SCORE * titled[item_id]))
+            owner[passage] = item_id
+    return evidence, owner, answer.total
+
+
+def _of_the_time(memory: LocalMemory, time: NamedTime, vector: NDArray[float32], scope: Scope) -> list[VectorHit]:
+    """What is of the time that a question names, near to it in meaning or not."""
+    period = time.latest(memory.clock())
+    happened = memory.store.item_headers(scope, period.from_ms or 0, period.to_ms or memory.clock(), OF_A_TIME)
+    passages = memory.store.passages_of([event.item_id for event in happened])
+    owner = {passage: item_id for item_id, group in passages.items() for passage in group}
+    cosines = memory.store.cosines(vector, list(owner))
+    return [VectorHit(passage, owner[passage], cosine) for passage, cosine in cosines.items()]
+
+
+def _conversations_named(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope) -> dict[int, float]:
+    """The first messages of conversations whose title the question names, with the share of its words in the title."""
+    words = parsed.query.words if not scope.kinds or "message" in scope.kinds else ()
+    if parsed.query.strict or not parsed.query.has_content_words or not 0 < len(words) <= TITLE_WORDS:
+        return {}
+    patterns = [like_pattern(word.surface, word.token) for word in words]
+    labels = memory.store.conversations_by_title(patterns, math.ceil(TITLE_SHARE * len(words)), scope, LABELS_READ)
+    shares: dict[int, float] = {}
+    for item_id, label in labels.items():
+        if len(shares) == TITLES:
+            break
+        of_label = set(index_text(label).split())
+        named = sum(word.token in of_label for word in words)
+        if named >= TITLE_SHARE * len(words) and named >= LABEL_SHARE * len(plain_words(label)):
+            shares[item_id] = named / len(words)
+    return shares
+
+
+def first_passages(memory: LocalMemory, item_ids: Sequence[int]) -> dict[int, int]:
+    """The item of the first passage of each item, by that passage."""
+    return {passages[0]: item_id for item_id, passages in memory.store.passages_of(item_ids).items()}
+
+
+def evidence_by_meaning(memory: LocalMemory, parsed: ParsedQuestion, passages: Sequence[int]) -> dict[int, Evidence]:
+    """What is known of passages that no word of the question found: their nearness to it, if they have vectors."""
+    cosines = {} if parsed.vector is None else memory.store.cosines(parsed.vector, passages)
+    return {passage: Evidence(cosine=cosines.get(passage)) for passage in passages}
