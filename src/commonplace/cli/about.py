@@ -30,7 +30,7 @@ _KINDS = ("person", "project", "service", "library", "file", "thing")
 )
 @click.argument("name", nargs=-1)
 @click.option("-k", "--kind", type=click.Choice(_KINDS), help="List only this kind.")
-@click.option("--project", help="Only what this project says.")
+@click.option("-p", "--project", help="Only what this project says.")
 @as_of_filter
 @limit_option(50, 1000, "Entities in the list.")
 def about(
@@ -118,7 +118,7 @@ def _show_item(call: Call, id_: str, show: Any, done: str) -> None:
     "commonplace profile --project my-api",
     commands=(pin, hide, reset),
 )
-@click.option("--project", help="Of those who work on this project; of everybody if omitted.")
+@click.option("-p", "--project", help="Of those who work on this project; of everybody if omitted.")
 def profile(call: Call, project: str | None) -> None:
     """Show how you and your team work, as agents are told when a session starts: at most 300 tokens.
 
