@@ -144,7 +144,7 @@ def fixtures(settings: Settings, _workers: Workers) -> McpRoutes:
         on_completion=_complete,
     )
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=NAME))
-    return routes_for_servers({"all": server}, "all", settings)
+    return routes_for_servers({"all": (server, None)}, "all", settings)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""The product as its users run it, with half a year of a small team in its memory: over HTTP and over stdio."""
+"""The product as its users run it, with a month of a small team in its memory: over HTTP and over stdio."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.mcp.conftest import Served, environment
-from tests.web.story import tell
+from tests.web.month import fill
 
 from commonplace import config
 from commonplace.memory.local_memory import LocalMemory, open_memory
@@ -23,7 +23,7 @@ def remembered(folder: Path) -> Iterator[LocalMemory]:
     """The memory in a folder, filled."""
     folder.mkdir(parents=True, exist_ok=True)
     with contextlib.closing(open_memory(config.load(env=environment(folder)))) as memory:
-        tell(memory)
+        fill(memory)
         yield memory
 
 

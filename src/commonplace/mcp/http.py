@@ -44,11 +44,11 @@ def mcp_routes(settings: Settings, workers: Workers) -> McpRoutes:
     # A server that was given a profile offers that one to everybody.
     names = PROFILES if settings.profile == "all" else (settings.profile,)
     servers = {name: build_http_server(_no_caller, name, workers) for name in names}
-    return _routes_for_servers(servers, settings.profile, settings)
+    return routes_for_servers(servers, settings.profile, settings)
 
 
-def _routes_for_servers(
-    servers: Mapping[str, tuple[Server[Any], PlainCalls]], usual: str, settings: Settings
+def routes_for_servers(
+    servers: Mapping[str, tuple[Server[Any], PlainCalls | None]], usual: str, settings: Settings
 ) -> McpRoutes:
     """Servers at /mcp, by their profiles: each request stands alone and is answered by one JSON document.
 
@@ -107,7 +107,7 @@ class _ByProfile:
 class BoundedBody:
     """Reads a whole message, refuses one that would become too many objects, and answers it or passes it on."""
 
-    def __init__(self, app: ASGIApp, plain_calls: PlainCalls) -> None:
+    def __init__(self, app: ASGIApp, plain_calls: PlainCalls | None) -> None:
         self._app, self._plain_calls = app, plain_calls
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -131,8 +131,7 @@ class BoundedBody:
             await Response(refusal, error.http_status, media_type="application/json")(scope, receive, send)
             return
         request = Request(scope)
-        call = self._plain_calls.parse(request, whole[0])
-        if call is not None:
+        if self._plain_calls is not None and (call := self._plain_calls.parse(request, whole[0])) is not None:
             whole.clear()
             response = await self._plain_calls.answer(request, call)
             await response(scope, receive, send)
