@@ -115,14 +115,15 @@ def python_blocks(name: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page(name), re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.parametrize("name", ["README.md", "docs/reference/library.md"])
 def test_the_examples_in_python_run_as_they_are_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    blocks = python_blocks("docs/reference/library.md")
+    blocks = python_blocks(name)
     for number, block in enumerate(blocks, start=1):
-        code = compile(block, f"example {number}", "exec")
+        code = compile(block, f"{name}, example {number}", "exec")
         if "example.org" not in block:
             exec(code, names)
     assert blocks and "Sessions" in capsys.readouterr().out

@@ -61,6 +61,7 @@ def _settled_width(page: Page) -> float:
 
 PICTURES = (
     Picture("home", "/"),
+    Picture("project", "/projects/shop-api"),
     Picture("search", f"/search?q={QUESTION}"),
     Picture("timeline", "/timeline"),
     Picture("timeline-dark", "/timeline", "dark"),
