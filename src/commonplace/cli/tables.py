@@ -123,19 +123,19 @@ def table(columns: Sequence[str], rows: Sequence[Row]) -> None:
 
 def fitting(columns: Sequence[str], rows: Sequence[Row], width: int) -> Sequence[str]:
     """The columns that leave enough room for texts; in a narrow terminal the least important ones are left out."""
-    kept = list(columns)
+    shown = list(columns)
 
     def taken() -> int:
         natural = (
-            max([len(HEADINGS.get(one, one)), *(len(_cell(one, row, brief=True)) for row in rows)]) for one in kept
+            max([len(HEADINGS.get(one, one)), *(len(_cell(one, row, brief=True)) for row in rows)]) for one in shown
         )
-        least = MIN_TEXT if sum(one in WIDE for one in kept) == 1 else MIN_SHARED
-        return sum(least if one in WIDE else size + 1 for one, size in zip(kept, natural, strict=True))
+        least = MIN_TEXT if sum(one in WIDE for one in shown) == 1 else MIN_SHARED
+        return sum(least if one in WIDE else size + 1 for one, size in zip(shown, natural, strict=True))
 
     for column in LEFT_OUT:
-        if column in kept and any(one in WIDE for one in kept) and taken() > width:
-            kept.remove(column)
-    return kept
+        if column in shown and any(one in WIDE for one in shown) and taken() > width:
+            shown.remove(column)
+    return shown
 
 
 def records(rows: Sequence[Row], *, everything: bool) -> None:

@@ -266,8 +266,8 @@ def check_recall(context: DoctorContext) -> Iterator[Finding]:
     elif not shown:
         yield ok("hooks", f"Hooks have not shown a memory while an agent worked yet ({mode}).")
     else:
-        told = f"Hooks showed {shown:,} memories in {sessions:,} sessions"
-        yield ok("hooks", f"{told}; agents used {used:,} of them ({mode}).")
+        sentence = f"Hooks showed {shown:,} memories in {sessions:,} sessions"
+        yield ok("hooks", f"{sentence}; agents used {used:,} of them ({mode}).")
 
 
 def _team_server(context: DoctorContext, found: Connection) -> TeamServer | None:

@@ -88,6 +88,6 @@ def take_events(memory: LocalMemory, request: ApiRequest[None, HookEvents]) -> A
 
 def read_start_context(memory: LocalMemory, request: ApiRequest[StartingSession, None]) -> Answer[StartContext]:
     """What a session that starts elsewhere should know."""
-    asked = request.query
-    tokens = asked.tokens or memory.settings.opening_tokens
-    return Answer(StartContext(text=session_context(memory, asked.project, tokens, asked.session or "")))
+    query = request.query
+    tokens = query.tokens or memory.settings.opening_tokens
+    return Answer(StartContext(text=session_context(memory, query.project, tokens, query.session or "")))

@@ -465,8 +465,8 @@ def item_timeline(memory: LocalMemory, request: ApiRequest[Around, None]) -> Ans
 
 def list_contradictions(memory: LocalMemory, request: ApiRequest[OpenPairs, None]) -> Answer[PairsReply]:
     """Statements that contradict each other and were not settled yet."""
-    asked = request.query
-    pairs = open_contradictions(memory, asked.project, asked.limit, twins=asked.twins)
+    query = request.query
+    pairs = open_contradictions(memory, query.project, query.limit, twins=query.twins)
     return Answer({"contradictions": [pair_record(pair) for pair in pairs]})
 
 

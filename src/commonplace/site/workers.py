@@ -91,11 +91,11 @@ def _in_child(work: Callable[[], tuple[str, bool]]) -> tuple[str, bool]:
         _child(lambda: os.write(writing, json.dumps(work()).encode()))
     os.close(writing)
     with os.fdopen(reading, "rb") as file:
-        told = file.read()
+        text = file.read()
     os.waitpid(pid, 0)
-    if not told:
+    if not text:
         return "The store could not be opened.", True
-    message, waits = json.loads(told)
+    message, waits = json.loads(text)
     return str(message), bool(waits)
 
 

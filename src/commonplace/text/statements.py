@@ -169,8 +169,8 @@ def find_statements(prompt: str) -> list[Statement]:
 
 def only_states(prompt: str) -> bool:
     """Whether a prompt states something and asks for nothing: each of its sentences is a statement."""
-    told = [one for one in sentences(prompt[:_READ]) if not _CONFIRMS.fullmatch(one)]
-    return bool(told) and len(find_statements(prompt)) == len(told)
+    stated = [one for one in sentences(prompt[:_READ]) if not _CONFIRMS.fullmatch(one)]
+    return bool(stated) and len(find_statements(prompt)) == len(stated)
 
 
 def _own_words(prompt: str) -> str:

@@ -297,8 +297,8 @@ def entry_of(item: Item) -> Entry:
         parts += (_plain(body),) if by_tool else _parts(markdown(body))
     named = [name for name in DETAIL_FIELDS[item.kind] if name not in FIELDS_SHOWN_ELSEWHERE and item.details.get(name)]
     # Those of observations are what the text says already, in other forms.
-    told = (name for name in named if item.kind != "observation" or name not in ("subtitle", "concepts"))
-    fields = tuple((name, item.details[name][:SHOWN]) for name in told)
+    names = (name for name in named if item.kind != "observation" or name not in ("subtitle", "concepts"))
+    fields = tuple((name, item.details[name][:SHOWN]) for name in names)
     return Entry(item, parts, fields, max(0, len(item.body) - SHOWN))
 
 

@@ -145,8 +145,8 @@ def condense_answer(text: str, characters: int) -> str:
         if len(plain[place]) <= room:
             chosen.append(place)
             room -= len(plain[place]) + 1
-    told = [plain[place] for place in sorted(chosen)] or main_sentences(plain, characters)
-    return " ".join(one if one[-1] in ".!…" else f"{one}." for one in told)
+    picked = [plain[place] for place in sorted(chosen)] or main_sentences(plain, characters)
+    return " ".join(one if one[-1] in ".!…" else f"{one}." for one in picked)
 
 
 def _may_tell(sentence: str) -> bool:
