@@ -102,10 +102,18 @@ def test_a_crowd_makes_noise_of_more(cosine: float, among: int) -> None:
 
 
 def test_what_was_read_lifts_what_stands_before_it_and_limits_everything() -> None:
-    assert relevances_in_order([0.8, 0.6, 0.2], [0.3, 0.9, 0.1], answered=True) == [0.9, 0.9, 0.1]
-    assert relevances_in_order([0.8, 0.6, 0.2], [0.3, 0.1, None], answered=True) == [0.3, 0.2, 0.2]
-    assert relevances_in_order([0.8, 0.6], [None, None], answered=True) == [0.8, 0.6]
-    assert relevances_in_order([], [], answered=True) == []
+    assert relevances_in_order([0.8, 0.6, 0.2], [0.3, 0.9, 0.1], answered=None) == [0.9, 0.9, 0.1]
+    assert relevances_in_order([0.8, 0.6, 0.2], [0.3, 0.1, None], answered=None) == [0.3, 0.2, 0.2]
+    assert relevances_in_order([0.8, 0.6], [None, None], answered=None) == [0.8, 0.6]
+    assert relevances_in_order([], [], answered=None) == []
+
+
+def test_if_something_answers_further_hits_are_more_likely_part_of_it() -> None:
+    plain = relevances_in_order([0.8, 0.6, 0.2], [0.7, 0.4, None], answered=None)
+    better = relevances_in_order([0.8, 0.6, 0.2], [0.7, 0.4, None], answered=True)
+    assert all(more > value for more, value in zip(better, plain, strict=True)) and better[0] < 1.0
+    assert better == sorted(better, reverse=True) and better[1] > 0.5 > plain[1]
+    assert relevances_in_order([1.0, 0.0], [None, None], answered=True) == [1.0, 0.0]
 
 
 def test_if_nothing_answers_no_hit_is_likely_to() -> None:
@@ -116,7 +124,7 @@ def test_if_nothing_answers_no_hit_is_likely_to() -> None:
 def test_relevances_fall_and_the_first_has_what_reading_said_of_the_best(
     hits: list[tuple[float, float | None]],
 ) -> None:
-    result = relevances_in_order([score for score, _ in hits], [reading for _, reading in hits], answered=True)
+    result = relevances_in_order([score for score, _ in hits], [reading for _, reading in hits], answered=None)
     assert result == sorted(result, reverse=True)
     readings = [reading for _, reading in hits if reading is not None]
     assert not readings or result[0] == max(readings)

@@ -113,7 +113,7 @@ def prompt_question(prompt: str) -> str:
 # The relevance that the best hit must have to be shown, and a second and third. Chosen on the training worlds so that
 # eight of ten hints answer and most questions get theirs (benchmarks/hints.py). Without vectors it is how many words of
 # the prompt a hit has, rare ones for more.
-BORDER, FURTHER_BORDER, WORDS_BORDER = 0.76, 0.96, 3.0
+BORDER, FURTHER_BORDER, WORDS_BORDER = 0.85, 0.978, 3.0
 _CANDIDATES = 6
 # How far the cosine of what was read as the best may be below that of others which are as relevant.
 _NEAR = 0.1

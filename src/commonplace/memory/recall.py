@@ -264,7 +264,7 @@ def _recall_current(
     once, twins = show_twins_once(found := weightiest_first(memory, found, relevances, weights, read_items.words))
     shown = first_per_key(drop_near_duplicates(once, read_items.words), _session_requests)
     by_score, read_too = [relevances[item.id] for item in shown], [by_reading.get(item.id) for item in shown]
-    relevant = relevances_in_order(by_score, read_too, answered=answered is not False)
+    relevant = relevances_in_order(by_score, read_too, answered=answered)
     hits = [
         Hit(item, passage, value, e.semantic, lexical_signal(e, best), why, twins.get(item.id, ()))
         for item, value in zip(shown[:limit], relevant, strict=False)

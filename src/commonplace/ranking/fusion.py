@@ -94,6 +94,9 @@ ANSWER_SLOPE, ANSWER_COSINE, ANSWER_OFFSET = 0.465, 4.0, -2.76
 ANSWER_PRIOR = 2.2
 # Of all that was read so many answers are expected, if anything answers: 95 of 100 questions with an answer have more.
 EXPECTED_ANSWERS, READ_FULLY = 0.3, 8
+# If something answers, further hits are more likely part of the answer: their odds are better by this factor, e to its
+# power. Without it 0.5 would keep 86 % of the answers among the first ten in worlds kept apart, with it 91 %.
+ANSWERED_ODDS = 0.6
 # Otherwise this is the most that any hit can have.
 UNANSWERED_RELEVANCE = 0.45
 
@@ -128,22 +131,27 @@ def _answer_odds(answer: float, cosine: float) -> float:
 
 
 def relevances_in_order(
-    by_score: Sequence[float], by_reading: Sequence[float | None], *, answered: bool
+    by_score: Sequence[float], by_reading: Sequence[float | None], *, answered: bool | None
 ) -> list[float]:
     """Relevances of hits in their order, none higher than one before it.
 
     What was read counts for what came out, and lifts what stands before it. Nothing is more relevant than the best that
-    was read: if that answers nothing, nothing does.
+    was read: if that answers nothing, nothing does. `answered` is None if nothing was read.
     """
     limit = max((value for value in by_reading if value is not None), default=1.0)
-    if not answered:
+    if answered is False:
         limit = min(limit, UNANSWERED_RELEVANCE)
     result: list[float] = []
     highest = 0.0
     for score, reading in zip(reversed(by_score), reversed(by_reading), strict=True):
         highest = max(highest, min(score if reading is None else reading, limit))
-        result.append(highest)
+        result.append(_with_better_odds(highest, ANSWERED_ODDS) if answered else highest)
     return result[::-1]
+
+
+def _with_better_odds(share: float, factor: float) -> float:
+    """A likelihood whose odds are e to the power of the factor times better."""
+    return share if share in (0.0, 1.0) else _logistic(math.log(share / (1.0 - share)) + factor)
 
 
 def _logistic(x: float) -> float:
