@@ -82,6 +82,9 @@ UNCHANGED = {
         ("The npm package of the app is stable.", "We renamed the npm package of the app to wren."),
         ("Oskar will take care of the exporter instead of Ines.", "The exporter requires Ruby 3.2."),
         ("Pushes are allowed in the exporter.", "Yuki took over the exporter."),
+        ("The exporter runs on Hetzner.", "Aylin no longer maintains the exporter; Chiara does."),
+        ("The exporter was ported from Python 3.11 to Ruby 3.3.", "Contact for the exporter: Oskar"),
+        ("Babak wrote a load test for the exporter.", "Babak left the team, Aylin looks after the exporter now."),
     ],
     "the same again": [
         ("The retry limit of the mailer is 8 now, it was 5.", "The retry limit of the mailer is 8."),

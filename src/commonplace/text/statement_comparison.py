@@ -172,6 +172,8 @@ def _replaced(old: Statement, new: Statement) -> str:
         # It names what was; not where it says of what, and that is something else.
         if mine and any(w.stem in its and w.lead in ("in", "for", "of") for w in new.words):
             return ""
+        if new.subject & _OWNER and not ("person" in old.change or old.subject & OWNING):
+            return ""
         return "replaced" if not new.is_negated and (its or _values_differ(old, new)) else ""
     if "time" in new.change and old.when and new.when and not its and not old.when.keys() & new.when.keys():
         return "replaced"
@@ -281,6 +283,9 @@ def _same_attribute(old: Statement, new: Statement, mine: set[str], its: set[str
         return True
     if all(any(word in FAMILIES for word in own) for own in (mine, its)) and not _related(mine, its):
         return False
+    if _tells_owner(old, mine) != _tells_owner(new, its):
+        # Whose it is, and something else about it.
+        return False
     names = {word.stem for word in (*old.words, *new.words) if word.is_name or word.place == 0}
     in_charge = not (mine | its) & FAMILIES.keys() and (
         (old.subject | new.subject) & OWNING or "person" in old.change & new.change
@@ -308,14 +313,20 @@ def _same_attribute(old: Statement, new: Statement, mine: set[str], its: set[str
         return bool(mine & names) and len(mine) <= 2 and leads[0] not in _CHOICE
     if new.change <= {"number", "time", "stop"}:
         return False
-    if len({"person" in one.change or "maintain" in one.subject for one in (old, new)}) > 1:
-        # Whose it is, and something else about it.
-        return False
     # The same sentence with another value.
     shared = len((old.subject & new.subject) - LIGHT)
     alike = leads[0] == leads[1] or any(all(lead in some for lead in leads) for some in (_SITES, _SAYING, {"", "now"}))
     enough = 1 if all(lead in _SITES for lead in leads) else min(2, max(len(mine), len(its)))
     return alike and shared >= enough and _one_place(old, new)
+
+
+def _tells_owner(statement: Statement, own: AbstractSet[str]) -> bool:
+    """Whether these words are who something belongs to, and not where it is, or what does it."""
+    if "person" in statement.change or statement.subject & _OWNER:
+        return True
+    first = next(word for word in statement.words if word.stem in own)
+    is_bare = first.lead not in _AT and first.before not in ("the", "a", "an")
+    return bool(statement.subject & OWNING) and is_bare and not own & FAMILIES.keys()
 
 
 def _has_place(statement: Statement, own: AbstractSet[str]) -> bool:
@@ -400,6 +411,8 @@ _ABOUT = frozenset({"of", "for", "about"})
 _SAYING = frozenset("is are was were : = -> called named now use uses prefer as".split())
 _HOSTING = frozenset(map(stem, "run runs live host hosted deploy deployed serve stay".split()))
 _PERMISSION = frozenset(map(stem, "allow allowed forbid forbidden permit permitted ban banned".split()))
+_OWNER = frozenset(map(stem, "maintain own owner contact".split()))
+_AT = frozenset("on in at with into under from behind".split())
 _STEPS = frozenset(map(stem, "open close increase decrease start stop end begin".split()))
 _FINE = frozenset(map(stem, "fine ok okay allow allowed permit permitted possible".split()))
 _NUANCES = frozenset(map(stem, "immediately instantly completely entirely altogether simply".split()))
