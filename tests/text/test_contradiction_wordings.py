@@ -23,9 +23,14 @@ CHANGED = {
         ("The board meeting is on 4 May.", "4 May does not work for the board meeting; we do it on 11 May."),
         ("Standup: Monday at 9:00", "Standup: Monday at 9:00 -> Tuesday at 9:30"),
         ("The firmware is built with Python 3.9.", "The firmware dropped Python 3.9, build it with Rust 1.80."),
+        ("Our invoices are sent with Mailgun.", "Mailgun is dead to us: invoices are sent with Postmark"),
+        ("The API gateway runs on Kong.", "We kicked out Kong; the API gateway runs on Traefik."),
+        ("The mobile team uses Jira.", "The mobile team said farewell to Jira and works with Linear."),
         ("The loft is heated with gas.", "The loft is heated with a heat pump now, not with gas."),
     ],
     "where": [
+        ("Feature flags are stored in Consul.", "Feature flags were moved out of Consul into etcd."),
+        ("The portal sits on the Leipzig server.", "The portal has found a new home on Scaleway."),
         ("The garage is where the bikes live.", "The bikes now live in the cellar."),
         ("Production of the shop is on the Dublin cluster.", "The migration of the shop to Hetzner is done."),
         ("The shop runs on Hetzner.", "The rack in the basement hosts the shop now."),
@@ -33,6 +38,7 @@ CHANGED = {
         ("We host the shop on Fly.io.", "The shop left Fly.io and runs on the Dublin cluster."),
     ],
     "who": [
+        ("Dana chairs the reading group.", "Dana stepped down, Felix chairs the reading group now."),
         ("Olga owns the checklist.", "Olga left the team, Pedro looks after the checklist now."),
         ("Contact for the permits: Ingrid", "Ask Samir about the permits now, Ingrid has moved to another team."),
         ("Helga handed the newsletter over to Ravi.", "The newsletter was reassigned to Maud."),
@@ -67,6 +73,11 @@ CHANGED = {
 
 UNCHANGED = {
     "of something else": [
+        ("Petra waters the plants.", "Petra retired, Jan feeds the cat now."),
+        ("The 390 boxes have the old modem.", "Old modems left: 212."),
+        ("Tom maintains the wiki.", "Tom now maintains the forum."),
+        ("Dana chairs the reading group.", "Dana stepped down as treasurer."),
+        ("Feature flags are stored in Consul.", "Secrets were moved from Consul to Vault."),
         ("The staging site runs on Heroku.", "Goodbye Heroku: the demo page runs on Render"),
         ("Our wiki is hosted on the Mac mini.", "The Mac mini is history for our blog; it is hosted on Netlify now."),
         ("The retry limit of the mailer is 8.", "The retry limit of the importer is 6 now, it was 8."),

@@ -172,6 +172,10 @@ def _replaced(old: Statement, new: Statement) -> str:
         # It names what was; not where it says of what, and that is something else.
         if mine and any(w.stem in its and w.lead in ("in", "for", "of") for w in new.words):
             return ""
+        at = [word.place for word in new.words if word.stem in its]
+        if mine and not shared - new.denied and at and at[-1] - at[0] >= len(at):
+            # "Petra retired, Jan feeds the cat"
+            return ""
         if new.subject & _OWNER and not ("person" in old.change or old.subject & OWNING):
             return ""
         return "replaced" if not new.is_negated and (its or _values_differ(old, new)) else ""
@@ -313,6 +317,9 @@ def _same_attribute(old: Statement, new: Statement, mine: set[str], its: set[str
         return bool(mine & names) and len(mine) <= 2 and leads[0] not in _CHOICE
     if new.change <= {"number", "time", "stop"}:
         return False
+    if all(stem(lead) in _OWNER for lead in leads):
+        # One may own several things.
+        return False
     # The same sentence with another value.
     shared = len((old.subject & new.subject) - LIGHT)
     alike = leads[0] == leads[1] or any(all(lead in some for lead in leads) for some in (_SITES, _SAYING, {"", "now"}))
@@ -411,7 +418,7 @@ _ABOUT = frozenset({"of", "for", "about"})
 _SAYING = frozenset("is are was were : = -> called named now use uses prefer as".split())
 _HOSTING = frozenset(map(stem, "run runs live host hosted deploy deployed serve stay".split()))
 _PERMISSION = frozenset(map(stem, "allow allowed forbid forbidden permit permitted ban banned".split()))
-_OWNER = frozenset(map(stem, "maintain own owner contact".split()))
+_OWNER = frozenset(map(stem, "maintain own owner contact lead chair manage".split()))
 _AT = frozenset("on in at with into under from behind".split())
 _STEPS = frozenset(map(stem, "open close increase decrease start stop end begin".split()))
 _FINE = frozenset(map(stem, "fine ok okay allow allowed permit permitted possible".split()))

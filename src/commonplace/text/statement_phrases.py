@@ -63,6 +63,8 @@ _ATTRIBUTES = (
     ("where", rf"^({_SOME}) is where ({_ALL}) (runs?|lives?|sits?|is hosted|is deployed){_END}", r"\2 \3 on \1"),
     ("hosts", rf"^((?:the|an?|our) {_SOME}) hosts ((?:the|our) {_ALL})( now)?{_END}", r"\2 is hosted on \1\3"),
     ("over", r"\b(\w+) over to\b", r"\1 to"),
+    ("out", rf"\bout of ({_SOME}) (?:in)?to\b", r"from \1 to"),
+    ("home", r"\b(?:has |have )?found a new home (?:on|in|at|with)\b", "moved to"),
     ("name", rf"^({_SOME}) is the name of ({_ALL})( now)?{_END}", r"\2 is called \1\3"),
     ("rename", rf"^since the rename,? ({_ALL}) is (\S+?){_END}", r"\1 is now called \2"),
     ("name", rf"^we gave ({_ALL}) the (?:new )?name (\S+?){_END}", r"\1 is now called \2"),
@@ -106,9 +108,25 @@ _PAST_VALUES = (
         r"\2, formerly \1",
     ),
     (
-        "left",
-        rf"^({_SOME}) (?:has )?left (?:the team|the company|us)[,;](?: so| and)? (.+?){_END}",
+        "left stepped resigned retired quit dead",
+        (
+            rf"^({_SOME}) (?:(?:has )?(?:left(?: the team| the company| us)?|stepped down|resigned|retired|quit)[,;]"
+            rf"|is dead(?: to us)?[,;:])(?: so| and)? (?!it\b|they\b)(.+?){_END}"
+        ),
         r"\2, formerly \1",
+    ),
+    (
+        "kicked threw got dropped ditched scrapped abandoned",
+        (
+            r"^we (?:kicked out|threw out|got rid of|dropped|ditched|scrapped|abandoned) "
+            rf"([^\s,;:]+(?: [^\s,;:]+)?)[;,](?: so| and)? (?!it\b|they\b)(.+?){_END}"
+        ),
+        r"\2, formerly \1",
+    ),
+    (
+        "said parted got",
+        rf"^({_ALL}) (?:said (?:goodbye|farewell) to|parted with|got rid of) ({_SOME}) and (.+?){_END}",
+        r"\1 now \3, formerly \2",
     ),
     ("has", rf"[,;] ({_SOME}) has (?:left(?: the team| the company)?|moved to another team){_END}", r", formerly \1"),
     ("is was are were", rf"[,;] ({_SOME}) {_OVER}{_END}", r", formerly \1"),
