@@ -21,6 +21,7 @@ from commonplace.text.statement_words import (
     OWNING,
     SEVERAL,
     SINGLE_VALUED,
+    STORES,
 )
 from commonplace.text.tokens import stem
 
@@ -114,10 +115,14 @@ def _alike(one: Statement, other: Statement, but: AbstractSet[str] = frozenset()
 
 def _denies(one: Statement, other: Statement) -> bool:
     """Whether one denies just what the other affirms, and both are about the same or about a choice."""
+    crossed = (one.denied & other.affirmed) - LIGHT and (other.denied & one.affirmed) - LIGHT
+    if crossed and not (one.is_negated or other.is_negated or _own(one, other) or _own(other, one)):
+        # "Stop using tabs; use spaces" and "Stop using spaces; use tabs"
+        return True
     if not one.denied or not one.denied <= other.affirmed or (one.is_negated and other.is_negated):
         return False
-    if _alike(one, other) >= MOST_WORDS:
-        return True
+    if _alike(one, other) >= MOST_WORDS or _alike(one, other, LIGHT) >= SAME_WORDS:
+        return not all(_own(a, b) - a.choice - a.denied for a, b in ((one, other), (other, one)))
     apart = [_own(a, b) - a.choice - a.purpose for a, b in ((one, other), (other, one))]
     return one.denied <= other.choice and not all(apart)
 
@@ -164,10 +169,20 @@ def _replaced(old: Statement, new: Statement) -> str:
     shared = (old.subject & new.subject) - LIGHT
     if not shared or len(mine) > MAX_VALUE + 1 or len(its) > MAX_VALUE + 1 or len(old.words) > MAX_REPLACED:
         return ""
+    if _allowed_elsewhere(old, new):
+        return ""
     if not _is_segment(new, its) or not _is_segment(old, mine, alone=False) or not _is_stated(new, its):
         return ""
     if (new.denied & old.affirmed) - LIGHT and new.denied <= old.subject | LIGHT and _names_value(old, new, shared):
-        # It names what was.
+        # It names what was; not where it says of what, and that is something else.
+        if mine and any(w.stem in its and w.lead in ("in", "for", "of") for w in new.words):
+            return ""
+        at = [word.place for word in new.words if word.stem in its]
+        if mine and not shared - new.denied and at and at[-1] - at[0] >= len(at):
+            # "Petra retired, Jan feeds the cat"
+            return ""
+        if new.subject & _OWNER and not ("person" in old.change or old.subject & OWNING):
+            return ""
         return "replaced" if not new.is_negated and (its or _values_differ(old, new)) else ""
     if "time" in new.change and old.when and new.when and not its and not old.when.keys() & new.when.keys():
         return "replaced"
@@ -181,6 +196,14 @@ def _replaced(old: Statement, new: Statement) -> str:
     if not mine or not _is_segment(old, mine) or not _is_stated(old, mine) or not _same_head(old, new, mine, its):
         return ""
     return "replaced" if _same_attribute(old, new, mine, its) else ""
+
+
+def _allowed_elsewhere(one: Statement, other: Statement) -> bool:
+    """Whether both say what is allowed, each in another place: the one says nothing about the other."""
+    if not one.subject & other.subject & _PERMISSION:
+        return False
+    own = other.subject - one.subject
+    return any(word.lead == "in" and word.stem in own for word in other.words)
 
 
 def _is_segment(statement: Statement, own: AbstractSet[str], *, alone: bool = True) -> bool:
@@ -208,6 +231,8 @@ def _is_segment(statement: Statement, own: AbstractSet[str], *, alone: bool = Tr
 def _is_stated(statement: Statement, own: AbstractSet[str]) -> bool:
     """Whether these words are what is said, not what it is said of; or the bare name of somebody or something."""
     words = [word for word in statement.words if word.stem in own]
+    if statement.verb_at < 0 and words and not words[0].lead and words[0].before in ("the", "our", "my"):
+        return False
     if all(word.place > statement.verb_at for word in words):
         return True
     return all(word.place < statement.verb_at for word in words) and words[0].before in ("", ",", ";", ":", "now", "by")
@@ -240,9 +265,19 @@ def _renames(old: Statement, new: Statement, mine: set[str]) -> bool:
     subject = {word.stem for word in new.words if word.place < new.verb_at} - LIGHT
     if subject and subject <= stated:
         return True
+    if len(mine) == 1 and _is_bare_name(old, next(iter(mine))):
+        return True
     return mine <= stated and (
         named or all(_is_code(word.text) or word.is_name for word in old.words if word.stem in mine)
     )
+
+
+def _is_bare_name(statement: Statement, own: str) -> bool:
+    """Whether a word is all that is said of something, and does not describe it: "the channel is falcon"."""
+    word = statement.words[-1]
+    is_said = word.stem == own and word.before in ("is", "are", ":")
+    describes = word.text.endswith(_DESCRIBING) or word.text in _DESCRIPTIONS
+    return is_said and not describes and own not in OPPOSITES and own not in FAMILIES
 
 
 def _is_code(text: str) -> bool:
@@ -253,11 +288,23 @@ def _same_attribute(old: Statement, new: Statement, mine: set[str], its: set[str
     """Whether what only the old one says and what only the new one says are values of one thing."""
     if _all_of_family(mine, its):
         return True
-    if all(any(word in FAMILIES for word in own) for own in (mine, its)):
+    if mine | its <= STORES and _same_purpose(old, new, mine | its):
+        return True
+    if all(any(word in FAMILIES for word in own) for own in (mine, its)) and not _related(mine, its):
+        return False
+    if _tells_owner(old, mine) != _tells_owner(new, its):
+        # Whose it is, and something else about it.
         return False
     names = {word.stem for word in (*old.words, *new.words) if word.is_name or word.place == 0}
-    in_charge = (old.subject | new.subject) & OWNING or "person" in old.change & new.change
-    are_names = mine <= names and its <= names and not new.change & {"tool", "place", "name"}
+    in_charge = not (mine | its) & FAMILIES.keys() and (
+        (old.subject | new.subject) & OWNING or "person" in old.change & new.change
+    )
+    are_names = (
+        bool(old.numbers) == bool(new.numbers)
+        and mine <= names
+        and its <= names
+        and not new.change & {"tool", "place", "name"}
+    )
     if are_names and (in_charge or ("now" in new.change and len(mine) == len(its) == 1)):
         return True
     if "person" in new.change:
@@ -275,11 +322,23 @@ def _same_attribute(old: Statement, new: Statement, mine: set[str], its: set[str
         return bool(mine & names) and len(mine) <= 2 and leads[0] not in _CHOICE
     if new.change <= {"number", "time", "stop"}:
         return False
+    if all(stem(lead) in _OWNER for lead in leads):
+        # One may own several things.
+        return False
     # The same sentence with another value.
     shared = len((old.subject & new.subject) - LIGHT)
     alike = leads[0] == leads[1] or any(all(lead in some for lead in leads) for some in (_SITES, _SAYING, {"", "now"}))
     enough = 1 if all(lead in _SITES for lead in leads) else min(2, max(len(mine), len(its)))
     return alike and shared >= enough and _one_place(old, new)
+
+
+def _tells_owner(statement: Statement, own: AbstractSet[str]) -> bool:
+    """Whether these words are who something belongs to, and not where it is, or what does it."""
+    if "person" in statement.change or statement.subject & _OWNER:
+        return True
+    first = next(word for word in statement.words if word.stem in own)
+    is_bare = first.lead not in _AT and first.before not in ("the", "a", "an")
+    return bool(statement.subject & OWNING) and is_bare and not own & FAMILIES.keys()
 
 
 def _has_place(statement: Statement, own: AbstractSet[str]) -> bool:
@@ -290,14 +349,30 @@ def _has_place(statement: Statement, own: AbstractSet[str]) -> bool:
 
 def _all_of_family(mine: AbstractSet[str], its: AbstractSet[str]) -> bool:
     """Whether all are things of one kind."""
-    pairs = [(a, b) for a in mine for b in its if FAMILIES.get(a, frozenset()) & FAMILIES.get(b, frozenset())]
-    return len(pairs) == 1 and min(len(mine), len(its)) == 1 and max(len(mine), len(its)) <= 2
+    return len(_related(mine, its)) == 1 and min(len(mine), len(its)) == 1 and max(len(mine), len(its)) <= 2
+
+
+def _related(mine: AbstractSet[str], its: AbstractSet[str]) -> list[tuple[str, str]]:
+    return [(a, b) for a in mine for b in its if FAMILIES.get(a, frozenset()) & FAMILIES.get(b, frozenset())]
+
+
+def _same_purpose(old: Statement, new: Statement, values: AbstractSet[str]) -> bool:
+    """Whether what a thing is used for in the one is what the other is about as well."""
+    shared = (old.subject & new.subject) - LIGHT
+    purpose = (old.purpose | new.purpose) - values - LIGHT
+    return purpose <= shared and (bool(purpose - _WIDE) or len(shared - _WIDE) > 1)
 
 
 def _one_place(one: Statement, other: Statement) -> bool:
     """Whether two sentences are the same word for word but for one place."""
-    a = [word for word in one.sequence if word not in LIGHT or word in other.sequence]
-    b = [word for word in other.sequence if word not in LIGHT or word in one.sequence]
+    a, b = (
+        [
+            word
+            for word in mine.sequence
+            if word not in mine.denied | _HOSTING and (word not in LIGHT or word in its.sequence)
+        ]
+        for mine, its in ((one, other), (other, one))
+    )
     start = 0
     while start < min(len(a), len(b)) and a[start] == b[start]:
         start += 1
@@ -313,6 +388,8 @@ def _choice(one: Statement, other: Statement) -> str:
         return ""
     mine, its = _own(one, other), _own(other, one)
     if not mine or not its or max(len(mine), len(its)) > MAX_VALUE or one.is_addition or other.is_addition:
+        return ""
+    if _allowed_elsewhere(one, other):
         return ""
     if one.choice and other.choice and not one.choice & other.choice:
         shared = one.purpose & other.purpose
@@ -344,6 +421,10 @@ def _single(one: Statement, mine: set[str], other: Statement, its: set[str]) -> 
 _ABOUT = frozenset({"of", "for", "about"})
 # They lead to what is said.
 _SAYING = frozenset("is are was were : = -> called named now use uses prefer as".split())
+_HOSTING = frozenset(map(stem, "run runs live host hosted deploy deployed serve stay".split()))
+_PERMISSION = frozenset(map(stem, "allow allowed forbid forbidden permit permitted ban banned".split()))
+_OWNER = frozenset(map(stem, "maintain own owner contact lead chair manage".split()))
+_AT = frozenset("on in at with into under from behind".split())
 _STEPS = frozenset(map(stem, "open close increase decrease start stop end begin".split()))
 _FINE = frozenset(map(stem, "fine ok okay allow allowed permit permitted possible".split()))
 _NUANCES = frozenset(map(stem, "immediately instantly completely entirely altogether simply".split()))

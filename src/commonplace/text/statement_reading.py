@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import zip_longest
+from typing import Any, TypeVar
 
 from commonplace.text.quantities import MONTHS, UNITS, WEEKDAYS, read_number, read_when
+from commonplace.text.statement_phrases import in_plainer_words
 from commonplace.text.statement_words import (
     ADDITIVE,
     CHANGE_VERBS,
@@ -26,7 +28,6 @@ from commonplace.text.statement_words import (
     LIGHT,
     NEW,
     PAST,
-    PLAINER,
     PREDICATES,
     QUESTION,
     SCOPE,
@@ -34,8 +35,10 @@ from commonplace.text.statement_words import (
 )
 from commonplace.text.tokens import STOP_WORDS, fold, stem
 
+Value = TypeVar("Value", float, str)
+
 # Longer sentences are prose: they contain statements, but are none.
-MAX_WORDS = 40
+MAX_WORDS, MAX_LENGTH = 40, 2000
 # A short text may state two things; of a longer one the first sentence says what it states.
 MAX_SENTENCES, SHORT = 2, 110
 
@@ -53,6 +56,7 @@ _NEGATIONS = frozenset(
 )
 # They put one thing in the place of another; what follows is denied.
 _DENYING_AFTER = frozenset({"formerly", "not", "no"})
+_ENDING_CONTRAST = frozenset("but to into -> by with as and".split())
 _RATHER = frozenset({("instead", "of"), ("rather", "than")})
 _CHOOSING = frozenset(
     "use uses using used prefer prefers preferred choose chooses chose chosen adopt adopts adopted pick picked select"
@@ -164,18 +168,19 @@ def statements_in(text: str) -> tuple[Statement, ...]:
 def read_statement(text: str) -> Statement:
     """Take one sentence apart."""
     made = Statement(text)
+    if len(text) > MAX_LENGTH:
+        made.is_statement = False
+        return made
     lower = fold(text.replace("’", "'"))
     hedged = bool(HEDGE_PHRASES.search(lower)) or not HEDGES.isdisjoint(re.findall(r"[a-z.]+", lower))
-    if hedged or QUESTION.search(lower) or (PAST.search(lower) and "used to" not in lower):
+    plain = in_plainer_words(LABEL.sub("", _TITLE.sub("", text.replace("’", "'"))))
+    if hedged or QUESTION.search(lower) or (PAST.search(fold(plain)) and "used to" not in lower):
         made.is_statement = False
         return made
     if found := SCOPE.match(lower):
         made.scope = found[1] or found[2]
     if DECIDED.match(text):
         made.change.add("decided")
-    plain = LABEL.sub("", _TITLE.sub("", text.replace("’", "'")))
-    for phrase, plainer in PLAINER:
-        plain = phrase.sub(plainer, plain)
     if SINCE.search(plain):
         made.change.add("now")
         plain = SINCE.sub(" ", plain)
@@ -183,7 +188,7 @@ def read_statement(text: str) -> Statement:
         made.change.add("now")
     if " at all" in lower:
         made.change.add("stop")
-    made.is_addition, made.is_event = bool(ADDITIVE.search(plain)), bool(EVENT.match(lower))
+    made.is_addition, made.is_event = bool(ADDITIVE.search(plain)), bool(EVENT.match(fold(plain)))
     pieces = [piece for whole in _PIECE.findall(plain) for piece in _split(whole)]
     reader = _Reader(made, pieces)
     reader.read()
@@ -191,6 +196,10 @@ def read_statement(text: str) -> Statement:
         # "Do not use npm; use pnpm" states something, and denies something else.
         made.is_negated = False
         made.change.add("now")
+        if reader.replaces_value:
+            # "no longer on port 80 but on 90" denies nothing else.
+            made.affirmed |= made.denied
+            made.denied.clear()
     # "from port 80 to port 90" denies no port.
     made.denied -= made.affirmed if made.change and not made.is_negated else set()
     made.affirmed -= made.denied
@@ -217,7 +226,8 @@ class _Reader:
         self.skip = 0
         self.preferring = False
         self.denied_before = self.border_at = -1
-        self.stopping = False
+        self.stopping = self.replaces_value = False
+        self.denied_values: list[tuple[dict[str, set[Any]], str, Any]] = []
 
     def read(self) -> None:
         for place, (piece, following) in enumerate(zip_longest(self.folded, self.folded[1:], fillvalue="")):
@@ -247,8 +257,20 @@ class _Reader:
                 self.made.change.add("now")
 
     def affirms_after_denial(self) -> bool:
+        """Whether what is denied is followed by what holds instead: a word, or another value of the same unit."""
         after = self.made.words[self.denied_before :] if self.denied_before >= 0 else []
-        return self.made.is_negated and any(word.stem not in LIGHT for word in after)
+        if not self.made.is_negated or not (self.replaces_value or any(word.stem not in LIGHT for word in after)):
+            return False
+        for values, unit, value in self.denied_values if self.replaces_value else ():
+            values[unit].discard(value)
+        return True
+
+    def _add_value(self, values: dict[str, set[Value]], unit: str, value: Value) -> None:
+        values.setdefault(unit, set()).add(value)
+        if self.denying > 0:
+            self.denied_values.append((values, unit, value))
+        elif self.denied_before >= 0 and any(known is values and its == unit for known, its, _ in self.denied_values):
+            self.replaces_value = True
 
     def _read_switch(self, place: int, piece: str, before: str, following: str) -> bool:
         """ "on" and "off" where they say whether something is enabled, and verbs that end what is said."""
@@ -263,7 +285,7 @@ class _Reader:
         if piece == "done" and before in _COPULA and (not following or following in _BORDERS):
             self._add_word(place, "finished", before)
             return True
-        leaves = piece == "left" and following.isalpha() and before not in _COPULA and before not in _LEFT_SIDE
+        leaves = piece == "left" and following[:1].isalpha() and before not in _COPULA and before not in _LEFT_SIDE
         leaves = leaves or (piece in ("gave", "give", "given") and following == "up")
         passive = piece in DENYING_IF_PASSIVE and (before in _COPULA or before == "got") and following != "after"
         if leaves or (passive and following not in ("in", "for")) or stem(piece) in DENYING:
@@ -281,7 +303,7 @@ class _Reader:
             self.made.is_negated = not self.made.is_negated
             self.made.change.add("stop")
             self._verb(place)
-            self.denying = 0 if before in _COPULA else 6
+            self.denying = 0 if before in _COPULA or before in _NEGATIONS else 6
             self.skip = 1 if following in ("up", "down") else 0
             return True
         return False
@@ -316,18 +338,10 @@ class _Reader:
             self.denying, self.choosing, self.contrasting = 6, 0, self.decided and following != "longer"
             made.is_negated = made.is_negated != (not self.contrasting)
             return True
-        if piece in ("but", "to", "into", "->", "by", "with", "as", "and") and self.contrasting:
+        if piece in _ENDING_CONTRAST and self.contrasting and before not in _DENYING_AFTER:
             self.denying, self.contrasting = 0, False
-        if piece in _BORDERS or piece in ("but", "except", "because", "so", "and") or piece == "->":
-            if piece in _BORDERS:
-                self.border_at = len(made.words) if piece in (",", ";") else -1
-            if piece != "and" or self.stopping:
-                if (piece in _BORDERS or piece in ("but", "and")) and made.is_negated and self.denied_before < 0:
-                    self.denied_before = len(made.words)
-                self.denying = self.choosing = 0
-                self.aiming = False
-            if piece == "->":
-                made.change.add("now")
+        if piece in _BORDERS or piece in ("but", "except", "because", "so", "and", "->"):
+            self._border(piece)
             return True
         if piece in _CHOOSING:
             self.decided, self.aiming, self.choosing = True, False, 3
@@ -346,6 +360,18 @@ class _Reader:
                 self._verb(place - 1)
             return True
         return False
+
+    def _border(self, piece: str) -> None:
+        made = self.made
+        if piece in _BORDERS:
+            self.border_at = len(made.words) if piece in (",", ";") and made.verb_at >= 0 else -1
+        if piece != "and" or self.stopping:
+            if (piece in _BORDERS or piece in ("but", "and")) and made.is_negated and self.denied_before < 0:
+                self.denied_before = len(made.words)
+            self.denying = self.choosing = 0
+            self.aiming = False
+        if piece == "->":
+            made.change.add("now")
 
     def _changes_to(self) -> bool:
         """Whether "from" stands for what something was: the sentence tells of a change."""
@@ -396,7 +422,7 @@ class _Reader:
                 self.made.scope = self.made.scope or piece
             if self.denying <= 0 or not self.contrasting:
                 for name, value in when.items():
-                    self.made.when.setdefault(name, set()).add(value)
+                    self._add_value(self.made.when, name, value)
             return True
         number = read_number(piece)
         if number is None or (piece == "one" and following not in UNITS and not following):
@@ -410,7 +436,7 @@ class _Reader:
         if not unit and counts and not following.endswith("ed") and stem(following) not in LIGHT:
             unit = stem(following)
         if self.denying <= 0 or not self.contrasting:
-            self.made.numbers.setdefault(unit, set()).add(number * factor)
+            self._add_value(self.made.numbers, unit, number * factor)
         self.skip = 1 if following in UNITS else 0
         return True
 

@@ -311,6 +311,8 @@ def _families() -> dict[str, frozenset[int]]:
 
 
 OPPOSITES = _opposites()
+# Stores, caches, queues and search engines: each can do what another did.
+STORES = frozenset().union(*map(_stems, _joined(_FAMILIES)[:5]))
 FAMILIES = _families()
 
 HEDGES = frozenset(
@@ -353,9 +355,11 @@ NEW = re.compile(r"(?:^|\b(?:is|are|has|have|got) (?:the|our|my|a) )new \w+", re
 ADDITIVE = re.compile(
     r"\b(?:also|too|as well|either|in addition|together with|both|another|additionally)\b", re.IGNORECASE
 )
-# Said of something that happened once: "Released version 1.2", "Fixed the login".
+# Said of something that happened once: "Released version 1.2", "Fixed the login"; not "Uploaded files are kept".
 EVENT = re.compile(
-    r"^(?!decided|agreed|required|allowed|used|need)[a-z]+ed\b|^(?:paid|ran|found|wrote|met|sold|bought)\b"
+    r"^(?!decided|agreed|required|allowed|used|need"
+    r"|[a-z]+ed (?!the |an? |our )(?:\w+ ){1,2}(?:of [^,;:]+ )?(?:is|are|stay|kept)\b)"
+    r"[a-z]+ed\b(?! (?:does|is|are|has|hosts)\b)|^(?:paid|ran|found|wrote|met|sold|bought)\b"
 )
 
 
@@ -370,36 +374,6 @@ LABEL = re.compile(
 DECIDED = re.compile(
     r"(?:decision|decided|(?:new )?rule|update|we (?:agreed|decided)|(?:it is|it's) (?:decided|agreed))\b",
     re.IGNORECASE,
-)
-# Phrases that say the same as plainer ones, which are read instead.
-PLAINER = tuple(
-    (re.compile(phrase, re.IGNORECASE), plain)
-    for phrase, plain in (
-        (r"\b(?:has taken|took|takes) the place of\b", "replaces"),
-        (r"\b(?:steps|stepped) in for\b", "replaces"),
-        (r"\b(?:was |were |is |has been )?(?:dropped|abandoned|retired|given up) in favou?r of\b", "was replaced by"),
-        (r"\bin favou?r of\b", "->"),
-        (r"\b(?:swapped|exchanged|gave up|traded|dropped|ditched) (\S+(?: \S+){0,2}?) for\b", r"replaced \1 with"),
-        (r"\bgave (\S+(?: \S+){0,3}) to\b", r"handed \1 to"),
-        (r"\b(?:put off|pushed back|brought forward|pushed out|moved back|moved up)\b", "postponed"),
-        (r"\bput on (?=\w+day)", "moved to "),
-        (r"\blost the name\b", "is no longer called"),
-        (
-            r"\b(?:looks?|looking) after\b|\b(?:takes?|taking) care of\b|\b(?:in charge|the (?:new )?owner) of\b",
-            "maintains",
-        ),
-        (r"\b(?:is|are) responsible for\b|\bis the (?:maintainer|lead|manager) of\b", "maintains"),
-        (r"\b(?:ownership|responsibility|maintenance|administration|leadership) (?:of|for)\b", ""),
-        (r"\b(?:went|passed|was given|was passed) to(?= [A-Z]\w+\W*$)", "was handed to"),
-        (r"\b(?:push|pushed|pushing) (.+?) (?:back )?to\b", r"postponed \1 to"),
-        (r"\b(?:every|each) (?=(?:day|week|month|year|hour|minute|second)\b)", "every 1 "),
-        (r",? an? (?:day|week|month|year) (?:later|earlier)(?: than \w+)?", ""),
-        (r"\b(is|are) back from\b", r"\1 no longer on"),
-        (r"^only (?=\w+ (?:can|may|are|is)\b)", "some-only "),
-        (r"\bweekly\b", "every 1 week"),
-        (r"\b(?:daily|nightly)\b", "every 1 day"),
-        (r"(?<=[:,] )([^:,]+?) -> (.+)$", r"changed from \1 to \2"),
-    )
 )
 # They are followed by what is said of a subject.
 PREDICATES = frozenset(
