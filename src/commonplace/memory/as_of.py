@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 from commonplace.errors import EmbedderUnavailable
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import PROPOSED, VIA, Item, Scope
-from commonplace.ranking.fusion import Evidence, answer_relevance, fused_score, relevance
+from commonplace.ranking.fusion import (
+    ANSWERED_ODDS,
+    Evidence,
+    answer_relevance,
+    fused_score,
+    relevance,
+    with_better_odds,
+)
 from commonplace.store.indexed_text import embedding_text
 from commonplace.text.tokens import index_text
 
@@ -26,6 +33,8 @@ if TYPE_CHECKING:
 MOST_CHANGES = 20_000
 # Of what changed since, those that hold most of the words are compared by meaning, and the best of them are read.
 COMPARED, READ = 60, 6
+# What it is worth, beside a relevance, that all neighbouring words of the question are neighbours in a hit.
+ADJACENT = 0.3
 # Characters that are read of each.
 _READ_CHARACTERS = 2_000
 
@@ -57,8 +66,20 @@ def recall_as_of(
     found = current(memory, parsed, written_by_then(scope), limit + min(len(states), 2 * limit))
     hits = [hit for hit in found.hits if hit.item.id not in states]
     hits += _matching(memory, parsed, _past(memory, scope, states))
-    hits.sort(key=lambda hit: -hit.relevance)
-    return replace(found, hits=tuple(hits[:limit]), total=max(len(hits), found.total))
+    return replace(found, hits=tuple(_in_order(parsed, hits)[:limit]), total=max(len(hits), found.total))
+
+
+def _in_order(parsed: ParsedQuestion, hits: Sequence[Hit]) -> list[Hit]:
+    """Hits of now and of then by relevance, those first in which words of the question stand together as in it."""
+    from commonplace.memory.recall import adjacent_shares
+
+    shares = adjacent_shares(parsed, [hit.item for hit in hits])
+    ordered = sorted(hits, key=lambda hit: -hit.relevance - ADJACENT * shares.get(hit.item.id, 0.0))
+    least = 0.0
+    for place in range(len(ordered) - 1, -1, -1):
+        least = max(least, ordered[place].relevance)
+        ordered[place] = replace(ordered[place], relevance=least)
+    return ordered
 
 
 def matching_as_of(
@@ -123,7 +144,7 @@ def _matching(memory: LocalMemory, parsed: ParsedQuestion, past: Sequence[Item])
     values = {n: relevance(score) for n, score in scores.items()}
     first = sorted(best, key=lambda n: -scores[n])[:READ]
     values |= {
-        n: answer_relevance(answer, evidence[n].semantic)
+        n: with_better_odds(answer_relevance(answer, evidence[n].semantic), ANSWERED_ODDS)
         for n, answer in zip(first, _read_together(memory, parsed, [texts[n] for n in first]), strict=False)
     }
     return [

@@ -378,7 +378,7 @@ def _score_read(
     weights: Mapping[int, Weight],
 ) -> dict[int, float]:
     """The scores of items after a look at what they say and when they said it."""
-    scores = parts.add("phrase", scores | boost_by_adjacent_words(scores, _adjacent_shares(parsed, read)))
+    scores = parts.add("phrase", scores | boost_by_adjacent_words(scores, adjacent_shares(parsed, read)))
     # Importance, trust and use come first: of statements that are equal in these, the newer is more likely to hold.
     stated = [item for item in read if item.kind == "memory"]
     highest = max((weights[item.id].total for item in stated), default=0.0)
@@ -387,7 +387,7 @@ def _score_read(
     return parts.add("time", scores | _rerank_read(parsed, scores, read))
 
 
-def _adjacent_shares(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:
+def adjacent_shares(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:
     """For each item the share of the question's adjacent words that stand together in it too."""
     pairs = () if parsed.query.strict else adjacent_words(parsed.text)
     if not pairs:
@@ -407,7 +407,7 @@ def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Seq
             nearness=parsed.time.nearness(item.created_ms) if parsed.time else 0.0,
             # What a user asks an assistant tells what they were about; what people ask each other does not.
             question_ratio=question_ratio(item.text[:READ_CHARACTERS])
-            if item.details.get("speaker", "") not in _NOBODY
+            if item.kind == "memory" or item.details.get("speaker", "") not in _NOBODY
             else 0.0,
         )
         for item in items

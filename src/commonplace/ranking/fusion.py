@@ -145,11 +145,11 @@ def relevances_in_order(
     highest = 0.0
     for score, reading in zip(reversed(by_score), reversed(by_reading), strict=True):
         highest = max(highest, min(score if reading is None else reading, limit))
-        result.append(_with_better_odds(highest, ANSWERED_ODDS) if answered else highest)
+        result.append(with_better_odds(highest, ANSWERED_ODDS) if answered else highest)
     return result[::-1]
 
 
-def _with_better_odds(share: float, factor: float) -> float:
+def with_better_odds(share: float, factor: float) -> float:
     """A likelihood whose odds are e to the power of the factor times better."""
     return share if share in (0.0, 1.0) else _logistic(math.log(share / (1.0 - share)) + factor)
 
