@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from judges import agents, axe, client_libraries, conformance, fuzzer, inspector, rest, scanner, sekha_packages
+from judges import axe, client_libraries, coding_agents, conformance, fuzzer, inspector, rest, scanner, sekha_packages
 from judges.installed import install
 from judges.report import Report, Verdict, judged, keep, output
 
@@ -21,7 +21,7 @@ JUDGES: dict[str, Callable[[Path], Report]] = {
     "mcp-scanner": scanner.judge,
     "schemathesis": rest.judge,
     "axe": axe.judge,
-    **agents.JUDGES,
+    **coding_agents.JUDGES,
 }
 
 

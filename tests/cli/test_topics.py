@@ -22,7 +22,7 @@ def told(run: Run, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_topics_are_built_when_first_asked_for(run: Run, told: list[str]) -> None:
     people = run("topics")
-    assert people.code == 0 and "building them now" in people.err
+    assert people.code == 0 and "Building topics for the first time" in people.err
     header, *lines = people.out.splitlines()
     assert header.split("\t") == ["id", "name", "size", "project", "when"]
     found = run("topics", "--json")

@@ -270,8 +270,9 @@ def test_what_memories_name_and_how_people_work_are_resources(memory: LocalMemor
                 assert "checkout-api reads" in (await read(client, f"memory://about/{path}"))[1]
             with pytest.raises(MCPError, match="Nothing is known about"):
                 await client.read_resource("memory://about/Nemo")
+            profile = f"## Preferences\n- anna: I prefer tabs ({short})\n"
             for uri in ("memory://profile", "memory://project/my-api/profile"):
-                assert await read(client, uri) == ("text/markdown", f"## Preferences\n- I prefer tabs ({short})\n")
+                assert await read(client, uri) == ("text/markdown", profile)
             completed = await client.complete(
                 types.ResourceTemplateReference(uri="memory://about/{name}"), {"name": "name", "value": "CHECK"}
             )

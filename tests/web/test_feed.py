@@ -28,7 +28,7 @@ def test_what_is_remembered_appears_while_one_looks_on(visit: Visit, memory: Loc
     remember(memory, NewItem("Said while nobody looked", type="fact"))
     page.wait_for_selector("text=1 more wait")
     assert "Said while nobody looked" not in page.inner_text(".feed")
-    page.click("text=Continue")
+    page.click("text=Resume")
     page.wait_for_selector(".feed >> text=Said while nobody looked")
     forget_items(memory, [stored.id])
     page.wait_for_selector(".feed .fresh >> text=forgotten")

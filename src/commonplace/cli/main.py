@@ -195,7 +195,7 @@ SYNONYMS = {
     **dict.fromkeys(("config", "configure", "options", "env"), "settings"),
     **dict.fromkeys(("server", "dashboard", "web", "ui", "run", "up"), "serve"),
     **dict.fromkeys(("kill", "quit", "down"), "stop"),
-    **dict.fromkeys(("info", "health", "about"), "status"),
+    **dict.fromkeys(("info", "health"), "status"),
     **dict.fromkeys(("fix", "diagnose", "test", "verify"), "doctor"),
     **dict.fromkeys(("chats", "messages", "chat"), "conversations"),
     **dict.fromkeys(("share", "upload"), "promote"),

@@ -41,9 +41,9 @@ from commonplace.ranking.rerank import (
     boost_by_context,
     boost_by_role,
     boost_by_speaker,
-    boost_newer_statements,
     drop_near_duplicates,
     first_per_key,
+    newer_boosts,
     prefer_answers,
     rerank_score,
 )
@@ -220,8 +220,7 @@ def _recall_current(
     most = max(CANDIDATES, 2 * limit)
     evidence, owner, total = find_candidates(memory, parsed, scope, most)
     best = max((e.bm25 for e in evidence.values()), default=0.0)
-    expected = expected_cosines(evidence, best)
-    own = {passage: fused_score(e, best, expected.get(passage, 0.0)) for passage, e in evidence.items()}
+    own = _own_scores(evidence, best)
     parts, chosen = ScoreParts(best), dict[int, int]()
     for passage in best_first(own, newest=owner):
         chosen.setdefault(owner[passage], passage)
@@ -243,13 +242,14 @@ def _recall_current(
             items[item.id] = item
             first.append(item.id)
             read.append(item)
-    weights = hit_weights(memory, [*items.values()])
-    scores = _score_read(parsed, parts, scores, read, weights)
+    scores = _score_read(parsed, parts, scores, read)
     answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read})
     scores = parts.add("reading", scores | add_answer_scores(scores, answers))
     replied = {question.id: reply.id for reply, question in replies}
     scores = parts.add("reply", scores | prefer_answers(scores, [item.id for item in repeats], replied))
     relevances = {id_: relevance(score) for id_, score in scores.items()}
+    weights = hit_weights(memory, [*items.values()])
+    order = parts.add("newer", _prefer_newer(scores, read, weights))
     # What repeats the question resembles it more than anything: that says nothing about it.
     asking = {item.id for item in repeats}
     readings = {id_: (a, evidence[chosen[id_]].semantic) for id_, a in answers.items() if id_ not in asking}
@@ -259,7 +259,7 @@ def _recall_current(
     noise -= {reply.id for reply, _question in replies}
     found = sorted(
         (items[item_id] for item_id in first if item_id in items and item_id not in noise),
-        key=lambda item: -relevance(scores[item.id] + weights[item.id].total) * (STALE_FACTOR if is_stale(item) else 1),
+        key=lambda item: -relevance(order[item.id] + weights[item.id].total) * (STALE_FACTOR if is_stale(item) else 1),
     )[:enough]
     once, twins = show_twins_once(found := weightiest_first(memory, found, relevances, weights, read_items.words))
     shown = first_per_key(drop_near_duplicates(once, read_items.words), _session_requests)
@@ -274,6 +274,12 @@ def _recall_current(
     count = len(scores.keys() - noise) - (len(found) - len(shown))
     total = count if len(evidence) < most else max(total, count)
     return RecallResult(tuple(hits), total, parsed.vector is not None, parsed.waiting)
+
+
+def _own_scores(evidence: Mapping[int, Evidence], best: float) -> dict[int, float]:
+    """The score of each passage by itself, by its words and its meaning."""
+    expected = expected_cosines(evidence, best)
+    return {passage: fused_score(e, best, expected.get(passage, 0.0)) for passage, e in evidence.items()}
 
 
 def _noise(
@@ -371,20 +377,20 @@ def _own_text(item: Item) -> str:
 
 
 def _score_read(
-    parsed: ParsedQuestion,
-    parts: ScoreParts,
-    scores: dict[int, float],
-    read: Sequence[Item],
-    weights: Mapping[int, Weight],
+    parsed: ParsedQuestion, parts: ScoreParts, scores: dict[int, float], read: Sequence[Item]
 ) -> dict[int, float]:
     """The scores of items after a look at what they say and when they said it."""
     scores = parts.add("phrase", scores | boost_by_adjacent_words(scores, adjacent_shares(parsed, read)))
-    # Importance, trust and use come first: of statements that are equal in these, the newer is more likely to hold.
+    return parts.add("time", scores | _rerank_read(parsed, scores, read))
+
+
+def _prefer_newer(scores: Mapping[int, float], read: Sequence[Item], weights: Mapping[int, Weight]) -> dict[int, float]:
+    """The scores with newer statements before older ones that importance, trust and use do not tell from them."""
     stated = [item for item in read if item.kind == "memory"]
     highest = max((weights[item.id].total for item in stated), default=0.0)
     equal = {item.id: item.created_ms for item in stated if weights[item.id].total == highest}
-    scores = parts.add("newer", scores | boost_newer_statements(scores, equal))
-    return parts.add("time", scores | _rerank_read(parsed, scores, read))
+    boosts = newer_boosts(scores, equal)
+    return {id_: score + boosts.get(id_, 0.0) for id_, score in scores.items()}
 
 
 def adjacent_shares(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:

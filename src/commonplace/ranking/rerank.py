@@ -109,8 +109,8 @@ def boost_by_adjacent_words(scores: Scores, shares: Mapping[int, float]) -> dict
     return {key: scores[key] + ADJACENT_BOOST * share for key, share in shares.items()}
 
 
-def boost_newer_statements(scores: Scores, created_ms: Mapping[int, int]) -> dict[int, float]:
-    """The scores of statements, with what the newer of those that answer about equally well are worth more.
+def newer_boosts(scores: Scores, created_ms: Mapping[int, int]) -> dict[int, float]:
+    """What statements that answer about equally well are worth more for being newer.
 
     What was stated later about the same thing is more likely what holds.
     """
@@ -119,7 +119,7 @@ def boost_newer_statements(scores: Scores, created_ms: Mapping[int, int]) -> dic
     if len(near) < 2:
         return {}
     order = sorted(near, key=lambda key: (near[key], key))
-    return {key: scores[key] + NEWER_BOOST * place / (len(order) - 1) for place, key in enumerate(order)}
+    return {key: NEWER_BOOST * place / (len(order) - 1) for place, key in enumerate(order)}
 
 
 def rerank_score(score: float, *, nearness: float, question_ratio: float) -> float:
