@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.conftest import THEN
 
 from commonplace.memory.contradictions import settle_contradiction
@@ -34,6 +36,17 @@ def test_all_kinds_are_there_of_every_project_or_of_one(memory: LocalMemory) -> 
     assert {pair.newer.project for pair in (*found.contradictions, *found.twins)} == {"weir"}
     assert [one.session.label for one in found.conversations] == ["Old weir"] and found.total == 4
     assert read_inbox(memory, "weir", PruneThresholds(days=100)).conversations == ()
+
+
+def test_what_a_server_of_a_project_was_shown_is_not_shown_to_a_key_for_that_project(memory: LocalMemory) -> None:
+    fill(memory, "dam")
+    fill(memory, "weir")
+    # A server whose own project is weir still sees everything; whoever may use weir only does not.
+    server = replace(memory, settings=replace(memory.settings, project="weir"))
+    assert read_inbox(server).total == 8
+    found = read_inbox(for_project(server, "weir"))
+    assert {pair.newer.project for pair in (*found.contradictions, *found.twins)} == {"weir"}
+    assert [one.session.label for one in found.conversations] == ["Old weir"] and found.total == 4
 
 
 def test_what_was_decided_is_gone_at_the_next_look(memory: LocalMemory) -> None:

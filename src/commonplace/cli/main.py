@@ -324,9 +324,9 @@ def commonplace(ctx: click.Context) -> None:
     Without a command it shows where you stand and what to do next.
     """
     if ctx.invoked_subcommand is None:
-        from commonplace.cli.overview import show_overview
+        from commonplace.cli.next_steps import show_next_steps
 
-        show_overview(ctx.ensure_object(Call))
+        show_next_steps(ctx.ensure_object(Call))
 
 
 commonplace.params += [json_option(), data_dir_option()]

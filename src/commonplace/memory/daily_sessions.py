@@ -93,15 +93,15 @@ def _day(
 
 def _session(memory: LocalMemory, session: Session, headers: Sequence[ItemHeader], author: str) -> DaySession:
     """A session as its entries of one day tell it; they come the newest first."""
-    told: dict[str, str] = {}
+    noted: dict[str, str] = {}
     for one in headers:
         if one.kind in ("summary", "checkpoint"):
-            told |= {name: text for name, text in one.details.items() if text.strip() and name not in told}
+            noted |= {name: text for name, text in one.details.items() if text.strip() and name not in noted}
     first_words = next((one.title for one in reversed(headers) if one.type == "prompt" or one.kind == "message"), "")
-    asked = told.get("request") or told.get("task") or session.label or first_words or session.key
+    asked = noted.get("request") or noted.get("task") or session.label or first_words or session.key
     asked = shorten(next(iter(sentences(asked)), asked), ASKED)
     answers = [one.details.get("narrative") or one.title for one in headers if one.type == "answer"]
-    found = told.get("learned") or next(iter(answers), "")
+    found = noted.get("learned") or next(iter(answers), "")
     files = dict.fromkeys(
         path for one in headers for path in one.details.get("files_modified", "").split(", ") if path.strip()
     )
@@ -119,7 +119,7 @@ def _session(memory: LocalMemory, session: Session, headers: Sequence[ItemHeader
         tuple(files)[:FILES],
         len(failures),
         sum(one.fixed_ms is not None for one in failures),
-        tuple(line.strip() for line in told.get("next_steps", "").splitlines() if line.strip())[:STEPS],
+        tuple(line.strip() for line in noted.get("next_steps", "").splitlines() if line.strip())[:STEPS],
         tuple(one for one in headers if one.kind == "memory" and one.title.rstrip("…") not in asked),
         len(headers),
     )

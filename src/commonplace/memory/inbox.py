@@ -26,7 +26,7 @@ MOST_PROPOSALS = 100
 # The newest so many statements are compared with each other: a person waits for it.
 COMPARED_STATEMENTS = 1_500
 # So many results are kept, of the spaces and projects that were asked for last.
-KEPT = 64
+MAX_RESULTS = 64
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class Inbox:
         return len(self.proposals) + len(self.contradictions) + len(self.twins) + len(self.conversations)
 
 
-class _Kept:
+class _ResultCache:
     """What was made of a store's content, by where and for what; made again once something was written, or a day on."""
 
     def __init__(self) -> None:
@@ -72,23 +72,23 @@ class _Kept:
         with self._lock:
             self._made[place] = (moment, made)
             self._made.move_to_end(place)
-            while len(self._made) > KEPT:
+            while len(self._made) > MAX_RESULTS:
                 self._made.popitem(last=False)
         return made
 
 
-_kept = _Kept()
+_results = _ResultCache()
 
 
 def read_inbox(memory: LocalMemory, project: str = "", prune: PruneThresholds | None = None) -> Inbox:
     """Everything that waits for a decision, of one project or of all."""
     thresholds = prune or PruneThresholds()
-    pairs = _kept.get(
+    pairs = _results.get(
         memory,
         ("pairs", project),
         lambda: list_contradictions(memory, project or None, MAX_LIMIT, twins=True, scanned=COMPARED_STATEMENTS),
     )
-    old = _kept.get(
+    old = _results.get(
         memory,
         ("old", thresholds),
         lambda: find_prunable(memory, thresholds.days, thresholds.importance, thresholds.folder).candidates,

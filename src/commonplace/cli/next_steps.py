@@ -36,7 +36,7 @@ MIN_REASON = 24
 NextStep = tuple[str, str]
 
 
-def show_overview(call: Call) -> None:
+def show_next_steps(call: Call) -> None:
     """Print it. It always succeeds: what cannot be read is a problem that it names."""
     settings = call.settings()
     connected, found = find_editors()
