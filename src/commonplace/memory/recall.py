@@ -90,6 +90,7 @@ class Hit:
     lexical: float
     why: Mapping[str, float] = field(default_factory=dict)
     twins: tuple[Item, ...] = ()  # They say the same, and are not shown themselves.
+    answer: float | None = None  # What the cross-encoder says of it; None if it was not read.
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +267,9 @@ def _recall_current(
     by_score, read_too = [relevances[item.id] for item in shown], [by_reading.get(item.id) for item in shown]
     relevant = relevances_in_order(by_score, read_too, answered=answered)
     hits = [
-        Hit(item, passage, value, e.semantic, lexical_signal(e, best), why, twins.get(item.id, ()))
+        Hit(
+            item, passage, value, e.semantic, lexical_signal(e, best), why, twins.get(item.id, ()), answers.get(item.id)
+        )
         for item, value in zip(shown[:limit], relevant, strict=False)
         for passage, e in [(chosen[item.id], evidence[chosen[item.id]])]
         for why in [PartsOfScore(parts, item.id, e, weights[item.id])]

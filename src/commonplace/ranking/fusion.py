@@ -117,16 +117,17 @@ def relevance(score: float) -> float:
 
 def answer_relevance(answer: float, cosine: float) -> float:
     """How likely a hit answers the question together with which it was read, compared with any hit that was read."""
-    return _logistic(_answer_odds(answer, cosine) + ANSWER_PRIOR)
+    return _logistic(answer_odds(answer, cosine) + ANSWER_PRIOR)
 
 
 def is_answered(read: Sequence[tuple[float, float]]) -> bool:
     """Whether something among what was read answers: (answer, cosine) of each. Many weak signs count as one strong."""
-    expected = sum(_logistic(_answer_odds(answer, cosine)) for answer, cosine in read)
+    expected = sum(_logistic(answer_odds(answer, cosine)) for answer, cosine in read)
     return expected >= EXPECTED_ANSWERS * min(1.0, len(read) / READ_FULLY)
 
 
-def _answer_odds(answer: float, cosine: float) -> float:
+def answer_odds(answer: float, cosine: float) -> float:
+    """The log-odds that something answers which was read, by what the cross-encoder says of it and its cosine."""
     return ANSWER_SLOPE * answer + ANSWER_COSINE * cosine + ANSWER_OFFSET
 
 

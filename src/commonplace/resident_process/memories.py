@@ -13,9 +13,9 @@ from commonplace.capture.hooks.drain_inline import BackgroundDrain
 from commonplace.config import Settings, load
 from commonplace.errors import CommonplaceError, InvalidInput, StoreBusy
 from commonplace.memory.authors import local_writer
-from commonplace.memory.hints import warm_up
 from commonplace.memory.lazy_memory import LazyMemory
 from commonplace.memory.local_memory import LocalMemory, Models
+from commonplace.memory.prompt_hints import warm_up
 
 # Callers whose settings differ in nothing else share a memory.
 _OF_THE_CALLER = (

@@ -224,6 +224,25 @@ def is_small_talk(text: str) -> bool:
     return len(text) < _SHORT and len(content_stems(text)) < _LITTLE
 
 
+# Words that say nothing by themselves, and how many of them make a short text.
+_MOST_FILLERS = 5
+FILLERS = frozenset(
+    (
+        "a ahead all alright and awesome be can carry commit continue cool correct do done exactly excellent fine"
+        " go going good great hello hey hi it just keep let lgtm looks me more nice next no nope now of off ok okay"
+        " on one perfect please proceed really resume right run same see so start stop sure thank thanks that the then"
+        " this too try very wait well wonderful works yeah yep yes you again lets sounds approved approve ja nein"
+        " weiter danke gut bitte mach si sí oui non hm hmm"
+    ).split()
+)
+
+
+def is_filler(text: str) -> bool:
+    """Whether a short text says nothing by itself: yes, continue, thanks."""
+    words = re.findall(r"\w+", text.casefold().replace("'", "").replace("’", ""))
+    return len(words) <= _MOST_FILLERS and FILLERS.issuperset(words)
+
+
 def describes_fix(text: str) -> bool:
     """Whether a text says that, or how, something was fixed."""
     return any(map(_is_fix, _outer_sentences(text)))

@@ -6,14 +6,13 @@ import re
 
 from commonplace.capture.hooks import tool_calls
 from commonplace.capture.hooks.observations import COMPACTION, DELEGATION, PROMPT, Observation
-from commonplace.capture.hooks.prompts_and_answers import is_filler
 from commonplace.capture.hooks.session_state import SessionState
 from commonplace.capture.hooks.tool_calls import OWN_MEMORY_TOOL, THINKING_TOOL, is_our_command, tool_type
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.tool_text import clean_text
 from commonplace.text.dates import MINUTE_MS
 from commonplace.text.redact import only_private
-from commonplace.text.sentences import is_small_talk
+from commonplace.text.sentences import is_filler, is_small_talk
 
 OWN_MEMORY_USE, THOUGHTS, EMPTY, PRIVATE, JUST_SEEN = "own-memory", "thinking", "empty", "private", "just-seen"
 LOOKING, REPEATED, SMALL_TALK, FORGOTTEN = "looking-around", "repeated", "small-talk", "forgotten-session"

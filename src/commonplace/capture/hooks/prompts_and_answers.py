@@ -12,21 +12,11 @@ from dataclasses import dataclass, replace
 from commonplace.hosts.tool_text import clean_text
 from commonplace.text.next_steps import completed_steps, merge_steps
 from commonplace.text.redact import redact
-from commonplace.text.sentences import RankedSentence, is_small_talk, main_sentences, sentences, title_of
+from commonplace.text.sentences import RankedSentence, is_filler, is_small_talk, main_sentences, sentences, title_of
 
 LONGEST_PROMPT_TITLE = 100
 _PROMPT_HEAD = 20_000
 _FEWEST_PROMPT_WORDS = 3
-_MOST_FILLERS = 5
-_FILLERS = frozenset(
-    (
-        "a ahead all alright and awesome be can carry commit continue cool correct do done exactly excellent fine"
-        " go going good great hello hey hi it just keep let lgtm looks me more nice next no nope now of off ok okay"
-        " on one perfect please proceed really resume right run same see so start stop sure thank thanks that the then"
-        " this too try very wait well wonderful works yeah yep yes you again lets sounds approved approve ja nein"
-        " weiter danke gut bitte mach si sí oui non"
-    ).split()
-)
 _REPLIES = (
     "no nope nah yes yeah yep ok okay sure right correct wrong not wait actually instead rather hm hmm but and or so"
     " then also thanks thank great good perfect nice fine keep leave stop same both neither either that this it never"
@@ -103,12 +93,6 @@ def prompt_title(text: str) -> str:
             title, separator = f"{title}{separator if title else ''}{sentence}", " "
         in_list = entry
     return title_of(title, LONGEST_PROMPT_TITLE) or title_of(text, LONGEST_PROMPT_TITLE)
-
-
-def is_filler(text: str) -> bool:
-    """Whether a short text says nothing by itself: yes, continue, thanks."""
-    words = re.findall(r"\w+", text.casefold().replace("'", "").replace("’", ""))
-    return len(words) <= _MOST_FILLERS and _FILLERS.issuperset(words)
 
 
 def is_reply(text: str) -> bool:
