@@ -175,12 +175,13 @@ OPENCODE = Agent(
         "OPENCODE_DISABLE_MODELS_FETCH": "1",
         "OPENCODE_DISABLE_AUTOUPDATE": "1",
         "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        # With a plugin it asks npm for a library first, and would try again for minutes.
+        "npm_config_fetch_retries": "0",
     },
     run=lambda command: Call("bash", {"command": command, "description": "Run a command"}),
     write=lambda path, content: Call("write", {"filePath": path, "content": content}),
     recall=lambda query: Call("commonplace_recall", {"query": query}),
     own_files={".config/opencode/opencode.json": json.dumps(_OPENCODE_SETTINGS, indent=2) + "\n"},
-    moments=frozenset(),
 )
 
 AGENTS = (CLAUDE_CODE, CODEX, CODEX_SCRIPTS, GEMINI, OPENCODE)

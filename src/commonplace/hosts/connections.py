@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from commonplace.errors import Conflict, InvalidInput
-from commonplace.hosts.host import NAME, Entry, Host, Locations, Server
+from commonplace.hosts.host import NAME, Entry, Hooks, Host, Locations, Server
+from commonplace.hosts.plugin_file import change_of_script, commands_in_script, script_with_commands
 from commonplace.hosts.project_files import Change, write_all
 from commonplace.hosts.registry import editors
 from commonplace.hosts.settings_file import (
@@ -93,11 +94,17 @@ def read_connection(host: Host, locations: Locations) -> Connection | None:
     if path is None:
         return None
     entry = entry_in(read_settings(path, host.mcp.format), host)
-    hook_path = host.hooks.file(locations) if host.hooks else None
-    hooks = tuple(hooks_in(read_settings(hook_path, "jsonc").value)) if hook_path else ()
+    hooks = tuple(_read_hooks(host, locations))
     if entry is None and not hooks:
         return None
     return _describe(path, entry, hooks)
+
+
+def _read_hooks(host: Host, locations: Locations) -> Iterator[Hook]:
+    path = host.hooks.file(locations) if host.hooks else None
+    if host.hooks and path:
+        is_script = host.hooks.script is not None
+        yield from hooks_in(commands_in_script(path) if is_script else read_settings(path, "jsonc").value)
 
 
 def entry_in(config: SettingsFile, host: Host) -> Mapping[str, Any] | None:
@@ -238,14 +245,19 @@ def wanted_events(host: Host, locations: Locations, wanted: DesiredConnection) -
 
 def wanted_hooks(host: Host, locations: Locations, wanted: DesiredConnection) -> list[tuple[tuple[str, ...], Entry]]:
     """The hooks, each with the path of the list that it belongs to."""
-    hooks = []
-    for event in wanted_events(host, locations, wanted):
-        assert host.hooks is not None
-        line = hook_command(
-            wanted.hook_program, host.name, event, wanted.data_dir, locations.system, host.hooks.windows
-        )
-        hooks.append((host.hooks.path(event), host.hooks.entry(event, line)))
-    return hooks
+    if host.hooks is None:
+        return []
+    lines = wanted_commands(host, host.hooks, locations, wanted)
+    return [(host.hooks.path(event), host.hooks.entry(event, line)) for event, line in lines.items()]
+
+
+def wanted_commands(host: Host, hooks: Hooks, locations: Locations, wanted: DesiredConnection) -> dict[str, str]:
+    """The command line that the editor is to run at each event."""
+    program, folder, system = wanted.hook_program, wanted.data_dir, locations.system
+    return {
+        event: hook_command(program, host.name, event, folder, system, hooks.windows)
+        for event in wanted_events(host, locations, wanted)
+    }
 
 
 State = Literal["connected", "updated", "already connected", "disconnected", "not connected"]
@@ -285,14 +297,33 @@ def plan_connection(
         raise InvalidInput(f"{host.title} cannot call an address.", "Leave --http out for it.")
     mode = SHARED if locations.project and not wanted.server.key else PRIVATE
     parts = _parts(host, locations)
-    new = all(_found(part, host).empty for part in parts)
+    new = all(_found(part, host).empty for part in parts) and not any(_read_hooks(host, locations))
     changes = [
         change
         for part in parts
         for change in _brought_to(part, _found(part, host), _wanted(part, host, locations, wanted, force), mode)
     ]
+    if (script := _script(host, locations)) and host.hooks:
+        commands = wanted_commands(host, host.hooks, locations, wanted)
+        text = script_with_commands(script.source, commands) if commands else None
+        changes += change_of_script(script.path, text, mode, force=force)
     state: State = "already connected" if not changes else "connected" if new else "updated"
     return ConnectionPlan(host, state, tuple(changes), wanted_events(host, locations, wanted))
+
+
+class _Script(NamedTuple):
+    """The file of an editor whose hooks are code, and what it is made of."""
+
+    path: Path
+    source: Path
+
+
+def _script(host: Host, locations: Locations) -> _Script | None:
+    path = host.hooks.file(locations) if host.hooks and host.hooks.script else None
+    if path is None or host.hooks is None or host.hooks.script is None:
+        return None
+    _check_inside(path, locations.project)
+    return _Script(path, host.hooks.script)
 
 
 def plan_disconnection(host: Host, locations: Locations) -> ConnectionPlan:
@@ -301,6 +332,8 @@ def plan_disconnection(host: Host, locations: Locations) -> ConnectionPlan:
     for part in _parts(host, locations):
         found = _found(part, host)
         changes += [] if found.empty else _without(part.config, found)
+    if script := _script(host, locations):
+        changes += change_of_script(script.path, None, PRIVATE)
     return ConnectionPlan(host, "disconnected" if changes else "not connected", tuple(changes))
 
 
@@ -329,7 +362,7 @@ def _parts(host: Host, locations: Locations) -> list[_Part]:
     for path in filter(None, (servers, hooks)):
         _check_inside(path, locations.project)
     parts = [_Part(read_settings(servers, host.mcp.format), servers=True, hooks=hooks == servers)]
-    if hooks and hooks != servers:
+    if hooks and hooks != servers and not (host.hooks and host.hooks.script):
         parts.append(_Part(read_settings(hooks, "jsonc"), servers=False, hooks=True))
     return parts
 

@@ -1,4 +1,7 @@
-"""OpenCode: opencode.json or .jsonc, with the whole command line in one list. Its plugins are code, so no hooks.
+"""OpenCode: opencode.json or .jsonc, with the whole command line in one list; hooks are a plugin in JavaScript.
+
+The plugin (opencode_plugin.js) runs our hook command: a session is started by its first prompt, which also takes in
+what is remembered, as a part that OpenCode marks as not the person's; what concerns a tool is added to its output.
 
 Its sessions are in one SQLite file, `opencode.db`: a message is a row, and so is each part of it, with JSON in `data`.
 The reader is written against version 1.18.
@@ -7,13 +10,14 @@ The reader is written against version 1.18.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.hosts.host import Entry, Host, Locations, McpSettings, Server, Transcripts, http_entry
+from commonplace.hosts.hook_event import Event, EventTable, HookRecord, event_from_table, tool_details
+from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Server, Transcripts, http_entry
 from commonplace.hosts.session_database import foreign_errors, open_for_reading
 from commonplace.hosts.tool_text import call_block, clean_text, result_block
 from commonplace.hosts.transcript import Block, Counts, Draft, Position, Transcript, Turn, named
@@ -38,6 +42,28 @@ def _local(server: Server) -> Entry:
     return entry | ({"environment": dict(server.env)} if server.env else {})
 
 
+def _plugin(at: Locations) -> Path | None:
+    # A path on this machine is not for the team, and a project has no plugins that are not committed.
+    return None if at.project else _folder(at) / "plugins" / "commonplace.js"
+
+
+_EVENTS: EventTable = {
+    "session.created": ("session-start", lambda fields: {"reason": fields.text("source")}),
+    "chat.message": ("prompt", lambda fields: {"text": _unquoted(fields.text("prompt"))}),
+    "tool.execute.after": ("tool", lambda fields: tool_details(fields, fields.any("tool_response"))),
+    "session.idle": ("stop", lambda fields: {"text": fields.text("last_assistant_message")}),
+}
+
+
+def _read_event(name: str, payload: Mapping[str, Any], record: HookRecord) -> Event | None:
+    return event_from_table(_EVENTS, name, payload, record)
+
+
+def _unquoted(text: str) -> str:
+    quoted = _QUOTED.fullmatch(text)
+    return quoted[1] if quoted else text
+
+
 _DATABASE = "opencode.db"
 _MAX_DATA = 16 << 20
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table'"
@@ -48,6 +74,8 @@ _PARTS = "SELECT data FROM part WHERE message_id = ? AND length(data) <= ? ORDER
 _SILENT = {"step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction", "file", "subtask"}
 # `opencode run` puts a prompt of several words into quotes.
 _QUOTED = re.compile(r'"([^"]*)"')
+# What the plugin added to the output of a tool.
+_SHOWN = re.compile(r"\s*<commonplace-memory>.*?</commonplace-memory>", re.DOTALL)
 # What a session is called before a model has found a title.
 _NO_TITLE = re.compile(r"(?:New|Child) session - \d")
 
@@ -105,8 +133,7 @@ class _Session:
             elif kind in ("text", "reasoning"):
                 # What the product adds to a prompt by itself, such as the content of a file, is marked.
                 text = "" if part.get("synthetic") or part.get("ignored") else clean_text(text_in(part, "text"))
-                if who == "user" and (quoted := _QUOTED.fullmatch(text)):
-                    text = quoted[1]
+                text = _unquoted(text) if who == "user" else text
                 if text:
                     yield Block(
                         "thinking" if kind == "reasoning" else "text", text, "user" if who == "user" else "assistant"
@@ -121,6 +148,7 @@ def _tool_blocks(part: dict[str, Any]) -> Iterator[Block]:
     status = text_in(state, "status")
     if status in ("completed", "error"):
         answer = state.get("output") if status == "completed" else state.get("error")
+        answer = _SHOWN.sub("", answer) if isinstance(answer, str) else answer
         yield result_block(tool, call_id, answer, status == "error", object_in(state, "metadata").get("exit"))
 
 
@@ -156,6 +184,16 @@ HOST = Host(
         servers="mcp",
         stdio=_local,
         http=http_entry("url", type="remote", enabled=True),
+    ),
+    hooks=Hooks(
+        file=_plugin,
+        events=("session.created", "chat.message", "tool.execute.after", "session.idle"),
+        entry=lambda _event, _command: {},
+        read=_read_event,
+        script=Path(__file__).with_name("opencode_plugin.js"),
+        starts=("session.created",),
+        ends=("session.idle",),
+        hints={"chat.message": "prompt", "tool.execute.after": "after-tool"},
     ),
     transcripts=Transcripts(folders=_session_folders, database=_DATABASE, sessions=_sessions),
 )

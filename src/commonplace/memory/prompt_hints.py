@@ -66,7 +66,7 @@ def _says_something(text: str) -> bool:
 
 
 # How sure it must be that the best hit answers, and a second and third, which a prompt seldom needs.
-BORDER, FURTHER_BORDER = 0.58, 0.95
+BORDER, FURTHER_BORDER = 0.67, 0.98
 # The same for hits that no cross-encoder has read, by their relevance; and for those found by words alone, by how many
 # words of the prompt they have, rare ones for more.
 UNREAD_BORDER, UNREAD_FURTHER_BORDER, WORDS_BORDER = 0.85, 0.978, 3.0
@@ -94,7 +94,7 @@ def prompt_hints(
         item = candidate.hit.item
         if candidate.certainty < candidate.borders[bool(hints)]:
             break
-        if item.id in seen or item.short_id in shown:
+        if item.id in seen or candidate.was_shown(shown):
             continue
         items = items_to_show(memory, candidate, shown)
         seen.update(one.id for one in items)
@@ -113,7 +113,12 @@ class Candidate:
     hit: Hit
     certainty: float
     borders: tuple[float, float]
-    also: tuple[Item, ...] = ()
+    also: tuple[Hit, ...] = ()
+
+    def was_shown(self, shown: Collection[str]) -> bool:
+        """Whether it, or what answers better in its session, was shown before."""
+        better = (other for other in self.also if odds_of(other) > odds_of(self.hit))
+        return any(one.item.short_id in shown for one in (self.hit, *better))
 
 
 def rank_candidates(memory: LocalMemory, parsed: ParsedQuestion, hits: Sequence[Hit]) -> list[Candidate]:
@@ -144,8 +149,8 @@ class Signals:
 
 # What each signal counts for, fitted on the training worlds (benchmarks/hint_weights.py). What is in no session cannot
 # have support: it has an offset of its own.
-OFFSET, ALONE_OFFSET = -0.1, -1.5
-WEIGHTS = Signals(answer=0.46, cosine=2.85, lexical=1.39, support=0.87, rival=-0.46)
+OFFSET, ALONE_OFFSET = 0.26, -2.88
+WEIGHTS = Signals(answer=0.49, cosine=3.28, lexical=1.23, support=0.99, rival=-0.42)
 # The lowest odds that count; odds from which something is shown beside the best of its session.
 LOWEST_ODDS, ALSO_SHOWN = -4.0, -2.0
 
@@ -174,9 +179,7 @@ def _candidate(hit: Hit, read: Sequence[Hit], sessions: Mapping[int, int]) -> Ca
     own = sessions.get(hit.item.id)
     also = [other for other in read if other is not hit and own is not None and sessions.get(other.item.id) == own]
     also = sorted((other for other in also if odds_of(other) >= ALSO_SHOWN), key=lambda other: -odds_of(other))
-    return Candidate(
-        hit, _certainty(signals_of(hit, read, sessions)), (BORDER, FURTHER_BORDER), tuple(other.item for other in also)
-    )
+    return Candidate(hit, _certainty(signals_of(hit, read, sessions)), (BORDER, FURTHER_BORDER), tuple(also))
 
 
 def _certainty(one: Signals) -> float:
@@ -222,7 +225,7 @@ def items_to_show(memory: LocalMemory, candidate: Candidate, shown: Collection[s
         asked = _asked_before(memory, item)
         pair = [*([asked] if asked else []), item]
     said = frozenset().union(*(content_stems(one.text) for one in pair))
-    more = next((one for one in candidate.also if one not in pair and _adds_to(one, said)), None)
+    more = next((hit.item for hit in candidate.also if hit.item not in pair and _adds_to(hit.item, said)), None)
     items = [one for one in (*pair, *([more] if more else [])) if one is item or one.short_id not in shown]
     return sorted(items, key=lambda one: (one.created_ms, one.id))
 

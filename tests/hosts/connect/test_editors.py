@@ -17,7 +17,7 @@ from commonplace.hosts.registry import (
     editors_named,
 )
 
-HOOKED = ("claude-code", "codex", "gemini", "cursor", "kiro", "windsurf")
+HOOKED = ("claude-code", "codex", "gemini", "cursor", "kiro", "windsurf", "opencode")
 MAC = "Library/Application Support"
 CLINE = "Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 # From the home: on Linux, macOS and Windows; then from a project.
@@ -56,6 +56,7 @@ HOOK_FILES: dict[str, tuple[str, str | None]] = {
     "kiro": (".kiro/hooks/commonplace.json", ".kiro/hooks/commonplace.json"),
     "codex": (".codex/hooks.json", ".codex/hooks.json"),
     "gemini": (".gemini/settings.json", ".gemini/settings.json"),
+    "opencode": (".config/opencode/plugins/commonplace.js", None),
 }
 
 

@@ -34,28 +34,30 @@ if TYPE_CHECKING:
 
 # What the host files say of their hooks, once more: importing one of them would take longer than the whole hook.
 # tests/hosts/test_registry.py compares the two. Hosts of plugins are asked themselves.
-HOSTS = ("claude-code", "codex", "gemini", "cursor", "kiro", "windsurf")
+HOSTS = ("claude-code", "codex", "gemini", "cursor", "kiro", "windsurf", "opencode")
 # Set when a hook is only being tested: its event is written under this name, and nobody drains it.
 SAMPLE_VARIABLE = "COMMONPLACE_HOOK_SAMPLE"
 # What a host expects on standard output after an event, whatever happened.
 _FIXED_REPLIES = {("cursor", "beforesubmitprompt"): b'{"continue": true}\n'}
-_STARTS = {"sessionstart": HOSTS[:5], "agentspawn": ("kiro",)}
+_STARTS = {"sessionstart": HOSTS[:5], "agentspawn": ("kiro",), "session.created": ("opencode",)}
 # Events at which a host takes in memories: the moment, and the hosts.
 _HINTS: dict[str, tuple[HintMoment, tuple[str, ...]]] = {
     "userpromptsubmit": ("prompt", ("claude-code", "codex", "kiro")),
     "promptsubmit": ("prompt", ("kiro",)),
     "beforeagent": ("prompt", ("gemini",)),
+    "chat.message": ("prompt", ("opencode",)),
     "pretooluse": ("before-tool", ("claude-code",)),
     "posttooluse": ("after-tool", ("claude-code", "codex", "cursor")),
     "posttoolusefailure": ("after-tool", ("claude-code",)),
     "aftertool": ("after-tool", ("gemini",)),
+    "tool.execute.after": ("after-tool", ("opencode",)),
 }
 # What the output of a tool that failed has in it, mostly.
 _ERROR_SIGNS = (b"rror", b"ail", b"xception", b"anic", b"not found", b"denied")
 # What hosts call the end of a turn or a session, or a conversation that is about to be compacted.
 _ENDS = (
     *("stop", "agentstop", "sessionend", "precompact", "precompress", "afteragent", "afteragentresponse"),
-    *("postcascaderesponse", "postcascaderesponsewithtranscript"),
+    *("postcascaderesponse", "postcascaderesponsewithtranscript", "session.idle"),
 )
 # More of a payload is read and dropped: a host that cannot write may fail.
 MAX_PAYLOAD_BYTES = 1 << 20

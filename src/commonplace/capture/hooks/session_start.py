@@ -217,6 +217,7 @@ OUTPUT_SHAPES: dict[str, Callable[[str, str], str]] = {
     "gemini": lambda event, text: _claude(event, text) or "{}\n",
     "cursor": lambda _event, text: f'{{"additional_context": {quote_json(text)}}}\n' if text else "",
     "kiro": lambda _event, text: text,
+    "opencode": lambda _event, text: text,
 }
 
 
