@@ -56,7 +56,7 @@ author_filter = click.option(
     "--author", default="", help="Only by this person (and the agents that write for them), or by this agent."
 )
 as_of_filter = click.option(
-    "--as-of", metavar="TIME", help='What was true then: yesterday, "last week", 2026-11-01, ...'
+    "--as-of", metavar="TIME", help='What was true then: now, yesterday, "last week", 2026-11-01, ...'
 )
 expired_filter = click.option("--include-expired", is_flag=True, help="Include what is no longer true, or not yet.")
 folder_filter = click.option("--folder", help="Only this folder and its subfolders.")
