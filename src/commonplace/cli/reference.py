@@ -16,7 +16,7 @@ import click
 from commonplace.cli.main import GROUPS, RENAMED, commonplace
 
 HEAD = """\
-# All commands and options
+# Every command and option
 
 <!-- Written by `python -m commonplace.cli.reference docs/reference/options.md`; do not edit it by hand. -->
 
@@ -49,9 +49,12 @@ def _lines() -> Iterator[str]:
 
 
 def _command_lines(command: click.Command, context: click.Context, heading: str) -> Iterator[str]:
-    """Its usage, what it says about itself, its options, its examples, and those of its subcommands."""
-    pieces = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
-    yield f"{heading} `{' '.join((context.command_path.removeprefix('commonplace '), *pieces))}`\n"
+    """Its arguments, what it says about itself, its options, its examples, and those of its subcommands."""
+    name = context.command_path.removeprefix("commonplace ")
+    arguments = [one.make_metavar(context) for one in command.params if isinstance(one, click.Argument)]
+    yield f"{heading} {name}\n"
+    if arguments:
+        yield f"`{' '.join((name, *arguments))}`\n"
     yield _text(command.help or "") + "\n"
     options = [one for one in command.params if isinstance(one, click.Option) and one.name not in _COMMON]
     if options:
