@@ -63,7 +63,7 @@ folder_filter = click.option("--folder", help="Only this folder and its subfolde
 source_filter = click.option(
     "--source", default="", help="Only from this source: claude-code, codex, gemini, cursor, chatgpt, claude, text, ..."
 )
-cursor_option = click.option("--cursor", help="Start of the next page, as printed below the previous one.")
+cursor_option = click.option("--cursor", help="The next page, as printed below the one before.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Change nothing; show what would change.")
 force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 root_option = click.option(

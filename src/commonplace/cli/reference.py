@@ -49,25 +49,47 @@ def _lines() -> Iterator[str]:
 
 
 def _command_lines(command: click.Command, context: click.Context, heading: str) -> Iterator[str]:
-    """Its arguments, what it says about itself, its options, its examples, and those of its subcommands."""
-    name = context.command_path.removeprefix("commonplace ")
-    arguments = [one.make_metavar(context) for one in command.params if isinstance(one, click.Argument)]
-    yield f"{heading} {name}\n"
-    if arguments:
-        yield f"`{' '.join((name, *arguments))}`\n"
+    """Its arguments, what it says about itself, its options, its examples, and its subcommands."""
+    yield f"{heading} {_name(context)}\n"
+    if (usage := _usage(context)) != _name(context):
+        yield f"`{usage}`\n"
     yield _text(command.help or "") + "\n"
-    options = [one for one in command.params if isinstance(one, click.Option) and one.name not in _COMMON]
-    if options:
+    if options := _own_options(command):
         yield "| option | |\n|---|---|"
         yield from map(_option_row, options)
         yield ""
-    if examples := getattr(command, "examples", ()):
+    # An example without an option or a quoted text says no more than the usage.
+    if examples := [line for line in getattr(command, "examples", ()) if re.search(r" -\w| --|[\"'|>]", line)]:
         yield "```sh"
         yield from examples
         yield "```\n"
     if isinstance(command, click.Group):
-        for name, inner in command.commands.items():
-            yield from _command_lines(inner, click.Context(inner, parent=context, info_name=name), f"{heading}#")
+        yield from _subcommand_lines(command, context, f"{heading}#")
+
+
+def _subcommand_lines(group: click.Group, context: click.Context, heading: str) -> Iterator[str]:
+    """The subcommands of a group: those without options are rows of a table."""
+    inner = [click.Context(one, parent=context, info_name=name) for name, one in group.commands.items()]
+    if plain := [one for one in inner if not _own_options(one.command)]:
+        yield "| command | |\n|---|---|"
+        yield from (f"| `{_usage(one)}` | {' '.join(_text(one.command.help or '').split())} |" for one in plain)
+        yield ""
+    for one in inner:
+        if _own_options(one.command):
+            yield from _command_lines(one.command, one, heading)
+
+
+def _name(context: click.Context) -> str:
+    return context.command_path.removeprefix("commonplace ")
+
+
+def _usage(context: click.Context) -> str:
+    arguments = [one.make_metavar(context) for one in context.command.params if isinstance(one, click.Argument)]
+    return " ".join((_name(context), *arguments))
+
+
+def _own_options(command: click.Command) -> list[click.Option]:
+    return [one for one in command.params if isinstance(one, click.Option) and one.name not in _COMMON]
 
 
 def _text(text: str) -> str:
