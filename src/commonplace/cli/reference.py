@@ -21,7 +21,7 @@ HEAD = """\
 <!-- Written by `python -m commonplace.cli.reference docs/reference/options.md`; do not edit it by hand. -->
 
 Every command also takes `-j`, `--json` (print JSON, for programs), `--data-dir PATH` (use the store in this folder) and
-`-h`, `--help`.
+`-h`, `--help`, which shows examples. [The command line](commands.md) says what each command is for.
 """
 # Options of every command, which are described once.
 _COMMON = frozenset({"json_", "data_dir", "help"})
@@ -49,7 +49,7 @@ def _lines() -> Iterator[str]:
 
 
 def _command_lines(command: click.Command, context: click.Context, heading: str) -> Iterator[str]:
-    """Its arguments, what it says about itself, its options, its examples, and its subcommands."""
+    """Its arguments, what it says about itself, its options, and its subcommands."""
     yield f"{heading} {_name(context)}\n"
     if (usage := _usage(context)) != _name(context):
         yield f"`{usage}`\n"
@@ -58,11 +58,6 @@ def _command_lines(command: click.Command, context: click.Context, heading: str)
         yield "| option | |\n|---|---|"
         yield from map(_option_row, options)
         yield ""
-    # An example without an option or a quoted text says no more than the usage.
-    if examples := [line for line in getattr(command, "examples", ()) if re.search(r" -\w| --|[\"'|>]", line)]:
-        yield "```sh"
-        yield from examples
-        yield "```\n"
     if isinstance(command, click.Group):
         yield from _subcommand_lines(command, context, f"{heading}#")
 
@@ -119,8 +114,10 @@ def _in_table(text: str) -> str:
 
 
 def _with_html_escaped(text: str) -> str:
-    """Angle brackets outside code are text."""
+    """Options become code, so that their hyphens stay; angle brackets and stars outside code are text."""
     parts = re.split(r"(`[^`]*`)", text)
+    parts = [part if part.startswith("`") else re.sub(r"(?<![\w-])--[a-z][a-z-]*", r"`\g<0>`", part) for part in parts]
+    parts = re.split(r"(`[^`]*`)", "".join(parts))
     return "".join(part if part.startswith("`") else part.replace("<", "&lt;").replace("*", "\\*") for part in parts)
 
 
