@@ -100,13 +100,16 @@ def _text(text: str) -> str:
 
 def _option_row(option: click.Option) -> str:
     names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
-    value = ""
-    if not (option.is_flag or option.count):
-        chosen = option.type
-        choices = "|".join(map(str, chosen.choices)) if isinstance(chosen, click.Choice) else ""
-        value = f" `{option.metavar or choices or _VALUES.get(chosen.name, chosen.name.upper())}`"
-    shown = f" Default: {option.default}." if option.show_default and option.default is not None else ""
-    return f"| {names}{_in_table(value)} | {_in_table(_with_html_escaped((option.help or '') + shown))} |"
+    text, value = option.help or "", ""
+    if isinstance(option.type, click.Choice):
+        value = f" `{max(option.opts, key=len).lstrip('-').upper()}`"
+        if not all(str(choice) in text for choice in option.type.choices):
+            text += f" One of {', '.join(map(str, option.type.choices))}."
+    elif not (option.is_flag or option.count):
+        value = f" `{option.metavar or _VALUES.get(option.type.name, option.type.name.upper())}`"
+    if option.show_default and option.default is not None:
+        text += f" Default: {option.default}."
+    return f"| {names}{_in_table(value)} | {_in_table(_with_html_escaped(text))} |"
 
 
 def _in_table(text: str) -> str:
