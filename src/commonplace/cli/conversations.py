@@ -262,6 +262,7 @@ CHANGE_COMMANDS = (
     "commonplace conversations",
     "commonplace conversations --folder /design --status pinned",
     "commonplace conversations show 1",
+    'commonplace conversations add "Brand colours" chats/colours.txt --folder /design',
     commands=(show, add_conversation, move, rename, rate, *CHANGE_COMMANDS, history, folders, prune, stats),
 )
 @folder_filter

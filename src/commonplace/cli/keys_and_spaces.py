@@ -83,6 +83,8 @@ def revoke(call: Call, id_: str, space: str | None) -> None:
 @listing(
     "keys",
     "commonplace keys",
+    "commonplace keys create laptop",
+    "commonplace keys create ci --scope read -p my-api --expires 90d",
     "commonplace keys --space default",
     commands=(create_key_command, revoke),
 )

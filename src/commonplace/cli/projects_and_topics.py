@@ -58,6 +58,7 @@ def trust(call: Call, folder: Path | None) -> None:
 @listing(
     "projects",
     "commonplace projects",
+    "commonplace projects alias my-api backend",
     commands=(alias, trust),
 )
 def projects(call: Call) -> None:
