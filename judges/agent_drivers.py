@@ -177,6 +177,7 @@ OPENCODE = Agent(
         "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
         # With a plugin it asks npm for a library first, and would try again for minutes.
         "npm_config_fetch_retries": "0",
+        "npm_config_offline": "true",
     },
     run=lambda command: Call("bash", {"command": command, "description": "Run a command"}),
     write=lambda path, content: Call("write", {"filePath": path, "content": content}),

@@ -27,7 +27,7 @@ from judges.scripted_model import Call, Given, Say, ScriptedModel, Step, scripte
 from judges.served import UNLIMITED
 
 PROJECT = "shop"
-SESSION_SECONDS, COMMAND_SECONDS = 240, 120
+SESSION_SECONDS, COMMAND_SECONDS, BACKGROUND_SECONDS = 900, 300, 300
 # What a session starts with at most, in bytes.
 LONGEST_START = 2_600
 # A decision that every session starts with, a fact that only a prompt needs, a rule that concerns one file.
@@ -80,7 +80,7 @@ class Trial:
     def check_eventually(self, name: str, holds: Callable[[], object]) -> None:
         """What is done in the background is waited for."""
         try:
-            until(holds)
+            until(holds, BACKGROUND_SECONDS)
             found: object = True
         except AssertionError:
             found = False

@@ -8,9 +8,9 @@ from collections.abc import Callable
 DEADLINE, PAUSE = 60.0, 0.02
 
 
-def until(true: Callable[[], object]) -> None:
+def until(true: Callable[[], object], seconds: float = DEADLINE) -> None:
     """Ask again and again until it is so, or fail."""
-    end = time.monotonic() + DEADLINE
+    end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(PAUSE)

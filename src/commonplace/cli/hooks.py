@@ -24,7 +24,7 @@ from commonplace.cli.command import Call, command
 def hook(call: Call, host: str, event: str) -> None:
     """Capture an event from standard input; at the start of a session, print its context. Editors run this.
 
-    HOST is claude-code, codex, gemini, cursor, kiro or windsurf; EVENT is what the host calls the event. It always
+    HOST is claude-code, codex, gemini, cursor, kiro, windsurf or opencode; EVENT is what the host calls it. It always
     exits with 0 and never waits: the event is stored later, by a server, at the end of the turn, or by a command.
     """
     folder = ["--data-dir", call.data_dir] if call.data_dir else []

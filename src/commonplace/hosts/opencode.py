@@ -42,9 +42,9 @@ def _local(server: Server) -> Entry:
     return entry | ({"environment": dict(server.env)} if server.env else {})
 
 
-def _plugin(at: Locations) -> Path | None:
-    # A path on this machine is not for the team, and a project has no plugins that are not committed.
-    return None if at.project else _folder(at) / "plugins" / "commonplace.js"
+def _plugin(at: Locations) -> Path:
+    folder = at.project / ".opencode" if at.project else _folder(at)
+    return folder / "plugins" / "commonplace.js"
 
 
 _EVENTS: EventTable = {

@@ -56,7 +56,7 @@ HOOK_FILES: dict[str, tuple[str, str | None]] = {
     "kiro": (".kiro/hooks/commonplace.json", ".kiro/hooks/commonplace.json"),
     "codex": (".codex/hooks.json", ".codex/hooks.json"),
     "gemini": (".gemini/settings.json", ".gemini/settings.json"),
-    "opencode": (".config/opencode/plugins/commonplace.js", None),
+    "opencode": (".config/opencode/plugins/commonplace.js", ".opencode/plugins/commonplace.js"),
 }
 
 

@@ -24,9 +24,9 @@ WITH_JSON = [editor for editor in editors() if editor.mcp.format == "jsonc"]
 
 
 def all_files(editor: Host, places: Locations) -> list[Path]:
-    """The files that it shares with others; Kiro's file of hooks is ours alone."""
-    if editor.name == "kiro":
-        return [places.home / ".kiro" / "settings" / "mcp.json"]
+    """The files that it shares with others; the hooks of Kiro and OpenCode have files of our own."""
+    if editor.name in ("kiro", "opencode"):
+        return [path for path in [editor.mcp.file(places)] if path]
     named = [editor.mcp.file(places), editor.hooks.file(places) if editor.hooks else None]
     return list(dict.fromkeys(path for path in named if path))
 
