@@ -53,7 +53,7 @@ def check_waiting_for_servers(context: DoctorContext) -> Iterator[Finding]:
 
 def _is_prompt(hook: Hook) -> bool:
     name = hook.event.replace("_", "").replace("-", "").lower()
-    return "prompt" in name or name == "beforeagent"
+    return "prompt" in name or name in ("beforeagent", "chat.message")
 
 
 def _send_and_read_back(context: DoctorContext, server: TeamServer, hook: Hook) -> str:
