@@ -2,7 +2,8 @@
 
 Fits the weights of memory/prompt_hints.py on worlds of the training set: those of agents, and those of notes, whose
 items are in no session. For every question the likeliest few memories are taken with their signals; whether the answer
-key names a line that their hint would show is what the weights have to foresee.
+key names a line that their hint would show is what the weights have to foresee. Then it says what each border would do
+if one memory is shown: how many prompts get one, how many of those are relevant, how many prompts are served.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from training.worlds import World, read_worlds
@@ -29,11 +30,20 @@ LEARNED = 3
 # How much large weights cost.
 PENALTY = 1.0
 NAMES = ("OFFSET", "ALONE_OFFSET", "answer", "cosine", "lexical", "support", "rival")
+BORDERS = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8)
 Row = tuple[list[float], bool]
 
 
-def rows_of(worlds: Sequence[World]) -> Iterator[Row]:
-    """The signals of memories, and whether they are relevant, in each world and with some questions of the next."""
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A question, whether something answers it, and its likeliest memories: their signals, and whether they do."""
+
+    answerable: bool
+    rows: list[Row]
+
+
+def prompts_of(worlds: Sequence[World]) -> Iterator[Prompt]:
+    """The questions of each world, and some of the next, which nothing there answers."""
     for number, world in enumerate(worlds):
         following = [question for question in worlds[(number + 1) % len(worlds)].questions if question.gold]
         foreign = [replace(question, type="foreign", gold=()) for question in following[::FOREIGN]]
@@ -43,7 +53,8 @@ def rows_of(worlds: Sequence[World]) -> Iterator[Row]:
             memory.embeddings.catch_up()
             recall(memory, "Is everything there?", Scope(), 1)
             for question in (*world.questions, *foreign):
-                yield from _rows(memory, lines, question.text, set(question.gold))
+                rows = list(_rows(memory, lines, question.text, set(question.gold)))
+                yield Prompt(bool(question.gold), rows)
             memory.close()
         print(world.name, file=sys.stderr, flush=True)
 
@@ -77,17 +88,35 @@ def fit(rows: Sequence[Row]) -> list[float]:
     return [float(weight) for weight in weights]
 
 
+def _borders(prompts: Sequence[Prompt], weights: Sequence[float]) -> Iterator[str]:
+    best: list[tuple[float, bool, bool]] = []
+    for prompt in prompts:
+        scores = [(float(np.dot(signals, weights)), relevant) for signals, relevant in prompt.rows]
+        score, relevant = max(scores, default=(-np.inf, False))
+        best.append((1.0 / (1.0 + float(np.exp(-score))), relevant, prompt.answerable))
+    answerable = sum(prompt.answerable for prompt in prompts)
+    for border in BORDERS:
+        shown = [relevant for certainty, relevant, _answerable in best if certainty >= border]
+        right = sum(shown)
+        yield (
+            f"{border}: {len(shown) / len(prompts):.2f} per prompt, {right / max(1, len(shown)):.1%} relevant,"
+            f" {right / answerable:.1%} served"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agents", type=int, default=24, help="how many worlds of agents")
     parser.add_argument("--notes", type=int, default=8, help="how many worlds of notes")
     options = parser.parse_args()
-    rows: list[Row] = []
+    found: list[tuple[str, list[Prompt]]] = []
     for kind, most in (("agent", options.agents), ("notes", options.notes)):
         worlds = [world for world in read_worlds() if world.kind == kind and not world.held_out]
-        rows += rows_of(worlds[:: max(1, len(worlds) // most)][:most])
-    weights = dict(zip(NAMES, fit(rows), strict=True))
-    print(f"{len(rows)} memories: " + ", ".join(f"{name} {value:.2f}" for name, value in weights.items()))
+        found.append((kind, list(prompts_of(worlds[:: max(1, len(worlds) // most)][:most]))))
+    weights = fit([row for _kind, prompts in found for prompt in prompts for row in prompt.rows])
+    print(", ".join(f"{name} {value:.2f}" for name, value in zip(NAMES, weights, strict=True)))
+    for kind, prompts in found:
+        print(f"{kind}: {len(prompts)} prompts", *_borders(prompts, weights), sep="\n  ")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ tasks, trivia and prompts about something that nobody ever said, written for thi
 `training/worlds`, whose questions are the prompts (`--worlds N` of them; those kept apart for checking unless
 `--training`). Some questions of another world are asked in each: nothing answers them there.
 
-A hint is relevant if the key names one of the lines that it shows. A prompt is served if a line of its key is shown, at
+A hint is relevant if the key names one of the lines that it shows; by its id, if the key names the line whose id it
+shows, the narrowest reading. A prompt is served if a line of its key is shown, at
 that prompt or earlier in its session. `--words` leaves the model out, as a hook does without a resident process.
 """
 
@@ -51,17 +52,19 @@ class Counts:
     served: int = 0
     hints: int = 0
     relevant: int = 0
+    relevant_by_id: int = 0
     tokens: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
 
     def row(self, name: str) -> str:
         """A row of the table."""
-        shown = self.relevant / max(1, self.hints)
+        shown, by_id = (count / max(1, self.hints) for count in (self.relevant, self.relevant_by_id))
         served = self.served / max(1, self.answerable)
         tokens = f"{statistics.mean(self.tokens):.0f}, at most {max(self.tokens)}" if self.tokens else "-"
         times = sorted(self.seconds)
         median, late = (1000 * times[int(share * (len(times) - 1))] for share in (0.5, 0.95))
-        cells = (f"{self.prompts}", f"{self.hints / max(1, self.prompts):.2f}", f"{shown:.0%}", f"{served:.0%}")
+        per_prompt = f"{self.hints / max(1, self.prompts):.2f}"
+        cells = (f"{self.prompts}", per_prompt, f"{shown:.0%}", f"{by_id:.0%}", f"{served:.0%}")
         return f"| {name} | {' | '.join(cells)} | {tokens} | {median:.0f} / {late:.0f} ms |"
 
 
@@ -100,6 +103,7 @@ def replay(memory: LocalMemory, lines: dict[str, int], prompts: Sequence[Questio
         counts.prompts += 1
         counts.hints += len(hints)
         counts.relevant += sum(any(lines.get(id_) in gold for id_ in hint.shown) for hint in hints)
+        counts.relevant_by_id += sum(lines.get(hint.shown[0]) in gold for hint in hints)
         counts.tokens += [count_tokens(text)] if text else []
         shown.update(id_ for hint in hints for id_ in hint.shown)
         if gold:
@@ -141,8 +145,8 @@ def main() -> None:
     options = parser.parse_args()
     agents = [world for world in read_worlds() if world.kind == "agent" and world.held_out != options.training]
     chosen = agents[:: max(1, len(agents) // max(1, options.worlds))][: options.worlds]
-    print("| sessions | prompts | hints per prompt | relevant | prompts served | tokens | median / p95 |")
-    print("|---|---|---|---|---|---|---|")
+    print("| sessions | prompts | hints per prompt | relevant | by its id | prompts served | tokens | median / p95 |")
+    print("|---|---|---|---|---|---|---|---|")
     print(run(list(written()), words=options.words).row("written for this"), flush=True)
     if chosen:
         name = "worlds of the training set" if options.training else "worlds kept apart"

@@ -1,0 +1,117 @@
+"""Hints at a prompt: what is looked up, what decides, and which lines of a session are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.prompt_hints import Candidate, items_to_show, prompt_question, rank_candidates
+from commonplace.memory.question import ParsedQuestion, parse_question
+from commonplace.memory.recall import Hit
+from commonplace.memory.remember import NewItem, remember
+from commonplace.model import Item
+
+SAID = (
+    ("user", "checkout is slow since Monday"),
+    ("tool", "EXPLAIN: Seq Scan on orders (rows=410000)"),
+    ("assistant", "The index on orders was dropped with the migration of Sunday; it is back."),
+    ("user", "the deadline of the release is the 31st of May"),
+)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Which Postgres version are we on?",
+        "lighthouse score",
+        "What did we say about workbox?",
+        "why no virtual threads",
+    ],
+)
+def test_a_short_question_is_looked_up(prompt: str) -> None:
+    assert prompt_question(prompt) == prompt
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "yes please",
+        "what now?",
+        "looks good to me, commit it",
+        "what do you think?",
+        "can you explain?",
+        "/clear",
+        "ok!",
+    ],
+)
+def test_trivia_are_not(prompt: str) -> None:
+    assert prompt_question(prompt) == ""
+
+
+def conversation(memory: LocalMemory, said: Sequence[tuple[str, str]] = SAID) -> list[Item]:
+    messages = [NewMessage(role, text, 60_000 * number) for number, (role, text) in enumerate(said)]
+    return open_conversation(memory, store_conversation(memory, NewConversation("a", messages)).session.id)[1]
+
+
+def asked(memory: LocalMemory) -> ParsedQuestion:
+    return replace(parse_question(memory, "why is it slow", by_meaning=False), vector=np.zeros(1, dtype=np.float32))
+
+
+def hit(item: Item, answer: float | None, cosine: float = 0.4) -> Hit:
+    return Hit(item, 0, 0.9, cosine, 0.1, answer=answer)
+
+
+def test_a_session_that_answers_supports_its_lines_and_another_one_speaks_against_them(memory: LocalMemory) -> None:
+    items, others = conversation(memory), conversation(memory, [("user", "something else that is slow")])
+    alone, near, rival = hit(items[2], 1.0), hit(items[0], 1.0), hit(others[0], 1.0)
+
+    def certainty(*hits: Hit) -> float:
+        return next(one.certainty for one in rank_candidates(memory, asked(memory), hits) if one.hit is alone)
+
+    assert certainty(alone, near) > certainty(alone) > certainty(alone, rival)
+
+
+def test_what_was_not_read_is_left_out_if_something_was(memory: LocalMemory) -> None:
+    items = conversation(memory)
+    read, unread = hit(items[2], -1.0), hit(items[0], None, 0.9)
+    assert [one.hit for one in rank_candidates(memory, asked(memory), [unread, read])] == [read]
+    assert [one.hit for one in rank_candidates(memory, asked(memory), [unread])] == [unread]
+
+
+def test_a_memory_of_no_session_can_be_sure_too(memory: LocalMemory) -> None:
+    stored = remember(memory, NewItem("Checkout is slow without the index on orders.", "memory", "fact"))
+    item = memory.store.get([stored.id])[stored.id]
+    (sure,) = rank_candidates(memory, asked(memory), [hit(item, 4.0, 0.7)])
+    (vague,) = rank_candidates(memory, asked(memory), [hit(item, -2.0, 0.3)])
+    assert sure.certainty > sure.borders[0] and vague.certainty < vague.borders[0]
+
+
+def test_a_question_comes_with_its_answer_and_more_of_its_session(memory: LocalMemory) -> None:
+    items = conversation(memory)
+    (best, *_others) = rank_candidates(memory, asked(memory), [hit(items[0], 3.0), hit(items[1], 1.0)])
+    assert items_to_show(memory, best, ()) == items[:3]
+    # What the session has seen is left out; the rest is still worth showing.
+    assert items_to_show(memory, best, {items[2].short_id}) == items[:2]
+    assert best.was_shown({items[0].short_id}) and not best.was_shown({items[1].short_id})
+
+
+def test_what_answers_less_is_not_shown_after_what_answers_better(memory: LocalMemory) -> None:
+    items = conversation(memory)
+    weaker = next(
+        one
+        for one in rank_candidates(memory, asked(memory), [hit(items[0], 3.0), hit(items[1], 1.0)])
+        if one.hit.item == items[1]
+    )
+    assert weaker.was_shown({items[0].short_id}) and not weaker.was_shown(())
+
+
+def test_a_statement_needs_no_answer_and_a_question_does(memory: LocalMemory) -> None:
+    stated = conversation(memory)[3]
+    assert items_to_show(memory, Candidate(hit(stated, 1.0), 1.0, (0.5, 0.9)), ()) == [stated]
+    (question,) = conversation(memory, [("user", "why is checkout slow?")])
+    assert items_to_show(memory, Candidate(hit(question, 1.0), 1.0, (0.5, 0.9)), ()) == []
