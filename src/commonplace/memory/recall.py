@@ -267,12 +267,10 @@ def _recall_current(
     by_score, read_too = [relevances[item.id] for item in shown], [by_reading.get(item.id) for item in shown]
     relevant = relevances_in_order(by_score, read_too, answered=answered)
     hits = [
-        Hit(
-            item, passage, value, e.semantic, lexical_signal(e, best), why, twins.get(item.id, ()), answers.get(item.id)
-        )
+        Hit(item, passage, value, e.semantic, lexical_signal(e, best), why, twins.get(item.id, ()), answer)
         for item, value in zip(shown[:limit], relevant, strict=False)
         for passage, e in [(chosen[item.id], evidence[chosen[item.id]])]
-        for why in [PartsOfScore(parts, item.id, e, weights[item.id])]
+        for why, answer in [(PartsOfScore(parts, item.id, e, weights[item.id]), answers.get(item.id))]
     ]
     count = len(scores.keys() - noise) - (len(found) - len(shown))
     total = count if len(evidence) < most else max(total, count)
