@@ -18,7 +18,7 @@ def test_what_is_wrong_is_told_and_mended(run: Run, settings: Settings) -> None:
     with behind(settings) as ask:
         ask("UPDATE tally SET items = 7")
     told = run("check", "--quick")
-    assert told.code == 9 and "derived  counts: 1 projects and kinds are counted wrongly (project 0)" in told.out
+    assert told.code == 9 and "derived  counts: 1 counts by project and kind are wrong (project 0)" in told.out
     assert "counted wrongly; see `commonplace check`" in run("status").out
     assert "remark   store check: The last check found: 1 projects" in run("doctor", "store").out
     dry = run("check", "--fix", "--dry-run")

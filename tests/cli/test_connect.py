@@ -280,7 +280,7 @@ def test_a_dry_run_makes_no_key_and_a_given_one_stays(run: Run, home: Path) -> N
     [
         (("emacs",), "emacs"),
         (("zed", "--key", "x"), "--key is for --http"),
-        (("zed", "--http", "--key", "x"), "not a key of Commonplace"),
+        (("zed", "--http", "--key", "x"), "not a Commonplace key"),
         (("zed", "--http", "http://x/mcp?profile=all", "--profile", "core"), "already names a profile"),
         (("zed", "--http", "ftp://x"), "is not an address"),
         (("zed", "--http", "http://"), "is not an address"),

@@ -146,8 +146,13 @@ def test_what_is_forgotten_is_in_no_answer_until_it_is_restored(memories: Memori
     ("type_", "earlier", "later", "how"),
     [
         ("rule", "Use pnpm, not npm", "Use npm, not pnpm", "the opposite of"),
-        ("fact", "API rate limit is 100 requests per minute", "API rate limit is 50 per minute", "another number than"),
-        ("decision", "Chose Jest for unit tests", "Chose Vitest for unit tests", "another choice than"),
+        (
+            "fact",
+            "API rate limit is 100 requests per minute",
+            "API rate limit is 50 per minute",
+            "a different number from",
+        ),
+        ("decision", "Chose Jest for unit tests", "Chose Vitest for unit tests", "a different choice from"),
     ],
 )
 @pytest.mark.promise("memories:decided:contradictions")

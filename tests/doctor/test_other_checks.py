@@ -78,7 +78,7 @@ def test_refused_events_and_failed_hooks_are_counted_until_they_were_seen(filled
         "hooks": "failure",
         "refused": "failure",
     }
-    assert "disk-full 2" in found["hooks"].sentence and "Make room" in found["hooks"].advice
+    assert "disk-full 2" in found["hooks"].sentence and "Free some space" in found["hooks"].advice
     assert "refused" in found["refused"].advice and found["refused"].fix is not None
     found["refused"].fix()
     assert states([*editor_checks.check_spool(filled)]) == {"waiting": "ok"}

@@ -17,7 +17,7 @@ SERVERS, ROUNDS, WAIT = 4, 5, 60
 def test_an_empty_file_of_a_server_that_was_killed_is_replaced(memory: LocalMemory, tmp_path: Path) -> None:
     path = tmp_path / "api-key"
     path.touch()
-    assert "first API key was made" in ensure_first_key(memory, path)
+    assert "first API key was created" in ensure_first_key(memory, path)
     keys.check_key(memory, path.read_text(encoding="utf-8").strip())
     assert [file.name for file in tmp_path.glob("api-key*")] == ["api-key"]
 

@@ -31,7 +31,7 @@ KEY_COLUMNS = ("id", "name", "prefix", "role", "project", "state", "expires_at",
 ROLE = click.Choice([word for scope, role in ROLES.items() for word in dict.fromkeys((role, scope))])
 space_option = click.option("--space", metavar="NAME", help="The space (default: your own).")
 key_limits = combine(
-    project_option("The only project it may read and change (default: all).", metavar="NAME"),
+    project_option("The only project it can read and change (default: all).", metavar="NAME"),
     click.option(
         "--expires", metavar="WHEN", help="How long it is valid: 12h, 90d, 8w, 1y, or a date (default: forever)."
     ),
@@ -49,7 +49,7 @@ key_limits = combine(
     "--role",
     type=ROLE,
     default="write",
-    help="What it may do: read, write (and read; the default), or admin (everything).",
+    help="What it can do: read, write (and read; the default), or admin (everything).",
 )
 @key_limits
 @space_option

@@ -81,7 +81,7 @@ ITEMS = _tagged(
     _patch("/items/{id}", items.change_item, "items_change", "Change an item", if_match=True),
     _delete("/items/{id}", items.forget_item, "items_forget", "Forget an item", if_match=True),
     _post("/items/{id}/restore", items.restore_item, "items_restore", "Restore an item", if_match=True),
-    _get("/items/{id}/history", items.item_history, "items_history", "What an item was"),
+    _get("/items/{id}/history", items.item_history, "items_history", "History of an item"),
     _post("/items/{id}/revert", items.revert_item, "items_revert", "Revert an item", body_optional=True, if_match=True),
     _post("/items/{id}/supersede", items.supersede_item, "items_supersede", "Supersede an item", if_match=True),
     _get("/items/{id}/timeline", items.item_timeline, "items_timeline", "What happened around an item"),
@@ -91,12 +91,12 @@ ITEMS = _tagged(
 
 REVIEW = _tagged(
     "Review",
-    _get("/review", review.list_proposals, "review_listing", "What waits for review"),
+    _get("/review", review.list_proposals, "review_listing", "What is waiting for review"),
     _post(
         "/review/{id}/accept", review.accept_proposal, "review_accept", "Accept it", body_optional=True, if_match=True
     ),
     _post("/review/{id}/dismiss", review.dismiss_proposal, "review_dismiss", "Dismiss it", if_match=True),
-    _post("/review/{id}/undo", review.undo_review, "review_undo", "Let it wait again", if_match=True),
+    _post("/review/{id}/undo", review.undo_review, "review_undo", "Undo a review", if_match=True),
 )
 
 FINDING = _tagged(
@@ -105,8 +105,8 @@ FINDING = _tagged(
     _ask("/search", search.search_by_body, "search_found_by_body", "Search with a long question"),
     _get("/context", search.read_context, "search_context", "Context for a task"),
     _get("/rules", search.read_rules, "search_rules", "Active rules"),
-    _get("/entities", entities.list_entities, "entities_listing", "What memories name", also=(404,)),
-    _get("/about", entities.read_entity, "entities_read", "What is known of somebody or something", also=(404,)),
+    _get("/entities", entities.list_entities, "entities_listing", "Names in memories", also=(404,)),
+    _get("/about", entities.read_entity, "entities_read", "What is known about someone or something", also=(404,)),
     _get("/profile", entities.read_profile, "profile_read", "How people work", also=(404,)),
     _post("/profile/{id}", entities.show_in_profile, "profile_show", "Pin or hide a memory there", if_match=True),
 )
@@ -116,7 +116,7 @@ STREAMS = _tagged(
     _get("/streams", streams.list_streams, "streams_listing", "Open streams"),
     _post("/streams", streams.start_stream, "streams_start", "Start a stream", status=201, body_optional=True),
     _post("/streams/{id}/chunks", streams.append_chunk, "streams_append", "Append a chunk"),
-    _post("/streams/{id}/finalize", streams.finalize_stream, "streams_finalize", "Make a memory of a stream"),
+    _post("/streams/{id}/finalize", streams.finalize_stream, "streams_finalize", "Turn a stream into a memory"),
     _delete("/streams/{id}", streams.cancel_stream, "streams_cancel", "Cancel a stream"),
 )
 
@@ -135,7 +135,7 @@ CONVERSATIONS = _tagged(
         *("/conversations/{id}", conversations.change_conversation, "organising_change", "Change a conversation"),
         if_match=True,
     ),
-    _put("/conversations/{id}", conversations.put_conversation, "organising_replace", "Change it by putting"),
+    _put("/conversations/{id}", conversations.put_conversation, "organising_replace", "Change it with PUT"),
     _put("/conversations/{id}/label", conversations.put_label, "organising_label", "Give it another title"),
     _put("/conversations/{id}/folder", conversations.put_folder, "organising_folder", "Move it to a folder"),
     _put("/conversations/{id}/status", conversations.put_status, "organising_status", "Give it a status"),
@@ -156,7 +156,12 @@ CONVERSATIONS = _tagged(
         *("/conversations/{id}/restore", conversations.restore_conversation, "conversations_restore", "Restore it"),
         if_match=True,
     ),
-    _get("/conversations/{id}/history", conversations.conversation_history, "conversations_history", "What it was"),
+    _get(
+        "/conversations/{id}/history",
+        conversations.conversation_history,
+        "conversations_history",
+        "Its history",
+    ),
     _get("/conversations/{id}/messages", messages.list_messages, "messages_listing", "Its messages"),
     _post(
         *("/conversations/{id}/messages", messages.add_messages, "messages_add", "Add messages"),
@@ -190,7 +195,7 @@ ASKING = _tagged(
     "Asking",
     _ask("/query", search.query, "queries_query", "Ask"),
     _ask("/query/smart", search.smart, "queries_smart", "Ask, with a context"),
-    _ask("/search/fts", search.by_words, "queries_by_words", "Look for words"),
+    _ask("/search/fts", search.by_words, "queries_by_words", "Search for words"),
     _ask("/context/assemble", search.assembled, "queries_assembled", "Messages for a model"),
     _ask("/summarize", summaries.summarize, "summaries_summarize", "Summarize a conversation", also=(404,)),
     _ask("/labels/suggest", summaries.suggest_labels, "summaries_labels", "Suggest labels", also=(404,)),
@@ -198,9 +203,9 @@ ASKING = _tagged(
 
 KEEPING = _tagged(
     "Keeping",
-    _get("/prune/suggestions", conversations.prune_suggestions, "pruning_suggestions", "What could go", slow=True),
+    _get("/prune/suggestions", conversations.prune_suggestions, "pruning_suggestions", "Pruning candidates", slow=True),
     _ask(
-        *("/prune/dry-run", conversations.prune_dry_run, "pruning_dry_run", "What could go, by a body"),
+        *("/prune/dry-run", conversations.prune_dry_run, "pruning_dry_run", "Pruning candidates, with a body"),
         body_optional=True,
         slow=True,
     ),
@@ -223,7 +228,7 @@ KEEPING = _tagged(
         slow=True,
     ),
     _post(
-        *("/rebuild-embeddings", status.rebuild_embeddings, "figures_rebuild_embeddings", "Make all vectors again"),
+        *("/rebuild-embeddings", status.rebuild_embeddings, "figures_rebuild_embeddings", "Rebuild all vectors"),
         scope="admin",
         status=202,
         slow=True,
@@ -233,7 +238,7 @@ KEEPING = _tagged(
 TOOLS = _tagged(
     "Tools",
     _get("/mcp/tools", sekha_tools.list_tools, "tools_listing", "The tools"),
-    _get("/api/v1/mcp/tools", sekha_tools.list_api_tools, "tools_listing_of_api", "The tools again"),
+    _get("/api/v1/mcp/tools", sekha_tools.list_api_tools, "tools_listing_of_api", "The tools"),
     _post(
         *("/mcp/tools/memory_store", sekha_tools.memory_store, "tools_memory_store", "The tool memory_store"),
         many_values=True,
@@ -266,18 +271,18 @@ PLACE = _tagged(
     "Place",
     _get("/projects", status.list_projects, "place_projects", "Projects"),
     _get("/overview", overview.read_overview, "place_overview", "Where a project stands", also=(404, 409)),
-    _get("/overviews", overview.list_briefs, "place_overviews", "Every project in short"),
+    _get("/overviews", overview.list_briefs, "place_overviews", "Summary of every project"),
     _post("/projects/aliases", status.alias_project, "place_alias", "Give a project another name", also=(404,)),
     _get("/status", status.read_status, "place_status", "Status"),
     _get("/keys", keys_and_spaces.list_keys, "place_key_list", "Keys", scope="admin"),
-    _post("/keys", keys_and_spaces.create_key, "place_key_create", "Make a key", scope="admin", status=201),
+    _post("/keys", keys_and_spaces.create_key, "place_key_create", "Create a key", scope="admin", status=201),
     _delete("/keys/{id}", keys_and_spaces.revoke_key, "place_key_revoke", "Revoke a key", scope="admin"),
 )
 
 SPACES = _tagged(
     "Spaces",
     _get("/spaces", keys_and_spaces.list_spaces, "spaces_listing", "Spaces"),
-    _post("/spaces", keys_and_spaces.create_space, "spaces_create", "Make a space", scope="admin", status=201),
+    _post("/spaces", keys_and_spaces.create_space, "spaces_create", "Create a space", scope="admin", status=201),
     _get("/spaces/{name}", keys_and_spaces.read_space, "spaces_read", "A space"),
     _patch("/spaces/{name}", keys_and_spaces.set_space_limits, "spaces_limit", "Limit a space", scope="admin"),
     _get(
@@ -285,7 +290,7 @@ SPACES = _tagged(
         scope="admin",
     ),
     _post(
-        *("/spaces/{name}/keys", keys_and_spaces.create_space_key, "spaces_invite", "Invite into a space"),
+        *("/spaces/{name}/keys", keys_and_spaces.create_space_key, "spaces_invite", "Invite someone to a space"),
         scope="admin",
         status=201,
     ),
@@ -297,7 +302,7 @@ SPACES = _tagged(
 
 SYNCING = _tagged(
     "Syncing",
-    _get("/sync", remote.sync_position, "syncing_standing", "Where the space stands"),
+    _get("/sync", remote.sync_position, "syncing_standing", "State of the space"),
     _get("/sync/changes", remote.changes, "syncing_changes", "What changed", slow=True),
     _ask("/sync/compare", remote.compare, "syncing_compare", "What differs", packed=True, slow=True, many_values=True),
     _ask(
@@ -308,7 +313,7 @@ SYNCING = _tagged(
     ),
     _get("/sync/records", remote.changed_records, "syncing_told", "Records that changed", slow=True),
     _post(
-        *("/sync/records", remote.take_records, "syncing_take", "Take records in"),
+        *("/sync/records", remote.take_records, "syncing_take", "Merge records"),
         packed=True,
         slow=True,
         many_values=True,

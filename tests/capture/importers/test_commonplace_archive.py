@@ -268,7 +268,7 @@ def first_line(data: bytes) -> bytes:
     return data[: data.index(b"\n") + 1]
 
 
-NO_JSON, NO_RECORD, NOT_TRUE = "no JSON in UTF-8", "no record of this file", "is not what its manifest says"
+NO_JSON, NO_RECORD, NOT_TRUE = "not JSON in UTF-8", "not a record of this file", "is not what its manifest says"
 HOSTILE: Mapping[str, tuple[Callable[[Files], Files], str]] = {
     "one letter is another": (lambda f: f | {"items.jsonl": f["items.jsonl"].replace(b"Use", b"USE", 1)}, NOT_TRUE),
     "cut off between lines": (lambda f: f | {"items.jsonl": first_line(f["items.jsonl"])}, NOT_TRUE),
@@ -278,7 +278,7 @@ HOSTILE: Mapping[str, tuple[Callable[[Files], Files], str]] = {
     "a file too many": (lambda f: f | {"evil.py": b"x"}, "'evil.py' is no part of an archive"),
     "a later version": (
         lambda f: sealed(f, version=2),
-        "It is of version 2; only 1 is known here. Upgrade Commonplace.",
+        "It has version 2; only 1 is known here. Upgrade Commonplace.",
     ),
     "no version": (lambda f: sealed(f, version="1"), "does not say what is in it"),
     "no files": (lambda f: sealed(f) | {MANIFEST: b'{"format":"commonplace-archive","version":1}'}, "does not say"),

@@ -137,7 +137,7 @@ def test_what_an_editor_cannot_do_is_said(places: Locations, tmp_path: Path) -> 
         plan_connection(editor_named("claude-desktop"), places, DesiredConnection(Server(url="http://x/mcp", key=KEY)))
     in_project = Locations(places.home, "linux", {}, tmp_path)
     for name in ("windsurf", "cline", "claude-desktop"):
-        with pytest.raises(InvalidInput, match="reads no servers from a project"):
+        with pytest.raises(InvalidInput, match="does not read servers from a project"):
             plan_connection(editor_named(name), in_project, wanted())
 
 
@@ -266,7 +266,7 @@ def test_a_file_that_changes_under_us_is_not_overwritten(places: Locations) -> N
     planned = plan_connection(CURSOR, places, wanted())
     write(path, {"mcpServers": {"new": {}}})
     before = tree(places.home)
-    with pytest.raises(Conflict, match="changed by somebody else"):
+    with pytest.raises(Conflict, match="just changed by something else"):
         apply_plan(planned, places)
     assert tree(places.home) == before
 
