@@ -102,7 +102,7 @@ SHOWN_FIELDS = ("content", "narrative", "completed", "title", "task")
 
 @command("demo", "commonplace demo", "commonplace demo --json")
 def demo(call: Call) -> None:
-    """Add a few items about a small project, find them by meaning, and show what an agent would be told.
+    """Add a few items about a small project, find them by meaning, and show what an agent would see.
 
     It works offline, on a temporary store; your own memory is not touched.
     """

@@ -232,7 +232,7 @@ def invite(call: Call, space: str, name: str, role: str, project: str | None, ex
     commands=(create_space_command, limit, people, invite),
 )
 def spaces(call: Call) -> None:
-    """List the spaces of the store: how much each holds and may hold, and how many valid keys it has.
+    """List the spaces of the store, with their sizes, limits and numbers of valid keys.
 
     Spaces are separate memories on one server; nothing is shared between them. The key decides which one a caller uses.
     The server's own is the setting `space`.

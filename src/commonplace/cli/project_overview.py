@@ -37,7 +37,7 @@ SHOWN = 8
 def overview(call: Call, project: str | None, every: bool, done: str | None) -> None:
     """Show where a project stands: what is open, what was decided and why, what failed, and its last week.
 
-    PROJECT is that of the current folder if omitted; outside any, every project is shown in short.
+    PROJECT defaults to that of the current folder; outside any project, every project is summarised.
     """
     if every and (project or done):
         raise click.UsageError("--all cannot be combined with a project or a step.", click.get_current_context())
