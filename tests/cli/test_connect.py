@@ -300,7 +300,7 @@ def test_what_cannot_call_an_address_is_left_out_unless_it_is_named(run: Run, ho
     if sys.platform == "linux":
         assert done.code == 0 and "Zed: connected" in done.out and "Claude" not in done.out
     named = run("connect", "claude-desktop", "--http")
-    assert named.code == 2 and "Claude Desktop cannot call an address" in named.err
+    assert named.code == 2 and "Claude Desktop cannot connect to an address" in named.err
 
 
 def test_somebody_elses_server_needs_force(run: Run, home: Path) -> None:

@@ -324,7 +324,7 @@ def test_what_is_no_server_of_ours_is_told_as_such() -> None:
             assert refused.value.hint
     assert all("not Commonplace" in told[path] for path in ("html", "list", "half"))
     assert "does not support sync" in told["old"] and "another record format" in told["new"]
-    assert "elsewhere" in told["moved"] and "It broke" in told["fault"]
+    assert "redirects" in told["moved"] and "It broke" in told["fault"]
     with (
         contextlib.closing(RemoteServer(address, "k")) as server,
         pytest.raises(RemoteError, match="cannot be reached"),

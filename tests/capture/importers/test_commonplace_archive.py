@@ -275,14 +275,14 @@ HOSTILE: Mapping[str, tuple[Callable[[Files], Files], str]] = {
     "cut off within a line": (lambda f: f | {"items.jsonl": f["items.jsonl"][:-9]}, NO_JSON),
     "more than it says": (lambda f: f | {"items.jsonl": f["items.jsonl"] * 2}, "longer than its manifest says"),
     "a file is missing": (without("sessions.jsonl"), "cannot be read"),
-    "a file too many": (lambda f: f | {"evil.py": b"x"}, "'evil.py' is no part of an archive"),
+    "a file too many": (lambda f: f | {"evil.py": b"x"}, "'evil.py' is not part of an archive"),
     "a later version": (
         lambda f: sealed(f, version=2),
         "It has version 2; only 1 is known here. Upgrade Commonplace.",
     ),
     "no version": (lambda f: sealed(f, version="1"), "does not say what is in it"),
     "no files": (lambda f: sealed(f) | {MANIFEST: b'{"format":"commonplace-archive","version":1}'}, "does not say"),
-    "files of other names": (lambda f: sealed(f | {"../../up": b"x"}) | {}, "no part of an archive|does not say"),
+    "files of other names": (lambda f: sealed(f | {"../../up": b"x"}) | {}, "not part of an archive|does not say"),
     "numbers that are none": (
         lambda f: f | {MANIFEST: f[MANIFEST].replace(b'"lines": ', b'"lines": "x", "l": ')},
         "say",

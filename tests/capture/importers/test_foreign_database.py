@@ -116,7 +116,7 @@ def test_functions_and_triggers_of_theirs_do_not_run(memory: LocalMemory, tmp_pa
 
 
 def test_a_file_without_permission_or_gone_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableDatabase, match="vanished"), open_copy(tmp_path / "none.db"):
+    with pytest.raises(UnreadableDatabase, match="disappeared"), open_copy(tmp_path / "none.db"):
         pass
     with pytest.raises(UnreadableDatabase, match="cannot be read"), open_copy(tmp_path):
         pass
