@@ -253,7 +253,7 @@ def test_only_what_holds_as_widely_can_supersede(memories: Memories, memory: Loc
     ours = memories.add("ours", "rule", project_id=APP)
     theirs = memories.add("theirs", "rule", project_id="shop")
     for new, old, where in ((ours, everywhere_, "everywhere"), (ours, theirs, "in shop")):
-        with pytest.raises(Conflict, match=f"holds {where}, but"):
+        with pytest.raises(Conflict, match=f"applies {where}, but"):
             memories("edit_memory", id=new, supersedes=old)
     assert memories("edit_memory", id=everywhere_, supersedes=ours).data["supersedes"] == ours
     assert set(memories.contents("list_memories", project_id=APP)) == {"global"}

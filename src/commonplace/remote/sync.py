@@ -140,7 +140,9 @@ class Sync:
         self._refused: list[Name] = []
         self._uid, last = remote.position()
         if self._uid == sync_records.sync_position(memory)[0]:
-            raise InvalidInput("This is the same memory as the one on the server.", "Name another server, or another space.")
+            raise InvalidInput(
+                "This is the same memory as the one on the server.", "Name another server, or another space."
+            )
         peer = sync_records.peer_position(memory, self._uid, scope)
         # A store that went back, as after a restored backup, may lack what it was told: all is compared again.
         self._peer = Peer() if last < peer.pulled else peer
