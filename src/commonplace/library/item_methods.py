@@ -62,8 +62,8 @@ class ItemMethods(BoundMethods):
 
         The same statement in the same project is stored once; adding it again adds new tags and metadata. Without a
         project it applies everywhere. `type` is a word such as decision, rule, fact or note; `fields` are those of its
-        kind, such as `paths`, `category`, `files_modified`, or `request` and `completed` of a summary. `proposed` lets it
-        wait for a person's review. `valid_from` and `valid_until` say when it is valid, if its text does not; `none`
+        kind, such as `paths`, `category`, `files_modified`, or `request` and `completed` of a summary. `proposed` makes
+        it wait for review. `valid_from` and `valid_until` say when it is valid, if its text does not; `none`
         means no limit. It is hidden after `expires`.
         """
         from commonplace.memory.remember import NewItem, join_fields
