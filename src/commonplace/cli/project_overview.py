@@ -29,7 +29,6 @@ SHOWN = 8
     "commonplace overview",
     "commonplace overview my-api",
     "commonplace overview --all",
-    "commonplace overview my-api --json",
 )
 @click.argument("project", required=False)
 @click.option("--all", "every", is_flag=True, help="Summarise every project.")
