@@ -149,8 +149,8 @@ class Signals:
 
 # What each signal counts for, fitted on the training worlds (benchmarks/hint_weights.py). What is in no session cannot
 # have support: it has an offset of its own.
-OFFSET, ALONE_OFFSET = 0.26, -2.88
-WEIGHTS = Signals(answer=0.49, cosine=3.28, lexical=1.23, support=0.99, rival=-0.42)
+OFFSET, ALONE_OFFSET = 0.05, -2.76
+WEIGHTS = Signals(answer=0.62, cosine=3.29, lexical=0.90, support=0.63, rival=-0.30)
 # The lowest odds that count; odds from which something is shown beside the best of its session.
 LOWEST_ODDS, ALSO_SHOWN = -4.0, -2.0
 
