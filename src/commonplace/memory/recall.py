@@ -364,8 +364,8 @@ def _session_requests(item: Item) -> set[tuple[str, str]]:
     notes = item.kind in ("summary", "checkpoint")
     if item.session is None or not (notes or (item.type == "prompt" and len(item.body) <= len(item.title) + 20)):
         return set()
-    asked = [item.title, *(f"{item.details.get('request', '')}\n{item.details.get('task', '')}".splitlines())]
-    titles = {" ".join(line.casefold().split()).rstrip(" .?!…") for line in asked}
+    lines = [item.title, *(f"{item.details.get('request', '')}\n{item.details.get('task', '')}".splitlines())]
+    titles = {" ".join(line.casefold().split()).rstrip(" .?!…") for line in lines}
     return {(item.session, title) for title in ({*titles, ""} if notes else titles - {""})}
 
 

@@ -137,8 +137,8 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
     if not stored.duplicate:
         return Remembered(item, False, compared.contradictions, compared.twins)
     draft = make_draft(new, memory.clock())
-    said = (draft.valid_from_ms, draft.valid_until_ms, draft.expires_ms)
-    item = enrich_item(memory, item, new.tags, new.meta, said)
+    validity = (draft.valid_from_ms, draft.valid_until_ms, draft.expires_ms)
+    item = enrich_item(memory, item, new.tags, new.meta, validity)
     if item.review == PROPOSED and new.review is None and memory.writer.origin == "person":
         # What a person says themselves they agree with, in other capitals too.
         memory.store.review([item.id], ACCEPTED, memory.clock(), memory.writer)

@@ -275,9 +275,9 @@ def _renames(old: Statement, new: Statement, mine: set[str]) -> bool:
 def _is_bare_name(statement: Statement, own: str) -> bool:
     """Whether a word is all that is said of something, and does not describe it: "the channel is falcon"."""
     word = statement.words[-1]
-    is_said = word.stem == own and word.before in ("is", "are", ":")
+    is_predicate = word.stem == own and word.before in ("is", "are", ":")
     describes = word.text.endswith(_DESCRIBING) or word.text in _DESCRIPTIONS
-    return is_said and not describes and own not in OPPOSITES and own not in FAMILIES
+    return is_predicate and not describes and own not in OPPOSITES and own not in FAMILIES
 
 
 def _is_code(text: str) -> bool:

@@ -144,10 +144,10 @@ def keep_conversation(memory: LocalMemory, request: PageRequest) -> PageReply:
     """Let a conversation be important enough that it is not suggested again."""
     (id_,) = _ids(request)[:1]
     try:
-        kept = update_conversation(memory, id_, ConversationChanges(importance=PRUNE_IMPORTANCE))
+        conversation = update_conversation(memory, id_, ConversationChanges(importance=PRUNE_IMPORTANCE))
     except CommonplaceError as error:
         return _refused(memory, request, error)
-    return _done(request, "kept", f"kept:{kept.short_id}.{kept.rev}")
+    return _done(request, "kept", f"kept:{conversation.short_id}.{conversation.rev}")
 
 
 def undo_decision(memory: LocalMemory, request: PageRequest) -> PageReply:
