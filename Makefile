@@ -4,6 +4,8 @@
 PYTHON ?= python3
 UV ?= uv
 ARGS ?=
+# One more than there are cores on the smallest machine: tests also wait.
+WORKERS ?= 3
 
 VENV := .venv
 ifeq ($(OS),Windows_NT)
@@ -51,7 +53,7 @@ types: install ## Check types
 	$(BIN)/mypy
 
 unit: install ## Run the tests (some of them: make unit ARGS="tests/embed -x")
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-postgres: install ## Run all tests of dialects, memory and promises with their stores in PostgreSQL
 	$(BIN)/python -m pytest tests/contract tests/dialects tests/memory tests/promises --engine postgres $(ARGS)
