@@ -42,7 +42,7 @@ REPLY_BOOST, REPLY_MARGIN = 0.15, 0.01
 
 # At most so many are read together with the question. Those whose scores are no further than this from the best one
 # come first: what is further behind hardly ever wins, and reading is most of what a search costs.
-READ_TOGETHER, READ_MARGIN = 8, 0.25
+READ_TOGETHER, READ_MARGIN = 8, 0.3
 # What a cross-encoder says of one, between minus the limit and the limit, counts this much; what was not read counts as
 # if it had said UNREAD.
 ANSWER_WEIGHT, ANSWER_LIMIT, UNREAD = 0.04, 5.0, -2.5
