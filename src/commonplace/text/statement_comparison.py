@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from commonplace.text.attributes import replaces, told_in
 from commonplace.text.statement_reading import PLACE, Statement, statements_in
 from commonplace.text.statement_words import (
     AUXILIARY,
@@ -59,7 +60,15 @@ def compare(one: Statement, other: Statement) -> str:
         or _replaced(one, other)
         or _replaced(other, one)
         or _choice(one, other)
+        or _attribute(one, other)
     )
+
+
+def _attribute(one: Statement, other: Statement) -> str:
+    """Whether both tell the same attribute of the same thing, in whatever words, with different values."""
+    if one.is_addition or other.is_addition:
+        return ""
+    return "replaced" if replaces(told_in(one.text), told_in(other.text)) else ""
 
 
 def _own(one: Statement, other: Statement) -> set[str]:
