@@ -1,7 +1,7 @@
 """The attributes that people ask about most, and how an English speaker says and asks them: one table.
 
 Each attribute has its nouns, the sentences that tell it, and the words of a question that asks for it. In a sentence S
-is what it is about, V the value that holds, O the value that held before, and N one of the nouns; the rest is a regular
+is what it is about, P what of it, V the value that holds, O the value that held before, and N one of the nouns; the rest is a regular
 expression over lower and upper case. Sentences with N are the same for every attribute (`WITH_NOUN`).
 """
 
@@ -49,7 +49,7 @@ class Attribute:
     is_exclusive: bool = False
 
 
-_BE = "(?:is|are|was|were|has been|have been|got|gets|will be)"
+_BE = "(?:is|are|was|were|has been|have been|got|gets|will be|must be|should be|shall be|has to be|have to be)"
 _WE = "(?:(?:we|i|ops|the team|they)(?: have| had to| will)? )?"
 _LANGUAGES = (
     r"(?:the )?(?:python|cpython|pypy|node(?:\.?js)?|deno|bun|java|jdk|openjdk|jre|kotlin|scala|go|golang|ruby|php|perl"
@@ -188,6 +188,8 @@ ATTRIBUTES: Mapping[str, Attribute] = {
             "S (?:goes by|carries the name|bears the name|has the name|got the name|has the new name)(?: the name)? V",
             f"S (?:{_BE} )?(?:renamed|rebranded)(?: from O)? (?:to|as|into) V",
             f"S (?:{_BE} )?renamed: O -> V",
+            r"S (?:is|are) V \((?:was|formerly|previously|before) O\)",
+            "O is gone[,;] S (?:is|are) (?:called|named) V",
             f"{_WE}(?:call|named|name|dubbed|christened) S V",
             f"{_WE}(?:renamed|rename|rebranded) S (?:from O )?(?:to|as|into) V",
             f"{_WE}gave S the (?:new )?name V",
@@ -213,9 +215,36 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         asks=r"\b(?:when|date|day|deadline|what time)\b",
         words="when date day days deadline planned scheduled schedule happen happens happening take place due set time"
         " start starts begin begins held",
-        value=r"(?:the )?(?:\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august"
+        value=r"(?:the )?(?:(?:every |each |next )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?"
+        r"(?: at \d{1,2}(?:[:.]\d\d)?(?: ?[ap]m)?)?|\d{1,2}:\d\d|\d{1,2} ?[ap]m|q[1-4](?: \d{4})?|week \d{1,2}|\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august"
         r"|september|october|november|december)(?:,? \d{4})?|(?:january|february|march|april|may|june|july|august"
         r"|september|october|november|december) \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?|\d{4}-\d\d-\d\d)",
+    ),
+    "tool": Attribute(
+        nouns="",
+        told=(
+            "S (?:uses|has|keeps|relies on|runs|employs|is using|(?:is|was) built (?:around|on)|works with|adopted"
+            "|has adopted|chose|picked|takes) V (?:for|as) P",
+            "S stopped using O (?:for|as) P and uses V",
+            "S (?:has )?(?:switched|moved|changed|migrated|went)(?: over)? (?:from O )?to V (?:for|as) P",
+            "for P,? S (?:uses|relies on|has|chose|picked|(?:went|switched) (?:from O )?to) V",
+            "(?:in|on|for) S,? we (?:use|chose|picked|rely on|have|went with|are on) V (?:for|as) P",
+            "we (?:use|chose|picked|rely on|have|went with|are on) V (?:for|as) P (?:in|on) S",
+            f"{_WE}(?:replaced|swapped|exchanged) O (?:with|by|for) V (?:for|as) P (?:in|on) S",
+            f"{_WE}(?:replaced|swapped|exchanged) O (?:with|by|for) V in S \\((?:for|as) P\\)",
+            f"{_WE}(?:ripped out|dropped|removed|retired|threw out|gave up) O[:;,] S (?:uses|has) V"
+            " (?:for|as) P",
+            "S (?:has )?(?:moved away from|dropped|left|given up|gave up) O[,;] (?:we use|it uses|we have) V"
+            " (?:for|as) P",
+            "V (?:does|handles) P (?:in|of|for) S",
+            "(?:the )?P (?:in|of) S (?:is|are) (?:done|handled|built|made) (?:with|by) V",
+            f"{_WE}(?:switched|moved|migrated|ported) (?:the )?P (?:in|of) S (?:over )?(?:from O )?to V",
+            "S: V (?:for|as) P",
+        ),
+        asks=r"\b(?:us(?:e|es|ed|ing)|technology|product|tool|library|choose|chose|chosen|picked|have|does)\b",
+        words="use uses used using technology product tool library choose chose chosen picked pick do does have has rely"
+        " software service which what for as in",
+        value=r"(?!the\b|an?\b|it\b|our\b)[^\s,;:()]+(?: [^\s,;:()]+){0,2}?",
     ),
     "place": Attribute(
         nouns="(?:production |hosting |deployment )?(?:hosting|host|home|location|place|region|provider|hosting provider"
@@ -223,7 +252,9 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         told=(
             f"(?:production of |production for |the production (?:instance|environment|deployment) of )?S {_BE}"
             f" (?:{_HOSTED})(?: only)? (?:on|at|in|by|to|with|from|inside|under) V",
-            "S (?:runs|lives|sits|resides|stays|stands|operates|works|takes place|happens) (?:on|at|in|inside|from) V",
+            "S (?:runs|lives|sits|resides|stays|stands|operates|works|takes place|happens|live|run) (?:on|at|in|inside"
+            "|from) V",
+            "S (?:goes|go|belongs|belong|is to go|must go) (?:in|into|onto) V",
             "(?:production of |production for )S (?:is|runs)(?: on| in| at)? V",
             f"S (?:{_BE} |has |have )?(?:{_MOVED}) (?:off|away from|out of) O (?:and )?(?:onto|into|to|on|in) V",
             f"S (?:{_BE} |has |have )?(?:{_MOVED})(?: over| across| down| up| on)? (?:from O )?(?:to|into|onto|in) V",
@@ -258,4 +289,4 @@ ATTRIBUTES: Mapping[str, Attribute] = {
 }
 # Attributes whose values are told from each other by what they look like come first: what runs on port 80, and what
 # runs on Python, is not where something runs.
-READ_FIRST = ("port", "runtime", "date", "owner", "licence", "login", "name", "place")
+READ_FIRST = ("port", "runtime", "date", "owner", "licence", "login", "tool", "name", "place")

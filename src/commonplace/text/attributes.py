@@ -110,7 +110,7 @@ def _told(name: str, found: re.Match[str], sentence: str) -> Told | None:
         return None
     if name in ("owner", "place", "date") and re.match(r"(?:an?|some|any|no)\b", subject, re.IGNORECASE):
         return None
-    about, said = _stems(subject), _stems(value)
+    about, said = _stems(subject) | _stems(found.groupdict().get("p") or ""), _stems(value)
     if not about or not said or len(about) > 8:
         return None
     return Told(name, about, said, bool(_CHANGES.search(sentence)))
@@ -142,7 +142,12 @@ def answers(asked: Asked, told: Told | None) -> bool:
 
 def replaces(old: Told | None, new: Told | None) -> bool:
     """Whether two sentences give one attribute of the same thing different values, of which one can hold."""
-    if old is None or new is None or old.attribute != new.attribute or old.subject != new.subject:
+    if old is None or new is None or old.attribute != new.attribute:
+        return False
+    if old.attribute == "name" and new.subject == old.value and new.changes:
+        # "get_user was renamed to fetch_user": it goes by its name.
+        return True
+    if old.subject != new.subject:
         return False
     if old.value <= new.value or new.value <= old.value:
         return False
@@ -194,8 +199,9 @@ def _compiled(template: str, nouns: str, value: str) -> re.Pattern[str]:
         "V": rf"(?P<v>{some})",
         "O": r"(?:[^,;:()]+?)",
         "N": nouns,
+        "P": r"(?P<p>[^,;:()]+?)",
     }
-    pattern = re.sub("[SVON]", lambda found: parts[found[0]], template)
+    pattern = re.sub("[SVONP]", lambda found: parts.pop(found[0]) if found[0] in "SVP" else parts[found[0]], template)
     return re.compile(rf"{pattern}{_TAIL}", re.IGNORECASE)
 
 

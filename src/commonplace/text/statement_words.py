@@ -103,7 +103,11 @@ _OPPOSITES = """
     signed / unsigned
     some-only / everybody-all
     inside / outside
-    verbose / quiet silent
+    verbose / quiet silent terse
+    read-only readonly / writable editable
+    internal private / public
+    blocking / non-blocking nonblocking
+    opt-in / opt-out
     eager / lazy
     indoor / outdoor
     even / odd
@@ -208,13 +212,14 @@ _FAMILIES = """
 CHANGE_VERBS: Mapping[str, str] = {
     verb: kind
     for kind, verbs in {
-        "any": "moved moves moving shifted changed became becomes turned went adjusted updated converted brought",
+        "any": "moved moves moving shifted changed became becomes turned went adjusted updated converted brought"
+        " become flipped toggled",
         "place": "migrated migrating relocated transferred",
         "tool": "switched switching replaced replaces replacing swapped ditched rewritten ported retired",
         "person": "succeeded succeeds inherited inherits reassigned assigned elected appointed handed passed",
         "time": "postponed postpones delayed deferred rescheduled slipped extended pushed advanced adjourned",
         "name": "renamed renames rebranded",
-        "number": "raised raises lowered increased decreased reduced bumped doubled halved shortened lifted rose risen"
+        "number": "raised raises lowered increased decreased reduced bumped doubled halved shortened lifted rose risen scaled"
         " grew upgraded downgraded cut",
     }.items()
     for verb in verbs.split()
@@ -358,6 +363,8 @@ ADDITIVE = re.compile(
 # Said of something that happened once: "Released version 1.2", "Fixed the login"; not "Uploaded files are kept".
 EVENT = re.compile(
     r"^(?!decided|agreed|required|allowed|used|need"
+    r"|(?:moved|migrated|renamed|flipped|toggled|switched|changed|raised|lowered|increased|reduced|replaced|swapped"
+    r"|postponed|rescheduled|relocated) (?:the|our) "
     r"|[a-z]+ed (?!the |an? |our )(?:\w+ ){1,2}(?:of [^,;:]+ )?(?:is|are|stay|kept)\b)"
     r"[a-z]+ed\b(?! (?:does|is|are|has|hosts)\b)|^(?:paid|ran|found|wrote|met|sold|bought)\b"
 )
