@@ -127,6 +127,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         nouns="(?:language |runtime |interpreter |compiler |sdk )*(?:runtime|runtime version|language version"
         "|language|interpreter|toolchain|jdk)",
         told=(
+            "S (?:no longer|does not|doesn't) (?:builds?|runs?|works?) (?:with|on) O[,;] it (?:needs|requires|uses) V",
             "S (?:has )?(?:dropped|drops)(?: support for)? O(?:[,;] | and )(?:build it with|it needs|it requires"
             "|it uses|needs|requires|uses|runs on) V",
             "S (?:runs|uses|targets|requires|needs|has|supports only)(?: at least| on| with)? V",
@@ -140,7 +141,6 @@ ATTRIBUTES: Mapping[str, Attribute] = {
             f"{_WE}(?:upgraded|updated|bumped|ported|moved|switched|migrated|rolled|downgraded|converted|upgrade|bump"
             "|update) S (?:back )?(?:from O )?to V",
             f"{_WE}(?:build|run|compile|test|develop) S (?:with|on|against|under) V",
-            "S (?:no longer|does not|doesn't) (?:builds?|runs?|works?) (?:with|on) O[,;] it (?:needs|requires|uses) V",
             "S is done with O[,;] V is (?:required|needed|used)",
             "V is (?:the )?(?:required|needed|used)(?: version)? (?:for|by|in) S",
         ),
@@ -190,12 +190,15 @@ ATTRIBUTES: Mapping[str, Attribute] = {
             f"S (?:{_BE} )?renamed: O -> V",
             r"S (?:is|are) V \((?:was|formerly|previously|before) O\)",
             "O is gone[,;] S (?:is|are) (?:called|named) V",
+            "S: (?:the |its )?P (?:is|are) (?:called|named) V",
+            "V is (?:the|our) S (?:of|for) P",
             f"{_WE}(?:call|named|name|dubbed|christened) S V",
             f"{_WE}(?:renamed|rename|rebranded) S (?:from O )?(?:to|as|into) V",
             f"{_WE}gave S the (?:new )?name V",
         ),
         asks=r"\b(?:name|named|called|call|title)\b",
         words="name named names called call title under find known go goes new",
+        value=r"(?!(?:the|an?|it|this|that|what|there|here)\b)[#@]?\w[\w./-]*(?: [\w./-]+)?",
     ),
     "date": Attribute(
         nouns="(?:due |start |new |target )?(?:date|day|deadline|appointment|slot|time)",
@@ -252,6 +255,8 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         told=(
             f"(?:production of |production for |the production (?:instance|environment|deployment) of )?S {_BE}"
             f" (?:{_HOSTED})(?: only)? (?:on|at|in|by|to|with|from|inside|under) V",
+            f"S (?:{_BE} |has |have )?(?:{_MOVED}) (?:off|away from|out of) O and (?:live|lives|run|runs|is|are)"
+            " (?:on|in|at) V",
             "S (?:runs|lives|sits|resides|stays|stands|operates|works|takes place|happens|live|run) (?:on|at|in|inside"
             "|from) V",
             "S (?:goes|go|belongs|belong|is to go|must go) (?:in|into|onto) V",

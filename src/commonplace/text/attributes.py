@@ -8,7 +8,6 @@ service: Mira"; "Whom do I ask about the billing service?" asks for it. The sent
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ _LONGEST = 200
 MAX_VALUE_WORDS = 6
 
 _WORD = re.compile(r"\w+(?:[-.'’/]\w+)*")
+_TOKEN = re.compile(r"[\w'-]+|->|:|=")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _MONTH = (
     "(?:january|february|march|april|may|june|july|august|september|october|november|december"
@@ -79,7 +79,7 @@ _CHANGES = re.compile(
     r"|renamed|rebranded|replaced|replaces|took over|takes over|taken over|handed|passed|became|new|from now on|as of"
     r"|going forward|upgraded|updated|bumped|downgraded|rolled|ported|postponed?|delayed|deferred|rescheduled|pushed"
     r"|extended|dropped|stepped|steps|succeed(?:s|ed)|inherit(?:s|ed)|reassigned|relicensed|decision|decided"
-    r"|from .{3,20} on|these days|left|since|brought|cut over|shut down|got)\b|->",
+    r"|from .{3,20} on|these days|ripped|retired|swapped|gave up|given up|adopted|left|since|brought|cut over|shut down|got)\b|->",
     re.IGNORECASE,
 )
 
@@ -94,7 +94,7 @@ def told_in(text: str) -> Told | None:
     if not HEDGES.isdisjoint(re.findall(r"[a-z.]+", lower)) or PAST.search(lower):
         return None
     plain = _plainer(sentence)
-    words = frozenset(re.findall(r"[\w'-]+|->|:|=", plain.lower()))
+    words = frozenset(_TOKEN.findall(plain.lower()))
     for name in READ_FIRST:
         for pattern, needed in _patterns(name):
             if needed and needed.isdisjoint(words):
@@ -187,9 +187,20 @@ def _vocabulary(name: str) -> frozenset[str]:
 def _patterns(name: str) -> tuple[tuple[re.Pattern[str], frozenset[str]], ...]:
     """The sentences of an attribute as expressions, each with words of which a sentence must have one to be tried."""
     attribute = ATTRIBUTES[name]
-    made = [*attribute.told]
-    made += WITH_NOUN if attribute.nouns else ()
-    return tuple((_compiled(one, attribute.nouns, attribute.value), frozenset()) for one in made)
+    made = [(one, _required(one)) for one in attribute.told]
+    if attribute.nouns:
+        made += [(one, _required(attribute.nouns)) for one in WITH_NOUN]
+    return tuple((_compiled(one, attribute.nouns, attribute.value), words) for one, words in made)
+
+
+def _required(template: str) -> frozenset[str]:
+    """Words of which every sentence of a template has one; none if that cannot be told from how it is written."""
+    plain, before = template, ""
+    while plain != before:
+        before, plain = plain, re.sub(r"\((?:\?:)?[^()]*\)[?*]", " ", plain)
+    parts = [_TOKEN.findall(part.replace("(?:", " ").lower()) for part in re.split("[SVONP]", plain)]
+    words = max(parts, key=lambda part: sum(map(len, part)))
+    return frozenset() if "[" in plain or "\\" in plain else frozenset(words)
 
 
 def _compiled(template: str, nouns: str, value: str) -> re.Pattern[str]:
@@ -204,6 +215,3 @@ def _compiled(template: str, nouns: str, value: str) -> re.Pattern[str]:
     pattern = re.sub("[SVONP]", lambda found: parts.pop(found[0]) if found[0] in "SVP" else parts[found[0]], template)
     return re.compile(rf"{pattern}{_TAIL}", re.IGNORECASE)
 
-
-def attribute_names() -> Iterable[str]:
-    return READ_FIRST

@@ -51,15 +51,15 @@ def compare(one: Statement, other: Statement) -> str:
     """The same of two sentences."""
     if one.scope != other.scope and one.scope and other.scope:
         return ""
-    shared = one.subject & other.subject
-    if not shared:
-        return ""
+    if one.subject.isdisjoint(other.subject):
+        return _attribute(one, other)
     return (
         _opposite(one, other)
         or _number(one, other)
         or _replaced(one, other)
         or _replaced(other, one)
         or _choice(one, other)
+        or _does_it_now(one, other)
         or _attribute(one, other)
     )
 
@@ -69,6 +69,18 @@ def _attribute(one: Statement, other: Statement) -> str:
     if one.is_addition or other.is_addition:
         return ""
     return "replaced" if replaces(told_in(one.text), told_in(other.text)) else ""
+
+
+def _does_it_now(old: Statement, new: Statement) -> str:
+    """Whether the new one says of another person or thing, word for word, what the old one says, and that it is new."""
+    if "now" not in new.change or old.is_negated or new.is_negated or old.is_event or new.is_addition:
+        return ""
+    first, second = old.words[0], new.words[0]
+    if first.stem == second.stem or first.place or second.place or old.verb_at == 1 or new.verb_at == 1:
+        return ""
+    rest = old.sequence[1:]
+    same = len(rest) > 1 and rest == new.sequence[1:] and old.numbers == new.numbers and old.when == new.when
+    return "replaced" if same and old.text[:1].isupper() and new.text[:1].isupper() else ""
 
 
 def _own(one: Statement, other: Statement) -> set[str]:
@@ -92,6 +104,9 @@ def _opposite(one: Statement, other: Statement) -> str:
     mine -= {a for a, _b in flips}
     its -= {b for _a, b in flips}
     if flips and (one.is_addition or other.is_addition):
+        return ""
+    if flips and one.purpose and other.purpose and one.purpose.isdisjoint(other.purpose):
+        # "read-only for guests", "writable for members"
         return ""
     turns = min(len({a for a, _b in flips}), len({b for _a, b in flips})) + (one.is_negated != other.is_negated)
     if turns % 2 == 0 or _values_differ(one, other):

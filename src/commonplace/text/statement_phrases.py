@@ -137,6 +137,16 @@ _PAST_VALUES = (
         rf"^({_ALL}) (?:was|were) ({_SOME})(?:[;,] (?:but )?(?:it is|they are)| but (?:is|are)) ({_SOME}) now{_END}",
         r"\1 is \3 now, formerly \2",
     ),
+    (
+        "but",
+        rf"^({_ALL}) (?:was|were) not (\w+)( {_ALL})? but (?:is|are) \2 now{_END}",
+        r"\1 is now \2\3",
+    ),
+    (
+        "but",
+        rf"^({_ALL}) (?:was|were) (\w+)( {_ALL})? but (?:is|are) not \2 now{_END}",
+        r"\1 is now not \2\3",
+    ),
     ("off", rf"\b(is|are) off ({_SOME}) and on (.+?){_END}", r"\1 now on \3, formerly \2"),
     (
         "dropped done",

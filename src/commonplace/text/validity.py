@@ -156,7 +156,8 @@ def _read_sentence(sentence: str, moment: _Moment) -> ReadValidity:
 
 def _holds_then(sentence: str, found: re.Match[str], *, needs_state: bool = False) -> bool:
     """Whether what stands around a time is something that holds then."""
-    before, after = sentence[: found.start()], sentence[found.end() :]
+    passive = _compiled(r"\b(?:is|are|be) (?:kept|held|led|made|owned|served|told)\b")
+    before, after = (passive.sub("is", part) for part in (sentence[: found.start()], sentence[found.end() :]))
     if _compiled(_NOT_AFTER).match(after) or _search(_PAST, after):
         return False
     # After a comma it may be about the last part only.
