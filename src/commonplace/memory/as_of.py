@@ -73,11 +73,12 @@ def recall_as_of(
 
 def _in_order(parsed: ParsedQuestion, hits: Sequence[Hit]) -> list[Hit]:
     """Hits of now and of then by relevance, those first in which words of the question stand together as in it."""
-    from commonplace.memory.recall import adjacent_shares, told_boosts
+    from commonplace.memory.recall import DATED_BOOST, adjacent_shares, told_boosts
 
     items = [hit.item for hit in hits]
     shares, told = adjacent_shares(parsed, items), told_boosts(parsed, items)
     worth = {item.id: ADJACENT * shares.get(item.id, 0.0) + TOLD * told.get(item.id, 0.0) for item in items}
+    worth |= {item.id: worth[item.id] + DATED_BOOST for item in items if item.is_dated}
     ordered = sorted(hits, key=lambda hit: -hit.relevance - worth[hit.item.id])
     least = 0.0
     for place in range(len(ordered) - 1, -1, -1):

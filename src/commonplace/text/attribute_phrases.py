@@ -114,6 +114,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
             "S (?:uses|has|got|takes|occupies|exposes|binds|opens|claims) (?:tcp )?port V",
             "S (?:moved|switched|changed) from (?:port )?O to (?:port )?V",
             "S is on V instead of port O",
+            "S (?:no longer|does not|doesn't) (?:listens?|runs?|answers?) on port O but on (?:port )?V",
             "(?:tcp )?port V (?:belongs to|is used by|is for|is taken by|serves|is) S",
             f"{_WE}(?:run|put|moved|expose|serve|reach) S (?:on|at|to|under) port V",
         ),
@@ -136,6 +137,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
             " (?:with|against|in|for|on) V",
             f"S (?:{_BE} |has )?(?:upgraded|updated|bumped|ported|moved|switched|migrated|rolled back|downgraded"
             "|converted|rewritten)(?: on| over| back)?(?: from O)? (?:to|in|onto) V",
+            "S: V",
             "S (?:got|received|had) an? (?:update|upgrade) to V",
             "S (?:went|goes) (?:back )?(?:from O )?to V",
             f"{_WE}(?:upgraded|updated|bumped|ported|moved|switched|migrated|rolled|downgraded|converted|upgrade|bump"
@@ -213,7 +215,9 @@ ATTRIBUTES: Mapping[str, Attribute] = {
             f"{_WE}(?:postpone|postponed|delay|delayed|defer|deferred|reschedule|rescheduled|move|moved|push|pushed|are"
             " moving|shift|shifted) S(?: off| back| forward| out| up)? (?:from O )?(?:to|until|till|for|on) V",
             "(?:rescheduled|postponed|delayed|moved|change of plan)[:,] S (?:is|are|takes place) (?:on|for|at) V",
-            f"{_WE}(?:do|have|hold) S on V",
+            f"{_WE}(?:do|have|hold) S (?:on )?V",
+            "S (?:is|are|happens|takes place|starts) (?:always )?(?:on )?V",
+            "S: V",
         ),
         asks=r"\b(?:when|date|day|deadline|what time)\b",
         words="when date day days deadline planned scheduled schedule happen happens happening take place due set time"
@@ -222,6 +226,23 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         r"(?: at \d{1,2}(?:[:.]\d\d)?(?: ?[ap]m)?)?|\d{1,2}:\d\d|\d{1,2} ?[ap]m|q[1-4](?: \d{4})?|week \d{1,2}|\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august"
         r"|september|october|november|december)(?:,? \d{4})?|(?:january|february|march|april|may|june|july|august"
         r"|september|october|november|december) \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?|\d{4}-\d\d-\d\d)",
+    ),
+    "retention": Attribute(
+        nouns="(?:data )?retention(?: time| period)?",
+        told=(
+            f"S {_BE} (?:kept|retained|stored|held|saved|archived|preserved)(?: for)? V",
+            f"S (?:{_BE} |get )?(?:deleted|removed|purged|erased|wiped|dropped) after V",
+            "S (?:stay|stays|live|lives|remain|remains) for V",
+            "S (?:keeps|stores|holds|retains|saves|archives) (?:its |the |all )?P for V",
+            f"{_WE}(?:keep|store|hold|retain|save|archive|extended) S (?:for )?V",
+            "in S,? P (?:are|is) (?:kept|retained|stored)(?: for)? V",
+            f"S {_BE} no longer (?:kept|retained|stored) for O but for V",
+        ),
+        asks=r"\b(?:how long|retention|retained|kept|deleted|removed|purged)\b",
+        words="long retention retained retain kept keep keeps store stored stores hold time period deleted delete removed"
+        " purged after days",
+        value=r"(?:(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|eighteen)"
+        r" (?:minute|hour|day|week|month|quarter|year)s?|forever)",
     ),
     "tool": Attribute(
         nouns="",
@@ -294,4 +315,4 @@ ATTRIBUTES: Mapping[str, Attribute] = {
 }
 # Attributes whose values are told from each other by what they look like come first: what runs on port 80, and what
 # runs on Python, is not where something runs.
-READ_FIRST = ("port", "runtime", "date", "owner", "licence", "login", "tool", "name", "place")
+READ_FIRST = ("port", "runtime", "date", "retention", "owner", "licence", "login", "tool", "name", "place")

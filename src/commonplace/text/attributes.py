@@ -18,6 +18,7 @@ from commonplace.text.tokens import STOP_WORDS, fold, stem
 # Longer sentences are prose.
 _LONGEST = 200
 MAX_VALUE_WORDS = 6
+_SHORT = 4
 
 _WORD = re.compile(r"\w+(?:[-.'’/]\w+)*")
 _TOKEN = re.compile(r"[\w'-]+|->|:|=")
@@ -55,6 +56,12 @@ _SHORT_FORMS = (
     (re.compile(r"\bwho['’]s\b", re.IGNORECASE), "who is"),
     (re.compile(r"\bwhat['’]s\b", re.IGNORECASE), "what is"),
 )
+# A subject has no verb of its own.
+_CLAUSE = re.compile(
+    r"\b(?:and|but|or|that|which|who)$|\b(?:no longer|isn't|doesn't|won't|left|dropped|because|moved|switched)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"\b(?:no longer|not|never|isn't|doesn't|nobody|none)\b", re.IGNORECASE)
 _NOT_SUBJECT = frozenset({"it", "they", "this", "that", "he", "she", "we", "you", "there", "everything", "nothing"})
 
 
@@ -84,7 +91,7 @@ _CHANGES = re.compile(
 )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def told_in(text: str) -> Told | None:
     """What the first sentence of a text tells of an attribute; None for questions, doubts, plans and the past."""
     sentence = _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
@@ -106,7 +113,7 @@ def told_in(text: str) -> Told | None:
 
 def _told(name: str, found: re.Match[str], sentence: str) -> Told | None:
     subject, value = found["s"].strip(), found["v"].strip()
-    if subject.lower() in _NOT_SUBJECT or len(value.split()) > MAX_VALUE_WORDS:
+    if subject.lower() in _NOT_SUBJECT or _CLAUSE.search(subject) or _DENIED.search(value) or len(value.split()) > MAX_VALUE_WORDS:
         return None
     if name in ("owner", "place", "date") and re.match(r"(?:an?|some|any|no)\b", subject, re.IGNORECASE):
         return None
@@ -157,7 +164,8 @@ def replaces(old: Told | None, new: Told | None) -> bool:
 def mentions(asked: Asked, text: str) -> bool:
     """Whether a text holds the words of what is asked about: cheap, to leave out the rest before it is read."""
     lower = text.lower()
-    return all(word in lower for word in asked.subject)
+    # A stem may end in another letter than the word: pricing, price; library, librari.
+    return all((word[:-1] if len(word) > _SHORT else word) in lower for word in asked.subject)
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -187,9 +195,8 @@ def _vocabulary(name: str) -> frozenset[str]:
 def _patterns(name: str) -> tuple[tuple[re.Pattern[str], frozenset[str]], ...]:
     """The sentences of an attribute as expressions, each with words of which a sentence must have one to be tried."""
     attribute = ATTRIBUTES[name]
-    made = [(one, _required(one)) for one in attribute.told]
-    if attribute.nouns:
-        made += [(one, _required(attribute.nouns)) for one in WITH_NOUN]
+    named = WITH_NOUN if attribute.nouns else ()
+    made = [(one, _required(attribute.nouns)) for one in named] + [(one, _required(one)) for one in attribute.told]
     return tuple((_compiled(one, attribute.nouns, attribute.value), words) for one, words in made)
 
 

@@ -51,7 +51,7 @@ def compare(one: Statement, other: Statement) -> str:
     """The same of two sentences."""
     if one.scope != other.scope and one.scope and other.scope:
         return ""
-    if one.subject.isdisjoint(other.subject):
+    if one.subject.isdisjoint(other.subject) or _is_far(one, other):
         return _attribute(one, other)
     return (
         _opposite(one, other)
@@ -64,11 +64,20 @@ def compare(one: Statement, other: Statement) -> str:
     )
 
 
+def _is_far(one: Statement, other: Statement) -> bool:
+    """Whether both say so much of their own that no comparison of their words finds anything: most pairs of a list."""
+    if one.change or other.change or one.denied or other.denied or one.is_negated or other.is_negated:
+        return False
+    mine, its = one.telling - other.subject, other.telling - one.subject
+    return bool(mine and its) and max(len(mine), len(its)) > MAX_VALUE
+
+
 def _attribute(one: Statement, other: Statement) -> str:
     """Whether both tell the same attribute of the same thing, in whatever words, with different values."""
     if one.is_addition or other.is_addition:
         return ""
-    return "replaced" if replaces(told_in(one.text), told_in(other.text)) else ""
+    told = told_in(one.text)
+    return "replaced" if told is not None and replaces(told, told_in(other.text)) else ""
 
 
 def _does_it_now(old: Statement, new: Statement) -> str:
@@ -85,7 +94,7 @@ def _does_it_now(old: Statement, new: Statement) -> str:
 
 def _own(one: Statement, other: Statement) -> set[str]:
     """What only the one says, besides verbs that say little."""
-    return set(one.subject) - other.subject - LIGHT
+    return set(one.telling - other.subject)
 
 
 def _flips(one: Statement, other: Statement) -> list[tuple[str, str]]:

@@ -153,11 +153,10 @@ class Statement:
     is_addition: bool = False
     is_event: bool = False
     verb_at: int = -1
-
-    @property
-    def subject(self) -> frozenset[str]:
-        """Everything that it is about."""
-        return frozenset(self.affirmed | self.denied)
+    subject: frozenset[str] = frozenset()
+    """Everything that it is about."""
+    telling: frozenset[str] = frozenset()
+    """The same without verbs that say little."""
 
 
 @lru_cache(maxsize=2048)
@@ -212,6 +211,8 @@ def read_statement(text: str) -> Statement:
     # "from port 80 to port 90" denies no port.
     made.denied -= made.affirmed if made.change and not made.is_negated else set()
     made.affirmed -= made.denied
+    made.subject = frozenset(made.affirmed | made.denied)
+    made.telling = made.subject - LIGHT
     made.is_statement = len(made.words) <= MAX_WORDS
     return made
 
