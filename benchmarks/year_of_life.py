@@ -160,9 +160,7 @@ def read_subjects(path: Path = PHRASES) -> list[str]:
 class Generator:
     """Makes a year: first what holds, then its changes, what is said again, and everything that changes nothing."""
 
-    def __init__(
-        self, items: int = ITEMS, changes: int = CHANGES, seed: int = 22, phrases: Path = PHRASES
-    ) -> None:
+    def __init__(self, items: int = ITEMS, changes: int = CHANGES, seed: int = 22, phrases: Path = PHRASES) -> None:
         self.chance = random.Random(seed)
         self.kinds, self.others = read_phrases(phrases)
         self.subjects = read_subjects(phrases)

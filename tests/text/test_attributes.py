@@ -36,7 +36,10 @@ SAME = {
         "Port 8080 belongs to the pricing app.",
         "The pricing app no longer listens on port 80 but on 8080.",
     ],
-    "How do people sign in to the portal?": ["The portal authenticates users with passkeys.", "Login to the portal: SAML"],
+    "How do people sign in to the portal?": [
+        "The portal authenticates users with passkeys.",
+        "Login to the portal: SAML",
+    ],
     "How long are access logs of the shop kept?": [
         "Access logs of the shop are deleted after 30 days.",
         "The shop keeps its access logs for 30 days.",

@@ -31,7 +31,7 @@ TIME_BOOST = 0.15
 ADJACENT_BOOST = 0.15
 # For the newest of statements whose scores differ by no more than this from the best of them.
 NEWER_BOOST, EQUAL_STATEMENTS = 0.1, 0.2
-# For a hit that tells just the attribute that is asked for of the thing that is asked about, and for the latest of them.
+# For a hit that tells just the attribute that is asked for, of what is asked about, and for the latest of them.
 ATTRIBUTE_BOOST, LATEST_BOOST = 0.3, 0.15
 # Against a question to somebody else: it has the words of the answer, but not the answer.
 QUESTION_PENALTY = 0.1

@@ -1,8 +1,8 @@
 """The attributes that people ask about most, and how an English speaker says and asks them: one table.
 
 Each attribute has its nouns, the sentences that tell it, and the words of a question that asks for it. In a sentence S
-is what it is about, P what of it, V the value that holds, O the value that held before, and N one of the nouns; the rest is a regular
-expression over lower and upper case. Sentences with N are the same for every attribute (`WITH_NOUN`).
+is what it is about, P what of it, V the value that holds, O the value that held before, and N one of the nouns; the
+rest is a regular expression that ignores case. Sentences with N are the same for every attribute (`WITH_NOUN`).
 """
 
 from __future__ import annotations
@@ -12,10 +12,16 @@ from dataclasses import dataclass
 
 # What can be said of any attribute by its name.
 WITH_NOUN = (
-    "(?:the |our )?(?:new |current |actual )?N (?:of|for|in|to|on|at) S (?:is|are|was set to|is set to|has been set to"
-    "|(?:was |has been )?changed to|went to|moved to|switched to|works with|is done with|happens with|goes through) V",
-    "(?:the |our )?N (?:of|for|in|to|on) S (?:was |has been )?(?:changed|moved|switched|went|passed|shifted)"
-    " from O to V",
+    (
+        "(?:the |our )?(?:new |current |actual )?N (?:of|for|in|to|on|at) S (?:is|are|was set to|is set to|has"
+        " been set to"
+        "|(?:was |has been )?changed to|went to|moved to|switched to|works with|is done with|happens with|goes"
+        " through) V"
+    ),
+    (
+        "(?:the |our )?N (?:of|for|in|to|on) S (?:was |has been )?(?:changed|moved|switched|went|passed|shifted)"
+        " from O to V"
+    ),
     "(?:the |our )?(?:new )?N (?:of|for|in|to|on) S(?::| =) V",
     "(?:the |our )?(?:new )?N (?:of|for|in|to|on) S: O -> V",
     "S(?:'s|’s) (?:new |current )?N (?:is|are|changed to|was changed to|moved to) V",
@@ -23,8 +29,10 @@ WITH_NOUN = (
     "S: (?:new )?N(?: is|:)? V",
     "S: N (?:moved|changed), O -> V",
     "S N(?: is|:) V",
-    "V (?:is|became|becomes|has become|remains|was made|was named|was appointed) (?:the |our )?(?:new )?N"
-    " (?:of|for|in) S",
+    (
+        "V (?:is|became|becomes|has become|remains|was made|was named|was appointed) (?:the |our )?(?:new )?N"
+        " (?:of|for|in) S"
+    ),
     "we (?:have )?(?:changed|switched|moved|set|put|updated) (?:the )?N (?:of|for|in|to) S (?:from O )?to V",
     "we (?:have )?(?:made|named|appointed) V (?:the )?(?:new )?N (?:of|for) S",
     "S (?:has )?(?:changed|switched|moved) (?:its |the )?N (?:from O )?to V",
@@ -65,9 +73,7 @@ _OWNED = "owned|maintained|led|run|managed|handled|supervised|administered|looke
 _HOSTED = (
     "hosted|deployed|located|housed|kept|stored|held|served|based|running|found|installed|published|available|placed"
 )
-_MOVED = (
-    "moved|migrated|relocated|transferred|shifted|brought|cut over|rehosted|lifted|carried|transitioned"
-)
+_MOVED = "moved|migrated|relocated|transferred|shifted|brought|cut over|rehosted|lifted|carried|transitioned"
 
 ATTRIBUTES: Mapping[str, Attribute] = {
     "owner": Attribute(
@@ -76,14 +82,19 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         "|administrator|point of contact|go-to person|coordinator|responsibility|ownership)",
         told=(
             f"V (?:has )?(?:{_OWNS}|taken over|runs|handles|drives) S(?: from O)?",
-            f"V (?:will|is going to|is to) (?:own|maintain|lead|run|handle|manage|take over|take care of|look after) S",
+            "V (?:will|is going to|is to) (?:own|maintain|lead|run|handle|manage|take over|take care of|look after) S",
             f"V {_BE} (?:responsible|accountable|on point|the right person) for S",
             f"V {_BE} in charge of S",
-            "V (?:is|became|becomes) (?:the )?(?:person|one|man|woman|colleague) (?:to (?:talk to|ask|contact|see)"
-            "|in charge|responsible) (?:about|for|of|on) S",
+            (
+                "V (?:is|became|becomes) (?:the )?(?:person|one|man|woman|colleague) (?:to (?:talk to|ask|contact|see)"
+                "|in charge|responsible) (?:about|for|of|on) S"
+            ),
             f"S {_BE} (?:{_OWNED}) by V",
-            "S (?:belongs|was handed|has been handed|was given|was passed|was assigned|is assigned|was reassigned|went"
-            "|passed)(?: over| on)?(?: from O)? to V",
+            (
+                "S (?:belongs|was handed|has been handed|was given|was passed|was assigned|is assigned|was"
+                " reassigned|went"
+                "|passed)(?: over| on)?(?: from O)? to V"
+            ),
             "S (?:is|are) V's (?:responsibility|job|baby|task|project|area)",
             "S (?:changed hands|changed owners?)[,;:] V (?:is|owns|maintains|leads|took|takes)(?: .*)?",
             "O (?:has )?(?:handed|passed|gave|transferred|turned)(?: over)? S (?:over |on )?to V",
@@ -92,13 +103,21 @@ ATTRIBUTES: Mapping[str, Attribute] = {
             "V (?:succeeds|succeeded|replaces|replaced|follows|followed) O (?:on|at|for) S",
             "(?:please )?(?:ask|contact|talk to|see|ping) V (?:about|for|regarding) S",
             "questions (?:about|on|regarding) S (?:go|should go) to V",
-            "O (?:is not|isn't|no longer|does not|doesn't)(?: is)? ?(?:responsible for|in charge of|owns?|maintains?"
-            "|leads?|runs?|looks? after) S(?: any ?more| any longer)?[,;] V (?:is|does)",
-            "O (?:left|stepped down|quit|retired|resigned|moved on)[^,;]*[,;] V (?:looks after|owns|maintains|leads|runs"
-            "|takes over|handles|is responsible for|is in charge of|is the new \\w+ of|takes care of) S",
+            (
+                "O (?:is not|isn't|no longer|does not|doesn't)(?: is)? ?(?:responsible for|in charge of"
+                "|owns?|maintains?"
+                "|leads?|runs?|looks? after) S(?: any ?more| any longer)?[,;] V (?:is|does)"
+            ),
+            (
+                "O (?:left|stepped down|quit|retired|resigned|moved on)[^,;]*[,;] V (?:looks after|owns"
+                "|maintains|leads|runs"
+                "|takes over|handles|is responsible for|is in charge of|is the new \\w+ of|takes care of) S"
+            ),
         ),
-        asks=r"\b(?:who|whom|whose|who's|which (?:person|colleague|team|engineer|developer)|owner|maintainer|contact)\b",
-        words="own owns owner owned ownership maintain maintains maintainer maintained lead leads leader led responsible"
+        asks=r"\b(?:who|whom|whose|who's|which (?:person|colleague|team|engineer|developer)|owner|maintainer"
+        r"|contact)\b",
+        words="own owns owner owned ownership maintain maintains maintainer maintained lead leads leader led"
+        " responsible"
         " responsibility manage manages manager run runs handle handles charge ask asks talk contact speak turn person"
         " people colleague care cares look looks take takes taking head heads reach questions about keeper accountable"
         " point go-to administer oversee coordinate go bother ping",
@@ -108,9 +127,12 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     "port": Attribute(
         nouns="(?:tcp |http |network |listening )?port(?: number)?",
         told=(
-            "S (?:listens|runs|answers|sits|lives|serves|responds|is|is served|is running|is listening|is reachable"
-            "|is reached|can be reached|is available|is exposed|is bound|binds|moved|switched|changed|was moved"
-            "|was switched|was changed|was bound)(?: over)? (?:on|to|at|under|through|from port O to) (?:tcp )?port V",
+            (
+                "S (?:listens|runs|answers|sits|lives|serves|responds|is|is served|is running|is listening|is reachable"
+                "|is reached|can be reached|is available|is exposed|is bound|binds|moved|switched|changed|was moved"
+                "|was switched|was changed|was bound)(?: over)? (?:on|to|at|under|through|from port O to) (?:tcp"
+                " )?port V"
+            ),
             "S (?:uses|has|got|takes|occupies|exposes|binds|opens|claims) (?:tcp )?port V",
             "S (?:moved|switched|changed) from (?:port )?O to (?:port )?V",
             "S is on V instead of port O",
@@ -129,19 +151,28 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         "|language|interpreter|toolchain|jdk)",
         told=(
             "S (?:no longer|does not|doesn't) (?:builds?|runs?|works?) (?:with|on) O[,;] it (?:needs|requires|uses) V",
-            "S (?:has )?(?:dropped|drops)(?: support for)? O(?:[,;] | and )(?:build it with|it needs|it requires"
-            "|it uses|needs|requires|uses|runs on) V",
+            (
+                "S (?:has )?(?:dropped|drops)(?: support for)? O(?:[,;] | and )(?:build it with|it needs|it requires"
+                "|it uses|needs|requires|uses|runs on) V"
+            ),
             "S (?:runs|uses|targets|requires|needs|has|supports only)(?: at least| on| with)? V",
             "S (?:runs|is|sits|lives|builds|compiles) (?:on|with|against|under) (?:at least )?V",
-            f"S {_BE} (?:built|compiled|written|coded|developed|implemented|programmed|tested)"
-            " (?:with|against|in|for|on) V",
-            f"S (?:{_BE} |has )?(?:upgraded|updated|bumped|ported|moved|switched|migrated|rolled back|downgraded"
-            "|converted|rewritten)(?: on| over| back)?(?: from O)? (?:to|in|onto) V",
+            (
+                f"S {_BE} (?:built|compiled|written|coded|developed|implemented|programmed|tested)"
+                " (?:with|against|in|for|on) V"
+            ),
+            (
+                f"S (?:{_BE} |has )?(?:upgraded|updated|bumped|ported|moved|switched|migrated|rolled back|downgraded"
+                "|converted|rewritten)(?: on| over| back)?(?: from O)? (?:to|in|onto) V"
+            ),
             "S: V",
             "S (?:got|received|had) an? (?:update|upgrade) to V",
             "S (?:went|goes) (?:back )?(?:from O )?to V",
-            f"{_WE}(?:upgraded|updated|bumped|ported|moved|switched|migrated|rolled|downgraded|converted|upgrade|bump"
-            "|update) S (?:back )?(?:from O )?to V",
+            (
+                f"{_WE}(?:upgraded|updated|bumped|ported|moved|switched|migrated|rolled|downgraded|converted"
+                f"|upgrade|bump"
+                "|update) S (?:back )?(?:from O )?to V"
+            ),
             f"{_WE}(?:build|run|compile|test|develop) S (?:with|on|against|under) V",
             "S is done with O[,;] V is (?:required|needed|used)",
             "V is (?:the )?(?:required|needed|used)(?: version)? (?:for|by|in) S",
@@ -155,8 +186,10 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     "licence": Attribute(
         nouns="(?:software |source )?licen[cs]e",
         told=(
-            f"S {_BE} (?:re)?(?:licen[cs]ed|published|released|distributed|available|shipped|open-sourced|put)"
-            " under (?:the )?V",
+            (
+                f"S {_BE} (?:re)?(?:licen[cs]ed|published|released|distributed|available|shipped|open-sourced|put)"
+                " under (?:the )?V"
+            ),
             "S (?:is|are) under (?:the )?V",
             f"{_WE}(?:re)?(?:licen[cs]e|licen[cs]ed|published|publish|released|release) S under (?:the )?V",
         ),
@@ -168,12 +201,20 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         nouns="(?:user )?(?:login|log-in|logins|sign-in|sign-on|authentication|auth|authorisation|login method"
         "|authentication method|identity provider)",
         told=(
-            "(?:users|people|customers|everybody|everyone|you|one|employees|we|staff|they|admins) (?:log|sign|logs|signs"
-            "|authenticate|authenticates)(?: in| on)?(?: to| into| at| on| against)* S (?:with|via|through|using|by) V",
-            "S (?:authenticates|identifies)(?: people| users| its users| customers| everybody)?"
-            " (?:with|via|through|against|using|by) V",
-            "(?:the |our )?N (?:to|in|for|of|on|at) S (?:works|goes|runs|is done|happens|is|is handled)"
-            "(?: only)? (?:with|via|through|by|over|using) V",
+            (
+                "(?:users|people|customers|everybody|everyone|you|one|employees|we|staff|they|admins) (?:log"
+                "|sign|logs|signs"
+                "|authenticate|authenticates)(?: in| on)?(?: to| into| at| on| against)* S (?:with|via|through"
+                "|using|by) V"
+            ),
+            (
+                "S (?:authenticates|identifies)(?: people| users| its users| customers| everybody)?"
+                " (?:with|via|through|against|using|by) V"
+            ),
+            (
+                "(?:the |our )?N (?:to|in|for|of|on|at) S (?:works|goes|runs|is done|happens|is|is handled)"
+                "(?: only)? (?:with|via|through|by|over|using) V"
+            ),
             "S (?:uses|relies on|has|requires|needs) V (?:for|as) (?:its |the )?N",
             "S (?:has )?(?:switched|moved|changed)(?: over)? to V for (?:the |its )?N",
             "for (?:the )?N,? S (?:uses|relies on|has|requires) V",
@@ -205,15 +246,28 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     "date": Attribute(
         nouns="(?:due |start |new |target )?(?:date|day|deadline|appointment|slot|time)",
         told=(
-            "S (?:is not|isn't|won't be|will not be|is no longer|does not take place) on O[,;]? (?:but |it is |it's |it"
-            " will be )?(?:on )?V",
-            f"S (?:{_BE} |takes place |happens |starts |begins |falls )?(?:set |due |planned |scheduled |fixed |booked"
-            " )?(?:on|for|at|by) V",
-            f"S (?:{_BE} |had to be |has )?(?:postponed|delayed|deferred|rescheduled|moved|pushed|shifted|extended|put"
-            "|brought|slipped|adjourned|advanced)(?: off| back| forward| out| up)?(?: from O)? (?:to|until|till|for|by"
-            "|on) V",
-            f"{_WE}(?:postpone|postponed|delay|delayed|defer|deferred|reschedule|rescheduled|move|moved|push|pushed|are"
-            " moving|shift|shifted) S(?: off| back| forward| out| up)? (?:from O )?(?:to|until|till|for|on) V",
+            (
+                "S (?:is not|isn't|won't be|will not be|is no longer|does not take place) on O[,;]? (?:but |it"
+                " is |it's |it"
+                " will be )?(?:on )?V"
+            ),
+            (
+                f"S (?:{_BE} |takes place |happens |starts |begins |falls )?(?:set |due |planned |scheduled "
+                f"|fixed |booked"
+                " )?(?:on|for|at|by) V"
+            ),
+            (
+                f"S (?:{_BE} |had to be |has )?(?:postponed|delayed|deferred|rescheduled|moved|pushed|shifted"
+                f"|extended|put"
+                "|brought|slipped|adjourned|advanced)(?: off| back| forward| out| up)?(?: from O)? (?:to|until"
+                "|till|for|by"
+                "|on) V"
+            ),
+            (
+                f"{_WE}(?:postpone|postponed|delay|delayed|defer|deferred|reschedule|rescheduled|move|moved|push"
+                f"|pushed|are"
+                " moving|shift|shifted) S(?: off| back| forward| out| up)? (?:from O )?(?:to|until|till|for|on) V"
+            ),
             "(?:rescheduled|postponed|delayed|moved|change of plan)[:,] S (?:is|are|takes place) (?:on|for|at) V",
             f"{_WE}(?:do|have|hold) S (?:on )?V",
             "S (?:is|are|happens|takes place|starts) (?:always )?(?:on )?V",
@@ -223,7 +277,8 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         words="when date day days deadline planned scheduled schedule happen happens happening take place due set time"
         " start starts begin begins held",
         value=r"(?:the )?(?:(?:every |each |next )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?"
-        r"(?: at \d{1,2}(?:[:.]\d\d)?(?: ?[ap]m)?)?|\d{1,2}:\d\d|\d{1,2} ?[ap]m|q[1-4](?: \d{4})?|week \d{1,2}|\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august"
+        r"(?: at \d{1,2}(?:[:.]\d\d)?(?: ?[ap]m)?)?|\d{1,2}:\d\d|\d{1,2} ?[ap]m|q[1-4](?: \d{4})?|week \d{1,2}"
+        r"|\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august"
         r"|september|october|november|december)(?:,? \d{4})?|(?:january|february|march|april|may|june|july|august"
         r"|september|october|november|december) \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?|\d{4}-\d\d-\d\d)",
     ),
@@ -239,7 +294,8 @@ ATTRIBUTES: Mapping[str, Attribute] = {
             f"S {_BE} no longer (?:kept|retained|stored) for O but for V",
         ),
         asks=r"\b(?:how long|retention|retained|kept|deleted|removed|purged)\b",
-        words="long retention retained retain kept keep keeps store stored stores hold time period deleted delete removed"
+        words="long retention retained retain kept keep keeps store stored stores hold time period deleted"
+        " delete removed"
         " purged after days",
         value=r"(?:(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|eighteen)"
         r" (?:minute|hour|day|week|month|quarter|year)s?|forever)",
@@ -247,8 +303,10 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     "tool": Attribute(
         nouns="",
         told=(
-            "S (?:uses|has|keeps|relies on|runs|employs|is using|(?:is|was) built (?:around|on)|works with|adopted"
-            "|has adopted|chose|picked|takes) V (?:for|as) P",
+            (
+                "S (?:uses|has|keeps|relies on|runs|employs|is using|(?:is|was) built (?:around|on)|works with|adopted"
+                "|has adopted|chose|picked|takes) V (?:for|as) P"
+            ),
             "S stopped using O (?:for|as) P and uses V",
             "S (?:has )?(?:switched|moved|changed|migrated|went)(?: over)? (?:from O )?to V (?:for|as) P",
             "for P,? S (?:uses|relies on|has|chose|picked|(?:went|switched) (?:from O )?to) V",
@@ -256,30 +314,40 @@ ATTRIBUTES: Mapping[str, Attribute] = {
             "we (?:use|chose|picked|rely on|have|went with|are on) V (?:for|as) P (?:in|on) S",
             f"{_WE}(?:replaced|swapped|exchanged) O (?:with|by|for) V (?:for|as) P (?:in|on) S",
             f"{_WE}(?:replaced|swapped|exchanged) O (?:with|by|for) V in S \\((?:for|as) P\\)",
-            f"{_WE}(?:ripped out|dropped|removed|retired|threw out|gave up) O[:;,] S (?:uses|has) V"
-            " (?:for|as) P",
-            "S (?:has )?(?:moved away from|dropped|left|given up|gave up) O[,;] (?:we use|it uses|we have) V"
-            " (?:for|as) P",
+            f"{_WE}(?:ripped out|dropped|removed|retired|threw out|gave up) O[:;,] S (?:uses|has) V (?:for|as) P",
+            (
+                "S (?:has )?(?:moved away from|dropped|left|given up|gave up) O[,;] (?:we use|it uses|we have) V"
+                " (?:for|as) P"
+            ),
             "V (?:does|handles) P (?:in|of|for) S",
             "(?:the )?P (?:in|of) S (?:is|are) (?:done|handled|built|made) (?:with|by) V",
             f"{_WE}(?:switched|moved|migrated|ported) (?:the )?P (?:in|of) S (?:over )?(?:from O )?to V",
             "S: V (?:for|as) P",
         ),
         asks=r"\b(?:us(?:e|es|ed|ing)|technology|product|tool|library|choose|chose|chosen|picked|have|does)\b",
-        words="use uses used using technology product tool library choose chose chosen picked pick do does have has rely"
+        words="use uses used using technology product tool library choose chose chosen picked pick do does have"
+        " has rely"
         " software service which what for as in",
         value=r"(?!the\b|an?\b|it\b|our\b)[^\s,;:()]+(?: [^\s,;:()]+){0,2}?",
     ),
     "place": Attribute(
-        nouns="(?:production |hosting |deployment )?(?:hosting|host|home|location|place|region|provider|hosting provider"
+        nouns="(?:production |hosting |deployment )?(?:hosting|host|home|location|place|region|provider|hosting"
+        " provider"
         "|environment|production environment|deployment target|address|venue|room|data cent(?:re|er)|headquarters)",
         told=(
-            f"(?:production of |production for |the production (?:instance|environment|deployment) of )?S {_BE}"
-            f" (?:{_HOSTED})(?: only)? (?:on|at|in|by|to|with|from|inside|under) V",
-            f"S (?:{_BE} |has |have )?(?:{_MOVED}) (?:off|away from|out of) O and (?:live|lives|run|runs|is|are)"
-            " (?:on|in|at) V",
-            "S (?:runs|lives|sits|resides|stays|stands|operates|works|takes place|happens|live|run) (?:on|at|in|inside"
-            "|from) V",
+            (
+                f"(?:production of |production for |the production (?:instance|environment|deployment) of )?S {_BE}"
+                f" (?:{_HOSTED})(?: only)? (?:on|at|in|by|to|with|from|inside|under) V"
+            ),
+            (
+                f"S (?:{_BE} |has |have )?(?:{_MOVED}) (?:off|away from|out of) O and (?:live|lives|run|runs|is|are)"
+                " (?:on|in|at) V"
+            ),
+            (
+                "S (?:runs|lives|sits|resides|stays|stands|operates|works|takes place|happens|live|run) (?:on|at"
+                "|in|inside"
+                "|from) V"
+            ),
             "S (?:goes|go|belongs|belong|is to go|must go) (?:in|into|onto) V",
             "(?:production of |production for )S (?:is|runs)(?: on| in| at)? V",
             f"S (?:{_BE} |has |have )?(?:{_MOVED}) (?:off|away from|out of) O (?:and )?(?:onto|into|to|on|in) V",
@@ -288,16 +356,20 @@ ATTRIBUTES: Mapping[str, Attribute] = {
             f"{_WE}(?:{_MOVED}) S (?:off|away from|out of) O (?:and )?(?:onto|into|to|on|in) V",
             f"{_WE}(?:{_MOVED}|move|migrate|relocate|put) S (?:over |across )?(?:from O )?(?:to|into|onto|on|in) V",
             f"{_WE}(?:host|deploy|run|keep|store|serve|hold|put) S (?:on|at|in|to|from) V",
-            "(?:the )?(?:migration|move|relocation|switch|cutover)(?: (?:complete|done|finished|over))?(?: of|:) S"
-            "(?: ->| to) V(?: (?:is|was) (?:done|complete|completed|finished|over))?",
+            (
+                "(?:the )?(?:migration|move|relocation|switch|cutover)(?: (?:complete|done|finished|over))?(?: of|:) S"
+                "(?: ->| to) V(?: (?:is|was) (?:done|complete|completed|finished|over))?"
+            ),
             "you (?:will|can|'ll) find S (?:on|at|in) V",
             "V is where S (?:runs|lives|sits|is|is hosted|is deployed|happens|takes place)",
             "V hosts S",
             "(?:we|they) meet (?:in|at|on) V for S",
             "(?:we|they) no longer meet (?:in|at|on) O for S but (?:in|at|on) V",
             "S (?:left|quit) O and (?:runs|lives|works|is) (?:on|in|at) V",
-            "S (?:is|are) no longer (?:on|in|at) O[,;] (?:we host it|it runs|it is|we run it|it lives|but)(?: now)?"
-            " (?:on|in|at) V",
+            (
+                "S (?:is|are) no longer (?:on|in|at) O[,;] (?:we host it|it runs|it is|we run it|it lives|but)(?: now)?"
+                " (?:on|in|at) V"
+            ),
             "S (?:no longer runs|no longer lives) (?:on|in|at) O[,;] it (?:runs|lives|is) (?:on|in|at) V",
             f"{_WE}shut down O for S[,;] it (?:runs|is|lives) (?:on|in|at) V",
             "(?:decision: )?host S on V",

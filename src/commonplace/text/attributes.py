@@ -86,7 +86,8 @@ _CHANGES = re.compile(
     r"|renamed|rebranded|replaced|replaces|took over|takes over|taken over|handed|passed|became|new|from now on|as of"
     r"|going forward|upgraded|updated|bumped|downgraded|rolled|ported|postponed?|delayed|deferred|rescheduled|pushed"
     r"|extended|dropped|stepped|steps|succeed(?:s|ed)|inherit(?:s|ed)|reassigned|relicensed|decision|decided"
-    r"|from .{3,20} on|these days|ripped|retired|swapped|gave up|given up|adopted|left|since|brought|cut over|shut down|got)\b|->",
+    r"|from .{3,20} on|these days|ripped|retired|swapped|gave up|given up|adopted|left|since|brought|cut over"
+    r"|shut down|got)\b|->",
     re.IGNORECASE,
 )
 
@@ -113,7 +114,12 @@ def told_in(text: str) -> Told | None:
 
 def _told(name: str, found: re.Match[str], sentence: str) -> Told | None:
     subject, value = found["s"].strip(), found["v"].strip()
-    if subject.lower() in _NOT_SUBJECT or _CLAUSE.search(subject) or _DENIED.search(value) or len(value.split()) > MAX_VALUE_WORDS:
+    if (
+        subject.lower() in _NOT_SUBJECT
+        or _CLAUSE.search(subject)
+        or _DENIED.search(value)
+        or len(value.split()) > MAX_VALUE_WORDS
+    ):
         return None
     if name in ("owner", "place", "date") and re.match(r"(?:an?|some|any|no)\b", subject, re.IGNORECASE):
         return None
@@ -221,4 +227,3 @@ def _compiled(template: str, nouns: str, value: str) -> re.Pattern[str]:
     }
     pattern = re.sub("[SVONP]", lambda found: parts.pop(found[0]) if found[0] in "SVP" else parts[found[0]], template)
     return re.compile(rf"{pattern}{_TAIL}", re.IGNORECASE)
-

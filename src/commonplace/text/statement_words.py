@@ -219,7 +219,8 @@ CHANGE_VERBS: Mapping[str, str] = {
         "person": "succeeded succeeds inherited inherits reassigned assigned elected appointed handed passed",
         "time": "postponed postpones delayed deferred rescheduled slipped extended pushed advanced adjourned",
         "name": "renamed renames rebranded",
-        "number": "raised raises lowered increased decreased reduced bumped doubled halved shortened lifted rose risen scaled"
+        "number": "raised raises lowered increased decreased reduced bumped doubled halved shortened lifted rose"
+        " risen scaled"
         " grew upgraded downgraded cut",
     }.items()
     for verb in verbs.split()
