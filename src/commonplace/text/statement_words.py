@@ -392,3 +392,12 @@ PREDICATES = frozenset(
     " eats drinks"
     " drives writes chairs meets comes pays teaches cooks ships signs draws live run go come".split()
 )
+# How words end that describe something instead of naming it.
+DESCRIBING = ("ed", "ing", "able", "ible", "ful", "ous", "ive", "less", "ly")
+DESCRIPTIONS = frozenset("rebuilt full empty slow fast big small old new ready down up safe broken built kept".split())
+# Wide enough for several choices at once: TypeScript and Tailwind are both "for the frontend".
+WIDE = frozenset(
+    "project code codebas app applic servic frontend backend api web websit team everyth develop product stage"
+    " repositori"
+    " work new".split()
+)
