@@ -36,6 +36,7 @@ from commonplace.ranking.rerank import (
     Weight,
     WordSets,
     add_answer_scores,
+    attribute_boosts,
     boost_by_adjacent_words,
     boost_by_context,
     boost_by_role,
@@ -48,6 +49,7 @@ from commonplace.ranking.rerank import (
     rerank_score,
 )
 from commonplace.store.types import Job
+from commonplace.text.attributes import answers, asked_in, mentions, told_in
 from commonplace.text.query import (
     adjacent_words,
     is_about_questions,
@@ -68,7 +70,7 @@ READ_CHARACTERS = 2_000
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
 # Tokens of the best hits that are read together with the question, and of further ones if none of these answers.
-READ_TOKENS, FURTHER_TOKENS = 500, 300
+READ_TOKENS, FURTHER_TOKENS = 400, 200
 # What holds now and says since when or until when was said of just this time: it comes before what says no time.
 DATED_BOOST = 0.15
 _NOBODY = frozenset(ROLES) | {""}
@@ -380,6 +382,8 @@ def _score_read(
 ) -> dict[int, float]:
     """The scores of items after a look at what they say and when they said it."""
     scores = parts.add("phrase", scores | boost_by_adjacent_words(scores, adjacent_shares(parsed, read)))
+    boosts = told_boosts(parsed, read)
+    scores = parts.add("attribute", scores | {id_: scores[id_] + boost for id_, boost in boosts.items()})
     return parts.add("time", scores | _rerank_read(parsed, scores, read))
 
 
@@ -390,6 +394,19 @@ def _prefer_newer(scores: Mapping[int, float], read: Sequence[Item], weights: Ma
     equal = {item.id: item.created_ms for item in stated if weights[item.id].total == highest}
     boosts = newer_boosts(scores, equal)
     return {id_: score + boosts.get(id_, 0.0) for id_, score in scores.items()}
+
+
+def told_boosts(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:
+    """What items are worth more that tell the attribute that a question asks for, of what it asks about."""
+    asked = [] if parsed.query.strict else asked_in(parsed.query.text)
+    if not asked:
+        return {}
+    told: dict[int, int] = {}
+    for item in items:
+        text = item.text[:READ_CHARACTERS]
+        if any(mentions(one, text) and answers(one, told_in(text)) for one in asked):
+            told[item.id] = max(item.created_ms, item.valid_from_ms or 0)
+    return attribute_boosts(told)
 
 
 def adjacent_shares(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:

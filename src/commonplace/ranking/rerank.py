@@ -33,6 +33,8 @@ TIME_BOOST = 0.15
 ADJACENT_BOOST = 0.15
 # For the newest of statements whose scores differ by no more than this from the best of them.
 NEWER_BOOST, EQUAL_STATEMENTS = 0.1, 0.2
+# For a hit that tells just the attribute that is asked for, of what is asked about, and for the latest of them.
+ATTRIBUTE_BOOST, LATEST_BOOST = 0.3, 0.15
 # Against a question to somebody else: it has the words of the answer, but not the answer.
 QUESTION_PENALTY = 0.1
 # Against a text that only repeats the question and has no reply, and the most that it can score.
@@ -42,7 +44,7 @@ REPLY_BOOST, REPLY_MARGIN = 0.15, 0.01
 
 # At most so many are read together with the question. Those whose scores are no further than this from the best one
 # come first: what is further behind hardly ever wins, and reading is most of what a search costs.
-READ_TOGETHER, READ_MARGIN = 8, 0.3
+READ_TOGETHER, READ_MARGIN = 8, 0.25
 # What a cross-encoder says of one, between minus the limit and the limit, counts this much; what was not read counts as
 # if it had said UNREAD.
 ANSWER_WEIGHT, ANSWER_LIMIT, UNREAD = 0.04, 5.0, -2.5
@@ -125,6 +127,15 @@ def newer_boosts(scores: Scores, created_ms: Mapping[int, int]) -> dict[int, flo
         return {}
     order = sorted(near, key=lambda key: (near[key], key))
     return {key: NEWER_BOOST * place / (len(order) - 1) for place, key in enumerate(order)}
+
+
+def attribute_boosts(told_ms: Mapping[int, int]) -> dict[int, float]:
+    """What hits are worth more that tell what is asked for, each by the moment from which on it does; the latest most.
+
+    An attribute has one value at a time.
+    """
+    latest = max(told_ms.values(), default=0)
+    return {key: ATTRIBUTE_BOOST + LATEST_BOOST * (ms == latest) for key, ms in told_ms.items()}
 
 
 def rerank_score(score: float, *, nearness: float, question_ratio: float) -> float:
