@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from commonplace.text.dates import DAY_MS
 
@@ -22,8 +23,7 @@ STALE_FACTOR = 0.5
 SAME_PROJECT, OTHER_PROJECT = 1.0, 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What is known of one passage: BM25 (0 if no word matched), cosine (None if unknown), share of the words found."""
 
     bm25: float = 0.0

@@ -35,6 +35,8 @@ Words = Sequence[Word]
 NO_PROJECT = 0
 # Details of fewer letters are kept as they were read.
 CACHED_DETAILS = 64
+# Items of less text are kept as they were made, so many of them.
+CACHED_TEXT, CACHED_ITEMS = 2_000, 1_024
 # So many more than asked for are found at most, to be enough without those that do not hold.
 MOST_SPARE = 1_000
 # All of time, in milliseconds.
@@ -292,22 +294,46 @@ def filter_of(connection: Connection, space_id: int, scope: Scope, now_ms: int) 
         if not found:
             return None
     chosen = None if scope.sessions is None else tuple(sessions.ids_in(connection, space_id, scope.sessions))
-    moment = now_ms if scope.at_ms is None else scope.at_ms
-    lapsed = frozenset[int]() if scope.lapsed else _not_holding(connection, space_id, moment)
-    filter_ = Filter(found, kinds, scope.types, scope.tag, chosen, scope.since_ms, scope.until_ms)
-    return replace(filter_, author=scope.author, origins=scope.origins, review=scope.review, lapsed=lapsed)
+    lapsed = frozenset[int]()
+    if not scope.lapsed:
+        # All that is read in a snapshot is of one moment: that of the first who asked.
+        moment = now_ms if scope.at_ms is None else scope.at_ms
+        key = ("not holding", space_id, scope.at_ms)
+        lapsed = connection.once(key, lambda: _not_holding(connection, space_id, moment))
+    return Filter(
+        found,
+        kinds,
+        scope.types,
+        scope.tag,
+        chosen,
+        scope.since_ms,
+        scope.until_ms,
+        scope.author,
+        scope.origins,
+        scope.review,
+        lapsed,
+    )
 
 
 def _not_holding(connection: Connection, space_id: int, moment_ms: int) -> frozenset[int]:
     """The live items that do not hold at a moment."""
     rows = connection.rows(_NOT_HOLDING, (space_id, moment_ms, moment_ms, moment_ms), prepared=True)
-    return frozenset(row[0] for row in rows)
+    return frozenset([row[0] for row in rows])
 
 
 def get(connection: Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
     """Items by id, forgotten ones too; ids that do not exist are absent."""
-    ids = connection.array(i for i in dict.fromkeys(item_ids) if -(2**63) <= i < 2**63)
-    return {item.id: item for item in map(item_of, connection.rows(_BY_ID, (space_id, ids), prepared=True))}
+    wanted = dict.fromkeys(item_ids)
+    known = _read_in_snapshot(connection, space_id)
+    if missing := [i for i in wanted if i not in known and -(2**63) <= i < 2**63]:
+        rows = connection.rows(_BY_ID, (space_id, connection.array(missing)), prepared=True)
+        known |= {item.id: item for item in map(item_of, rows)}
+    return {i: known[i] for i in wanted if i in known}
+
+
+def _read_in_snapshot(connection: Connection, space_id: int) -> dict[int, Item]:
+    """The items that were read in the snapshot that is open, by id, to be added to."""
+    return connection.once(("items", space_id), dict[int, Item])
 
 
 def get_one(connection: Connection, space_id: int, item_id: int) -> Item:
@@ -343,6 +369,7 @@ def newest(
             [space_id, *bindings, limit],
         )
         found += map(item_of, rows)
+    _read_in_snapshot(connection, space_id).update((item.id, item) for item in found)
     return sorted(found, key=_when, reverse=True)[:limit]
 
 
@@ -403,6 +430,19 @@ def index_walks(filter_: Filter) -> Iterator[Filter]:
 
 def item_of(row: Sequence[Any]) -> Item:
     """An item from its columns, which stand in the order of its fields; tags are a list, or the text of a JSON list."""
+    body, details = row[5], row[6]
+    if type(body) is type(details) is str and len(body) + len(details) < CACHED_TEXT and type(row[10]) is not list:
+        return _same_item(tuple(row), tuple(map(type, row)))
+    return _new_item(row)
+
+
+@lru_cache(maxsize=CACHED_ITEMS)
+def _same_item(row: tuple[Any, ...], _types: tuple[type, ...]) -> Item:
+    """What many questions find is made once, until one of its columns changes. 1 and 1.0 are not the same there."""
+    return _new_item(row)
+
+
+def _new_item(row: Sequence[Any]) -> Item:
     id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
     try:
         texts = _short_texts(details) if len(details) < CACHED_DETAILS else _texts(details)

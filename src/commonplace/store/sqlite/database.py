@@ -10,11 +10,11 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
-from commonplace.errors import StoreBusy, StoreCorrupt, StoreReplaced, StoreTooNew
+from commonplace.errors import CommonplaceError, StoreBusy, StoreCorrupt, StoreReplaced, StoreTooNew
 from commonplace.store.sql.connection import Connection
 from commonplace.store.sqlite.checkpoint import fold_log
 from commonplace.store.sqlite.connection import (
@@ -33,6 +33,24 @@ CHECKPOINT_PAGES = 1000
 CHECKPOINT_AGAIN = 100
 
 _T = TypeVar("_T")
+
+
+class _PartOfTransaction:
+    """Reading in a transaction that is open already, at whose end the rest is done."""
+
+    __slots__ = ("_connection", "_refused_as")
+
+    def __init__(self, connection: SqliteConnection, refused_as: Callable[[Any], CommonplaceError]) -> None:
+        self._connection, self._refused_as = connection, refused_as
+
+    def __enter__(self) -> SqliteConnection:
+        return self._connection
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, (apsw.Error, UnicodeDecodeError, StoreCorrupt)):
+            refused = self._refused_as(error)
+            if refused is not error:
+                raise refused from error
 
 
 class Database(OpenFile):
@@ -60,12 +78,17 @@ class Database(OpenFile):
             with self._forks.holding_forks():
                 yield
         except (apsw.Error, UnicodeDecodeError, StoreCorrupt) as error:
-            refused = error if isinstance(error, StoreCorrupt) else refusal(self.path, error)
-            if isinstance(refused, StoreCorrupt) and self._is_replaced():
-                raise StoreReplaced(f"The store {self.path} was replaced while it was in use.", TRY_AGAIN) from error
+            refused = self._refused_as(error)
             if refused is error:
                 raise
             raise refused from error
+
+    def _refused_as(self, error: apsw.Error | UnicodeDecodeError | StoreCorrupt) -> CommonplaceError:
+        """What an error of SQLite means to a caller."""
+        refused = error if isinstance(error, StoreCorrupt) else refusal(self.path, error)
+        if isinstance(refused, StoreCorrupt) and self._is_replaced():
+            return StoreReplaced(f"The store {self.path} was replaced while it was in use.", TRY_AGAIN)
+        return refused
 
     def _is_replaced(self) -> bool:
         """Whether other files are at the path, or were overwritten during a checkpoint: its end is waited for."""
@@ -105,21 +128,26 @@ class Database(OpenFile):
             raise full(self.path)
         return connection
 
-    @contextlib.contextmanager
-    def read(self, deadline: float | None = None) -> Iterator[SqliteConnection]:
+    def read(self, deadline: float | None = None) -> contextlib.AbstractContextManager[SqliteConnection]:
         """A consistent view of the file. After `deadline` seconds the query is interrupted with TimedOut."""
+        connection = self._connections.mine()
+        if connection is not None and connection.in_transaction and not self._forks.torn:
+            return _PartOfTransaction(connection, self._refused_as)
+        return self._snapshot(deadline)
+
+    @contextlib.contextmanager
+    def _snapshot(self, deadline: float | None) -> Iterator[SqliteConnection]:
         with self._used():
             connection = self.connection()
-            if connection.in_transaction:
-                yield connection
-                return
             if deadline is not None:
                 end = time.monotonic() + deadline
                 connection.set_progress_handler(lambda: time.monotonic() > end, PROGRESS_STEPS)
             connection.execute("BEGIN")
+            connection.snapshot_cache = {}
             try:
                 yield connection
             finally:
+                connection.snapshot_cache = None
                 if not self._forks.torn:
                     if deadline is not None:
                         connection.set_progress_handler(None)
