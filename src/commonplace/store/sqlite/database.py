@@ -26,6 +26,7 @@ from commonplace.store.sqlite.error_translation import full, refusal
 from commonplace.store.sqlite.file_watch import State, folder_lock
 from commonplace.store.sqlite.files import connect, make_copy
 from commonplace.store.sqlite.open_file import COMPARE_SECONDS, MOVE_SECONDS, TRY_AGAIN, OpenFile
+from commonplace.store.sqlite.write_queue import next_in_line, retry_until
 
 PROGRESS_STEPS = 5000
 # So many pages in the log are folded into the database; tried again after so many more, if somebody still reads there.
@@ -158,13 +159,7 @@ class Database(OpenFile):
         """One transaction: everything in the block happens, or nothing; StoreBusy if its turn does not come in time."""
         with self._used(), self._turn(patience):
             connection = self._writable()
-            if patience is not None:
-                connection.set_busy_timeout(int(patience * 1000))
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-            finally:
-                if patience is not None:
-                    connection.set_busy_timeout(self._busy_ms)
+            self._begin(connection, self._busy_ms / 1000 if patience is None else patience)
             try:
                 self._require_current()
                 self._refuse_newer(connection)
@@ -178,6 +173,16 @@ class Database(OpenFile):
                 raise
             if self._log_pages >= CHECKPOINT_PAGES and abs(self._log_pages - self._folded_at) >= CHECKPOINT_AGAIN:
                 self._checkpoint(connection)
+
+    def _begin(self, connection: SqliteConnection, patience: float) -> None:
+        """Begin to write when it is this process's turn."""
+        end = time.monotonic() + patience
+        with next_in_line(None if self._watch is None else self._watch.held, end):
+            connection.set_busy_handler(retry_until(end))
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            finally:
+                connection.set_busy_timeout(self._busy_ms)
 
     def _refuse_newer(self, connection: SqliteConnection) -> None:
         """A newer version may have migrated the file meanwhile: what is written now might miss a rule of it."""

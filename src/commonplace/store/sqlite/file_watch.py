@@ -151,6 +151,11 @@ class FileWatch:
     def files(self) -> Files | None:
         return self._files
 
+    @property
+    def held(self) -> int | None:
+        """The open record that all processes with the store open share, if there is one."""
+        return self._held
+
     def lock(self, *, wait: bool = True, shared: bool = False) -> contextlib.AbstractContextManager[bool]:
         return folder_lock(self.path, self._patience if wait else 0.0, shared=shared)
 
