@@ -219,7 +219,9 @@ def _recall_current(
 ) -> RecallResult:
     most = max(CANDIDATES, 2 * limit)
     evidence, owner, total = find_candidates(memory, parsed, scope, most)
-    best = max((e.bm25 for e in evidence.values()), default=0.0)
+    if not evidence:
+        return RecallResult((), 0, parsed.vector is not None, parsed.waiting)
+    best = max([e.bm25 for e in evidence.values()])
     own = _own_scores(evidence, best)
     parts, chosen = ScoreParts(best), dict[int, int]()
     for passage in best_first(own, newest=owner):

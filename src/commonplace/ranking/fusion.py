@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from commonplace.text.dates import DAY_MS
@@ -181,8 +180,7 @@ def is_noise_when_read(relevance: float, *, has_words: bool, answered: bool) -> 
     return relevance < (READ_NOISE_BORDER if answered else UNANSWERED_NOISE_BORDER)
 
 
-@dataclass(frozen=True, slots=True)
-class Signals:
+class Signals(NamedTuple):
     """What the score of an entry of a context is made of, each between 0 and 1."""
 
     semantic: float

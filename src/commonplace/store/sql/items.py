@@ -104,14 +104,17 @@ class Filter:
 
     def without_lapsed(self, k: int, search: Callable[[Filter, int], Sequence[_Found]]) -> list[_Found]:
         """The first `k` that a search finds, but for those that do not hold."""
+        if not self.lapsed:
+            return [*search(self, k)][:k]
         found = search(replace(self, lapsed=frozenset()), k + min(len(self.lapsed), MOST_SPARE))
         return [hit for hit in found if hit.item_id not in self.lapsed][:k]
 
     @property
     def unindexed(self) -> Filter | None:
         """The part that the full-text index does not know; None if there is none."""
-        rest = replace(self, projects=(), kinds=(), types=())
-        return None if rest == Filter() else rest
+        times, source = (self.since_ms, self.until_ms), (self.author, self.origins, self.review)
+        rest = (self.tag, self.sessions, times, source, self.lapsed)
+        return None if rest == _NOTHING_ELSE else replace(self, projects=(), kinds=(), types=())
 
     def sql(self, connection: Connection) -> tuple[str, list[Any]]:
         """A condition on `items i` for what is live and inside, with its bindings."""
@@ -156,6 +159,9 @@ class Filter:
             )
             bindings += map(_lower, tags)
         return " AND ".join(clauses), bindings
+
+
+_NOTHING_ELSE = ("", None, (None, None), ("", (), ""), frozenset[int]())
 
 
 class Items(Space):
