@@ -33,7 +33,6 @@ from commonplace.ranking.fusion import (
     relevances_in_order,
 )
 from commonplace.ranking.rerank import (
-    READ_TOGETHER,
     Weight,
     WordSets,
     add_answer_scores,
@@ -46,6 +45,7 @@ from commonplace.ranking.rerank import (
     newer_boosts,
     prefer_answers,
     rerank_score,
+    worth_reading,
 )
 from commonplace.store.types import Job
 from commonplace.text.query import (
@@ -429,7 +429,7 @@ def _read_together(
     query = parsed.query
     if memory.cross_encoder is None or parsed.vector is None or query.strict or is_about_questions(query.text):
         return {}
-    first = best_first({item_id: scores[item_id] for item_id in chosen}, newest={})[:READ_TOGETHER]
+    first = worth_reading({item_id: scores[item_id] for item_id in chosen})
     texts = memory.store.passages_in_context([chosen[item_id] for item_id in first])
     passages = [(passage.text, before) for item_id in first for passage, before in [texts[chosen[item_id]]]]
     try:
