@@ -219,9 +219,7 @@ def _recall_current(
 ) -> RecallResult:
     most = max(CANDIDATES, 2 * limit)
     evidence, owner, total = find_candidates(memory, parsed, scope, most)
-    if not evidence:
-        return RecallResult((), 0, parsed.vector is not None, parsed.waiting)
-    best = max([e.bm25 for e in evidence.values()])
+    best = max((e.bm25 for e in evidence.values()), default=0.0)
     own = _own_scores(evidence, best)
     parts, chosen = ScoreParts(best), dict[int, int]()
     for passage in best_first(own, newest=owner):
