@@ -88,9 +88,8 @@ class Filter:
 
     def without_lapsed(self, k: int, search: Callable[[Filter, int], Sequence[_Found]]) -> list[_Found]:
         """The first `k` that a search finds, but for those that do not hold."""
-        if not self.lapsed:
-            return [*search(self, k)][:k]
-        found = search(replace(self, lapsed=frozenset()), k + min(len(self.lapsed), MOST_SPARE))
+        others = replace(self, lapsed=frozenset()) if self.lapsed else self
+        found = search(others, k + min(len(self.lapsed), MOST_SPARE))
         return [hit for hit in found if hit.item_id not in self.lapsed][:k]
 
     @property
