@@ -5,20 +5,15 @@ from lists: the memories of a world that the product finds for a question (`trai
 the encoder finds nearest, those that answer among them. Beside them stands "nothing answers", which is right for
 questions that nothing answers and, now and then, for a question whose answers were left out. So its score means
 something by itself: above 0 a memory answers rather than not.
-
-It has fewer layers than the encoder, and so reads faster. To lose little by that, it learns from teachers with all
-layers too. Each teacher is trained on some of the worlds and scores only the others: what it says of them is what it
-understood, not what it remembers.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-import re
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,11 +31,9 @@ from training.tune_encoder import Memory, Tokens, by_item, cosines, read_example
 QUESTION_TOKENS, PASSAGE_TOKENS, BEFORE_TOKENS = 48, 128, 32
 CANDIDATES, SHOWN = 30, 20
 PARTS = 6
-# Teachers: how many, their rank, and how much the squared difference from their scores counts, within these limits.
-TEACHERS, TEACHER_RANK, DIFFERENCE_WEIGHT, SCORE_LIMIT = 3, 16, 0.05, 8.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Look:
     """One question with its nearest items: what is read of each, its cosine, and which of them answer."""
 
@@ -51,8 +44,6 @@ class Look:
     cosines: list[float]
     answers: list[bool]
     gold: int
-    # Which teacher has not seen it.
-    fold: int
 
 
 class CrossEncoder(nn.Module):
@@ -123,25 +114,15 @@ def looks(encoder: Encoder, memories: Sequence[Memory], device: str) -> list[Loo
                     [float(scores[number, item]) for item in order],
                     [item in gold for item in order],
                     len(gold),
-                    sum(re.split("[+-]", memory.name)[0].encode()) % TEACHERS,
                 )
             )
     return found
 
 
-def train(
-    training: list[Look],
-    base: dict[str, Tensor],
-    options: argparse.Namespace,
-    *,
-    rank: int,
-    layers: int,
-    taught: Mapping[Look, Sequence[float]] | None = None,
-) -> CrossEncoder:
-    """A cross-encoder that learned which memories answer and, where there are teachers, what they say of the others."""
+def train(training: list[Look], base: dict[str, Tensor], options: argparse.Namespace) -> CrossEncoder:
     chance = random.Random(options.seed)
     torch.manual_seed(options.seed)
-    model = CrossEncoder(base, rank, options.seed, layers).to(options.device)
+    model = CrossEncoder(base, options.rank, options.seed, options.layers).to(options.device)
     total = options.epochs * len(training) / options.group
     optimizer = torch.optim.AdamW(list(learned_parameters(model)), lr=options.rate, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -151,18 +132,24 @@ def train(
         began, losses = time.monotonic(), []
         chance.shuffle(training)
         for start in range(0, len(training), options.group):
-            rows, sizes, right, teaching = [], [], [], []
+            rows, sizes, right = [], [], []
             for look in training[start : start + options.group]:
-                shown, answered = shown_rows(look, chance, options.left_out)
+                answers = [n for n, answer in enumerate(look.answers) if answer]
+                others = [n for n, answer in enumerate(look.answers) if not answer]
+                without = not answers or chance.random() < options.left_out
+                shown = sorted(chance.sample(others, min(len(others), SHOWN)))
+                if not without:
+                    # One of the answers at a time: the others must not push it down.
+                    shown = [chance.choice(answers), *shown]
                 rows += [look.rows[n] for n in shown]
                 sizes.append(len(shown))
-                right.append(int(answered))
-                if taught is not None:
-                    teaching.append(torch.tensor([taught[look][n] for n in shown], device=options.device))
-            lists = with_none(model(rows, options.device).split(sizes))
+                right.append(0 if without else 1)
+            scores = model(rows, options.device)
+            # A row for each question; the first column is "nothing answers".
+            lists = torch.nn.utils.rnn.pad_sequence(
+                [torch.cat([scores.new_zeros(1), part]) for part in scores.split(sizes)], True, -1e4
+            )
             loss = functional.cross_entropy(lists, torch.tensor(right, device=options.device))
-            if taught is not None:
-                loss = (loss + taught_loss(lists, with_none(teaching))) / 2
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(list(learned_parameters(model)), 1.0)
@@ -172,40 +159,6 @@ def train(
         mean = torch.stack(losses).mean().item()
         print(f"epoch {epoch + 1}: loss {mean:.3f}, {time.monotonic() - began:.0f} s", flush=True)
     return model
-
-
-def shown_rows(look: Look, chance: random.Random, left_out: float) -> tuple[list[int], bool]:
-    """Which rows of a list are read in a step, and whether the first of them answers."""
-    answers = [n for n, answer in enumerate(look.answers) if answer]
-    others = [n for n, answer in enumerate(look.answers) if not answer]
-    without = not answers or chance.random() < left_out
-    shown = sorted(chance.sample(others, min(len(others), SHOWN)))
-    # One of the answers at a time: the others must not push it down.
-    return (shown, False) if without else ([chance.choice(answers), *shown], True)
-
-
-def with_none(lists: Sequence[Tensor]) -> Tensor:
-    """A row of scores for each question; the first column is "nothing answers"."""
-    return torch.nn.utils.rnn.pad_sequence([torch.cat([row.new_zeros(1), row]) for row in lists], True, -1e4)
-
-
-def taught_loss(scores: Tensor, taught: Tensor) -> Tensor:
-    """How far scores are from those of the teachers: as shares of a list, and each by itself."""
-    shares = -(taught.softmax(1) * scores.log_softmax(1)).sum(1).mean()
-    there = taught > -1e3
-    limited = (values.clamp(-SCORE_LIMIT, SCORE_LIMIT)[there] for values in (scores, taught))
-    return shares + 2 * DIFFERENCE_WEIGHT * functional.mse_loss(*limited)
-
-
-def teach(training: Sequence[Look], base: dict[str, Tensor], options: argparse.Namespace) -> dict[Look, list[float]]:
-    """What teachers with all layers say of the worlds that they were not trained on."""
-    taught: dict[Look, list[float]] = {}
-    for fold in range(TEACHERS):
-        seen = [look for look in training if look.fold != fold]
-        teacher = train(seen, base, options, rank=TEACHER_RANK, layers=LAYERS)
-        unseen = [look for look in training if look.fold == fold]
-        taught |= zip(unseen, scores_of(teacher, unseen, options.device), strict=True)
-    return taught
 
 
 @torch.no_grad()
@@ -260,8 +213,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("out", type=Path, help="the adapter that is written")
     parser.add_argument("--encoder", type=Path, required=True, help="the adapter of the encoder")
     parser.add_argument("--folder", type=Path, default=Path("build/training"), help="where base model and examples are")
-    parser.add_argument("--rank", type=int, default=24)
-    parser.add_argument("--layers", type=int, default=4, help="how many layers of the encoder it has")
+    parser.add_argument("--rank", type=int, default=16)
+    parser.add_argument("--layers", type=int, default=LAYERS, help="how many layers of the encoder it has")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--group", type=int, default=64, help="questions in a step")
@@ -273,9 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     memories = read_examples(options.folder / "examples.jsonl.gz", tokens)
     base = merged(read_safetensors(options.folder / "base.safetensors"), read_safetensors(options.encoder))
     found = looks(Encoder(base, 1).to(options.device), memories, options.device)
-    training = [look for look in found if look.part == "train"]
-    taught = teach(training, base, options)
-    model = train(training, base, options, rank=options.rank, layers=options.layers, taught=taught)
+    model = train([look for look in found if look.part == "train"], base, options)
     checking = [look for look in found if look.part != "train"]
     for weight, row in evaluate(checking, scores_of(model, checking, options.device), (0.0, 0.02, 0.05, 0.1)).items():
         print(weight, row)

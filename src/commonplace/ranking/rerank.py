@@ -41,9 +41,9 @@ REPEATED_QUESTION_PENALTY, REPEATED_QUESTION_CAP = 0.4, 0.55
 # For the reply to such a text, which then ranks this far behind it.
 REPLY_BOOST, REPLY_MARGIN = 0.15, 0.01
 
-# At most so many are read together with the question, and only those whose scores are no further than this from the
-# best one: what is further behind hardly ever comes first, and reading is most of what a search costs.
-READ_TOGETHER, READ_MARGIN = 8, 0.2
+# At most so many are read together with the question. Those whose scores are no further than this from the best one
+# come first: what is further behind hardly ever wins, and reading is most of what a search costs.
+READ_TOGETHER, READ_MARGIN = 8, 0.25
 # What a cross-encoder says of one, between minus the limit and the limit, counts this much; what was not read counts as
 # if it had said UNREAD.
 ANSWER_WEIGHT, ANSWER_LIMIT, UNREAD = 0.04, 5.0, -2.5
@@ -133,10 +133,11 @@ def rerank_score(score: float, *, nearness: float, question_ratio: float) -> flo
     return score + TIME_BOOST * nearness - QUESTION_PENALTY * question_ratio
 
 
-def worth_reading(scores: Scores) -> list[int]:
-    """The candidates that are read together with the question, best first."""
+def reading_order(scores: Scores) -> tuple[list[int], list[int]]:
+    """The candidates to read together with the question: those close to the best one, and the others, best first."""
     first = best_first(scores, newest={})[:READ_TOGETHER]
-    return [key for key in first if scores[key] >= scores[first[0]] - READ_MARGIN]
+    close = [key for key in first if scores[key] >= scores[first[0]] - READ_MARGIN]
+    return close, first[len(close) :]
 
 
 def add_answer_scores(scores: Scores, answers: Mapping[int, float]) -> dict[int, float]:

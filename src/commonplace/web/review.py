@@ -120,7 +120,7 @@ def settle_pair(memory: LocalMemory, request: PageRequest) -> PageReply:
     """Say which of two statements holds."""
     keep = next((one for one in KEEP if one == request.given("keep")), None)
     if keep is None:
-        raise InvalidInput("It is not said which one holds.", "Choose one of the two, or both.")
+        raise InvalidInput("The request does not say which one is right.", "Choose one of the two, or both.")
     try:
         settled = settle_contradiction(memory, request.given("one"), request.given("other"), keep)
     except CommonplaceError as error:
@@ -166,7 +166,7 @@ def undo_decision(memory: LocalMemory, request: PageRequest) -> PageReply:
         elif kind == "kept" and changed:
             undo_conversation_change(memory, changed[1], int(changed[2]))
         else:
-            raise InvalidInput("It is not said what to undo.", "Go back, and try it from there.")
+            raise InvalidInput("The request does not say what to undo.", "Go back, and try it from there.")
     except CommonplaceError as error:
         return _refused(memory, request, error)
     return _done(request, "undone_decision", "")
