@@ -54,7 +54,8 @@ _CAMEL = re.compile(r"[a-z]+[A-Z]|(?:[A-Z][a-z]+){3}")
 _GOES_ON = frozenset(",;()&+")
 # They stand in many texts of a group and say nothing about it, however rare they are elsewhere.
 _DULL_WORDS = """
-    able absolutely add added after again ago agree aim already although always amazing anyway approach around ask
+    able absolutely add added after appreciate asleep beautiful gorgeous large lovely manage other others special
+    thank thanks wonderful again ago agree aim already although always amazing anyway approach around ask
     asked available away awesome back bad based basically because before behind best better between big biggest bit
     both bring broken btw busy call called came cannot cant case cause certain change check clear come commit
     committed common complete completely consider consist contain cool correct count couple course create created
