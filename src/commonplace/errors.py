@@ -40,6 +40,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 
+def install_extra_hint(extra: str) -> str:
+    """How to get an optional part of the package, which is on no package index."""
+    return (
+        f"Run `make install` in the clone, or reinstall the wheel with this extra: "
+        f'uv tool install --force "$(ls dist/commonplace-*.whl)[{extra}]".'
+    )
+
+
 class CommonplaceError(Exception):
     """Base of the tree. `message` says what happened, `hint` what to do next."""
 

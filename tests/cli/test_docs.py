@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from commonplace.cli.main import COMMANDS, RENAMED
+from commonplace.cli.main import COMMANDS, GROUPS, RENAMED
 from commonplace.cli.main import commonplace as group
 from commonplace.cli.reference import reference
 
@@ -34,9 +34,13 @@ def test_the_examples_of_the_page_run_in_order(run: Run, folder: Path) -> None:
         assert done.code == 0, f"{line}: {done}"
 
 
-def test_every_command_is_on_the_page() -> None:
+def test_every_command_is_on_the_page_in_the_order_of_the_help_and_leads_to_its_options() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert [name for name, _where, _what in COMMANDS if f"## `{name}" not in text] == []
+    titles = [title for title, _rows in GROUPS]
+    assert [title for title in re.findall(r"^## (.+)$", text, re.MULTILINE) if title in titles] == titles
+    for title, rows in GROUPS:
+        section = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+        assert [name for name, *_rest in rows if f"[`{name}`](options.md#{name})" not in section] == []
 
 
 def test_the_reference_of_options_is_up_to_date() -> None:
@@ -49,7 +53,7 @@ def test_the_reference_names_every_option_of_every_command() -> None:
     for name, _where, _what in COMMANDS:
         command = group.get_command(click.Context(group), name)
         assert command is not None
-        section = text.partition(f"\n### `{name}")[2].partition("\n### ")[0]
+        section = text.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
         for one in (command, *(command.commands.values() if isinstance(command, click.Group) else ())):
             for option in one.params:
                 if isinstance(option, click.Option) and option.name not in ("json_", "data_dir"):

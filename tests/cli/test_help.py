@@ -13,6 +13,7 @@ import pytest
 import commonplace
 from commonplace.cli.main import COMMANDS, GROUPS, RENAMED
 from commonplace.cli.main import commonplace as group
+from commonplace.doctor.checkup import NAMES as AREA_NAMES
 
 from .conftest import Outcome, Run, write_chats
 
@@ -120,6 +121,20 @@ def test_the_examples_work(run: Run, folder: Path, name: str) -> None:
         if not any(words in line for words in NEED_MORE):
             done = execute(line, run)
             assert done.code == 0, f"{line}: {done}"
+
+
+# `hook` prints what its editor reads.
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in (*NEED_A_SERVER, *NEED_A_SETTING, "hook")])
+def test_every_command_prints_one_json_object(run: Run, folder: Path, name: str) -> None:
+    fill(run, folder)
+    line = all_examples(name)[0]
+    done = execute(line if "--json" in line else f"{line} --json", run)
+    assert done.code == 0 and isinstance(done.data, dict), f"{line}: {done}"
+
+
+def test_the_help_of_the_doctor_names_every_area(run: Run) -> None:
+    told = run("doctor", "--help").out
+    assert [area for area in AREA_NAMES if area not in told] == []
 
 
 def test_every_subcommand_explains_itself(run: Run) -> None:

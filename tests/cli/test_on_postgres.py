@@ -99,4 +99,4 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path, settings: Set
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, timeout=60, check=False
     )
-    assert done.returncode == 5 and "commonplace[postgres]" in done.stderr
+    assert done.returncode == 5 and "commonplace-*.whl)[postgres]" in done.stderr

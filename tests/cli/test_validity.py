@@ -16,5 +16,10 @@ def test_an_interval_is_given_read_and_overridden(run: Run) -> None:
     assert run("edit", "2", "--valid-until", "none").code == 0
     assert [hit["id"] for hit in json.loads(run("search", "otter", "--json").out)["results"]] == [2]
     assert json.loads(run("list", "--as-of", "2020-01-01", "--json").out)["items"] == []
+    assert [item["id"] for item in run("list", "--as-of", "now", "--json").data["items"]] == [2, 1]
+    assert [item["id"] for item in run("list", "--as-of", "today", "--json").data["items"]] == [2, 1]
+    assert run("list", "--as-of", "yesterday", "--json").data["items"] == []
+    assert run("edit", "2", "--valid-until", "now").code == 0
+    assert [item["id"] for item in run("list", "--as-of", "now", "--json").data["items"]] == [1]
     refused = run("add", "Something", "--valid-until", "soon")
     assert refused.code == 2 and "2026-05-31" in refused.err

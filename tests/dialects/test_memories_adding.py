@@ -182,5 +182,6 @@ def test_when_a_memory_holds_is_an_extra_that_no_call_needs(memories: Memories, 
     assert "Walrus" not in memories("get_rules").text
     assert "Walrus" in memories("search_memories", query="walrus deploys", as_of="yesterday").text
     (row,) = memories("list_memories", as_of="yesterday").data["memories"]
+    assert memories("list_memories", as_of="now").data["memories"] == []
     memories("edit_memory", id=row["id"], valid_until="none")
     assert "Walrus" in memories("get_rules").text

@@ -263,6 +263,7 @@ def test_what_was_held_true_at_a_moment_is_shown(library: Memory) -> None:
     assert [hit.item.body for hit in library.search("walrus", as_of=then)] == ["Never deploy the walrus on Fridays"]
     assert [item.body for item in library.rules(as_of=then).everywhere] == ["Never deploy the walrus on Fridays"]
     assert [entry.item.body for entry in library.context(as_of=then).items] == ["Never deploy the walrus on Fridays"]
+    assert [item.body for item in library.list(as_of="now")] == ["Deploy the walrus at any time"]
     library.edit(rule.id, valid_until="2020-01-01")
     assert [*library.list()] == [*library.search("walrus")] == []
     assert [item.id for item in library.list(include_expired=True)] == [rule.id]

@@ -204,6 +204,13 @@ def test_a_keyring_that_refuses_is_told(filled: Settings, drawer: Drawer, monkey
         store_key(replace(filled, encryption="keyring"))
 
 
+def test_without_the_extra_it_says_how_to_install_it(filled: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    with pytest.raises(StoreLocked, match="package keyring") as refused:
+        store_key(replace(filled, encryption="keyring"))
+    assert "make install" in refused.value.hint and "commonplace-*.whl)[keyring]" in refused.value.hint
+
+
 def test_there_must_be_something_to_encrypt(secret: Settings, clock: Clock) -> None:
     with pytest.raises(NotFound):
         encrypt_store(secret, clock())

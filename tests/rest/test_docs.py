@@ -37,9 +37,35 @@ def run(example: str, env: dict[str, str]) -> str:
     return done.stdout.decode()
 
 
-def test_the_table_on_the_page_is_the_table() -> None:
-    rows = re.findall(r"^\| ([A-Z]+) \| `([^`]+)` \| (.+) \| (\w+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert rows == [(one.method, one.path, one.summary, one.scope or "none") for one in ENDPOINTS]
+# Described by their prefix: nobody but these clients calls them.
+OF_CLIENTS = ("Tools over HTTP", "memories.sh SDK", "Library", "Sync", "Hooks", "Documentation")
+
+
+def test_the_tables_on_the_page_have_every_route() -> None:
+    """Each group of routes is a table with a row for each path; the key is named where it is not the usual one."""
+    text = PAGE.read_text(encoding="utf-8").partition("\n## Routes\n")[2]
+    for tag in dict.fromkeys(one.tag for one in ENDPOINTS if one.tag not in OF_CLIENTS):
+        methods: dict[str, list[str]] = {}
+        for one in ENDPOINTS:
+            if one.tag == tag:
+                usual = "read" if one.method == "GET" else "write"
+                key = "" if one.scope == usual else f" ({one.scope or 'no key'})"
+                methods.setdefault(one.path, []).append(f"{one.method}: {one.summary}{key}")
+        rows = re.findall(r"^\| `([^`]+)` \| (.+) \|$", _section(text, tag), re.MULTILINE)
+        assert rows == [(path, "; ".join(each)) for path, each in methods.items()]
+
+
+def test_the_routes_of_certain_clients_are_named_by_how_they_begin() -> None:
+    text = PAGE.read_text(encoding="utf-8").partition("\n### For certain clients\n")[2]
+    named = re.findall(r"`(/[^`]+)`", text)
+    prefixes = tuple(re.sub(r"(\.\.\.|\{tool\})$", "", name) for name in named if name.endswith(("...", "{tool}")))
+    for one in ENDPOINTS:
+        if one.tag in OF_CLIENTS:
+            assert one.path in named or one.path.startswith(prefixes), one.path
+
+
+def _section(text: str, title: str) -> str:
+    return text.partition(f"### {title}\n")[2].partition("\n### ")[0]
 
 
 def test_the_examples_on_the_page_run_in_order(tmp_path: Path) -> None:

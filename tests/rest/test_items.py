@@ -200,4 +200,7 @@ def test_an_item_holds_for_a_time_and_a_moment_can_be_asked_for(api: httpx2.Clie
     assert [hit["valid_from"] >= "2019-12-31" for hit in found] == [True]
     before = api.get("/api/v1/search", params={"q": "walrus", "as_of": "2020-03-01", **here})
     assert before.json()["results"] == []
+    for when in ("now", "today"):
+        held = api.get("/api/v1/search", params={"q": "walrus", "as_of": when, **here}).json()["results"]
+        assert [hit["content"] for hit in held] == ["Ended walrus"], when
     refused(api.post(ITEMS, json={"content": "x", "valid_until": "soon"}), 422, "VALIDATION_ERROR")

@@ -35,6 +35,8 @@ NOW = local(11, 15)
         (" 2026-11-01 ", local(1)),
         ("2026-11-01T09:00", local(1, 9)),
         ("2026-11-01T09:00:00Z", 1_793_523_600_000),
+        ("now", NOW),
+        (" Now ", NOW),
         ("today", local(11)),
         ("yesterday", local(10)),
         ("monday", local(9)),
@@ -56,6 +58,9 @@ def test_a_beginning(text: str, expected: int) -> None:
         ("yesterday", local(11)),
         ("last week", local(9)),
         ("this week", NOW),
+        # What happens at this very moment is a part of it.
+        ("now", NOW + 1),
+        ("today", local(12)),
     ],
 )
 def test_an_end(text: str, expected: int) -> None:

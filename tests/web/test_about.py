@@ -35,6 +35,9 @@ def test_entities_lead_to_what_is_known_and_on_to_others(visit: Visit, memory: L
     page.goto(page.url.rpartition("/about")[0] + "/about?named=pool")
     page.click("text=src/db/pool.py")
     assert page.inner_text("h1") == "src/db/pool.py" and page.locator(".statement").count() == 2
+    page.fill("input[name=as_of]", "now")
+    page.click("text=Show")
+    assert page.locator(".statement").count() == 2
     page.fill("input[name=as_of]", "yesterday")
     page.click("text=Show")
     assert "Nothing is known" in page.inner_text("main")

@@ -32,14 +32,14 @@ _KINDS = ("person", "project", "service", "library", "file", "thing")
 @click.option("-k", "--kind", type=click.Choice(_KINDS), help="List only this kind.")
 @click.option("-p", "--project", help="Only what this project says.")
 @as_of_filter
-@limit_option(50, 1000, "Entities in the list.")
+@limit_option(50, 1000, "Show at most this many.")
 def about(
     call: Call, name: Sequence[str], kind: str | None, project: str | None, as_of: str | None, limit: int
 ) -> None:
-    """Show what is known of NAME: a person, a project, a service, a library, a file or another thing.
+    """Show what is known about NAME: a person, project, service, library, file or other thing.
 
-    Statements that hold come first, the most trusted on top, then where else it is named and what it has to do with.
-    Without NAME, list what memories name, what is named most first.
+    The most trusted statements come first, then where else it is named and what it is related to. Without NAME, list
+    all that memories name, the most frequent first.
     """
     from commonplace.dialects.entity_records import entity_record, knowledge_record
 
@@ -88,7 +88,7 @@ def _line(item: Item) -> str:
 @command("pin", "commonplace profile pin 1")
 @id_argument
 def pin(call: Call, id_: str) -> None:
-    """Pin a memory to the profile: it comes first, whatever its words are."""
+    """Pin a memory to the profile: it comes first."""
     _show_item(call, id_, "pinned", "is pinned to the profile")
 
 
@@ -102,7 +102,7 @@ def hide(call: Call, id_: str) -> None:
 @command("reset", "commonplace profile reset 1")
 @id_argument
 def reset(call: Call, id_: str) -> None:
-    """Neither pin nor hide a memory: the rules decide again."""
+    """Undo `profile pin` or `profile hide`."""
     _show_item(call, id_, "auto", "is in the profile if the rules say so")
 
 
@@ -118,12 +118,12 @@ def _show_item(call: Call, id_: str, show: Any, done: str) -> None:
     "commonplace profile --project my-api",
     commands=(pin, hide, reset),
 )
-@click.option("-p", "--project", help="Of those who work on this project; of everybody if omitted.")
+@click.option("-p", "--project", help="Of those who work on this project (default: everybody).")
 def profile(call: Call, project: str | None) -> None:
-    """Show how you and your team work, as agents are told when a session starts: at most 300 tokens.
+    """Show how you and your team work, as agents are told when a session starts (at most 300 tokens).
 
-    Each line is a sentence of a memory that you stated or accepted, after its id. To change one, `edit` that memory;
-    `profile pin ID` and `profile hide ID` say what belongs here. The setting user_profile = "off" keeps it from agents.
+    Each line comes from a memory that you stated or accepted: `edit` changes it, `profile pin` and `profile hide`
+    choose it. The setting user_profile = "off" keeps the profile from agents.
     """
     from commonplace.dialects.entity_records import profile_record
 

@@ -78,8 +78,8 @@ Line = tuple[int, NewItem]
 @click.option("--path", "paths", multiple=True, metavar="GLOB", help="It is about these files only; repeatable.")
 @click.option("--category", default="", help="The rule file or skill folder it goes into.")
 @field_option(
-    "Any other field of its kind: request, completed, learned, next_steps (summary), task, progress"
-    " (checkpoint), role (message), ...; repeatable."
+    "Any other field of its kind: request, investigated, learned, completed, next_steps, notes (summary);"
+    " task, progress, open_questions, relevant_files (checkpoint); role, speaker (message); repeatable."
 )
 @click.option("--tag", "tags", multiple=True, help="A tag; repeatable.")
 @place_options("The project it belongs to (default: that of the current folder).")
@@ -87,7 +87,7 @@ Line = tuple[int, NewItem]
 @click.option("--importance", type=float, help="From 0 to 10.")
 @validity_options
 @click.option(
-    "--at", metavar="TIME", help="When it happened: ISO 8601 (local time unless it says otherwise) or epoch ms."
+    "--at", metavar="TIME", help="When it happened: 2026-11-01T09:00 (local time), or milliseconds since 1970."
 )
 @click.option(
     "--jsonl",
@@ -113,14 +113,14 @@ def add(
     jsonl: str | None,
     **details: Any,
 ) -> None:
-    """Remember something. It can be searched as soon as the command returns.
+    """Remember something. It can be found as soon as the command returns.
 
-    TEXT is what to remember. `-` reads standard input; so does a pipe if there is no TEXT. What the project already
-    knows is stored only once. Passwords and keys are removed before anything is written.
+    `-`, or a pipe without TEXT, reads standard input. A project stores the same statement only once. Passwords and keys
+    are removed first.
 
-    With --jsonl each line is an object with content (or text), kind, type, title, the fields of its kind, project,
-    session, tags, importance, created_at or created_at_epoch, valid_from, valid_until, expires, and metadata. Times
-    without an offset are UTC there.
+    --jsonl takes one object per line: content (or text), kind, type, title, the fields of its kind, project, session,
+    tags, importance, created_at or created_at_epoch, valid_from, valid_until, expires, metadata. Times without an
+    offset are UTC. An invalid line stops it; the lines before it are stored.
     """
     project = call.project(project, only_global)
     fields = _detail_fields(**details)

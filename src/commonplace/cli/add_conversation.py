@@ -36,7 +36,7 @@ _SHAPE = 'Write [{"role": "user", "content": "..."}, ...], or an object with suc
     "add",
     'commonplace conversations add "Brand colours" chats/colours.txt --folder /design',
     'commonplace conversations add "Brand colours" chats/colours.txt --importance 8 -p my-api',
-    'echo \'[{"role": "user", "content": "Which cache?"}]\' | commonplace conversations add "Cache" - --json',
+    'echo \'[{"role": "user", "content": "Which cache?"}]\' | commonplace conversations add "Cache" -',
 )
 @click.argument("label")
 @click.argument("file", required=False, type=click.Path(allow_dash=True))
@@ -55,8 +55,8 @@ def add_conversation(
 ) -> None:
     """Store a conversation under the title LABEL. The same one is stored only once.
 
-    FILE (`-` or a pipe for standard input) is a text or Markdown with speakers, such as `User: ...` and `AI: ...`; or
-    JSON: a list of messages with role, content and maybe timestamp and metadata, or an object with such `messages`.
+    FILE (`-` or a pipe: standard input) is text with speakers, such as `User: ...` and `AI: ...`; or JSON: a list of
+    messages with role, content and perhaps timestamp and metadata, or an object with such `messages`.
     """
     from commonplace.capture.import_files import split_long_messages
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--encrypt", is_flag=True, help="Encrypt the copy of an unencrypted store.")
 def create(call: Call, path: Path | None, encrypt: bool) -> None:
-    """Copy everything to PATH, or into the folder `backups` next to the store, and open the copy to verify it.
+    """Copy everything to PATH, or into the folder `backups` next to the store, and verify the copy.
 
-    Servers and editors can keep running. Nothing is overwritten. A running server makes a backup every day.
+    Servers and editors can keep running, and nothing is overwritten. A running server makes a backup every day.
     """
     from commonplace.memory.backup import back_up_store
 
@@ -37,10 +37,10 @@ def create(call: Call, path: Path | None, encrypt: bool) -> None:
 @click.argument("name")
 @click.option("--dry-run", is_flag=True, help="Change nothing; show what would be lost, come back and change.")
 def restore(call: Call, name: str, dry_run: bool) -> None:
-    """Replace the store with a backup: its NAME in the list, `latest`, or the path of any copy.
+    """Replace the store with a backup: NAME from the list, `latest`, or the path of any copy.
 
-    The current store is backed up first. Stop servers that use it: the command is refused while one has it open. The
-    background process of editors is stopped for you.
+    The current store is backed up first. Stop the servers that use it; the background process of editors is stopped for
+    you.
     """
     from commonplace.memory.backup import restore_backup
     from commonplace.memory.local_memory import wall_clock
@@ -50,7 +50,7 @@ def restore(call: Call, name: str, dry_run: bool) -> None:
     call.answer(_restore_record(done, dry_run), lambda: _show_restored(call, done, dry_run))
 
 
-@command("list", "commonplace backup list", "commonplace backup list --json")
+@command("list", "commonplace backup list")
 def list_(call: Call) -> None:
     """List the backups, newest first, and why each was made."""
     from commonplace.memory.backup import list_backups
@@ -124,9 +124,9 @@ def _describe(contents: BackupContents) -> str:
     return f"{contents.counts['items']:,} items in {contents.counts['sessions']:,} sessions{newest}"
 
 
-@command("encrypt", "commonplace encrypt", "commonplace encrypt --json")
+@command("encrypt", "commonplace encrypt")
 def encrypt(call: Call) -> None:
-    """Encrypt the store with the key that the setting `encryption` names, creating the key if there is none.
+    """Encrypt the store with the key of the setting `encryption`, which is created if there is none.
 
     Stop servers that use the store first. The unencrypted file is kept until you delete it.
     """
@@ -139,7 +139,7 @@ def encrypt(call: Call) -> None:
     call.note(f"Keep a copy of the key elsewhere: without it nobody can open the store. {older}")
 
 
-@command("decrypt", "commonplace decrypt", "commonplace decrypt --json")
+@command("decrypt", "commonplace decrypt")
 def decrypt(call: Call) -> None:
     """Remove the encryption of the store. Set `encryption` to off afterwards; until then it cannot be opened.
 

@@ -26,11 +26,9 @@ FAULTS_FOUND = 9
 def check(call: Call, quick: bool, fix: bool, dry_run: bool) -> None:
     """Look for damage in the stored data: rows, history, indexes, vectors, links, topics, counts and the file.
 
-    Nothing is changed without --fix. That makes a backup and rebuilds indexes and everything else that is derived; what
-    you stored stays as it is. If the file itself is damaged, every readable row is saved into a new file, and the
-    damaged one is kept with the backups. The exit code is 9 if there are faults, or faults remain.
-
-    `doctor` checks the whole installation: editors, hooks, the model, and a part of this.
+    --fix makes a backup and rebuilds all that is derived; what you stored is unchanged. If the file itself is damaged,
+    every readable row is saved into a new one, and the damaged one is kept with the backups. The exit code is 9 while
+    there are faults. `doctor` checks the whole installation.
     """
     if dry_run and not fix:
         raise click.UsageError("--dry-run is for --fix.", click.get_current_context())

@@ -208,7 +208,7 @@ def _custom_data_dir(call: Call) -> str | None:
 
 
 hosts_argument = click.argument("hosts", metavar="[HOST]...", nargs=-1, type=PluginChoice(EDITOR_NAMES, editor_names))
-user_option = click.option("--user", is_flag=True, help="Connect them for all your projects (the default).")
+user_option = click.option("--user", is_flag=True, help="For all your projects (the default).")
 project_option = click.option(
     "-p",
     "--project",
@@ -256,11 +256,11 @@ def connect(
     force: bool,
     dry_run: bool,
 ) -> None:
-    """Connect editors and agents to this memory: each HOST, or all that are found on this machine.
+    """Connect editors and agents to this memory: each HOST, or all on this machine.
 
     HOST is claude-code, claude-desktop, cursor, windsurf, vscode, cline, kiro, codex, gemini, opencode or zed. Only our
-    own entries in their settings are changed, and a copy of each file is kept next to it. Run it again at any time to
-    update them. `disconnect` undoes it.
+    own entries in their settings are changed, and a copy of each file is kept next to it. Run it again to update them;
+    `disconnect` undoes it.
     """
     hosts, project = _split_host_from_value(hosts, project)
     hosts, http = _split_host_from_value(hosts, http)
@@ -317,9 +317,8 @@ def _after_connecting(changed: int, *, dry_run: bool) -> str:
 def disconnect(call: Call, hosts: Sequence[str], user: bool, project: str | None, dry_run: bool) -> None:
     """Remove what `connect` added, from each HOST or from all that are connected. Nothing else is changed.
 
-    To uninstall Commonplace, disconnect first, then remove the program (`pipx uninstall commonplace`, `uv tool
-    uninstall commonplace` or `pip uninstall commonplace`). Your memory stays in the data folder until you delete it;
-    `commonplace status` shows where that is.
+    To uninstall Commonplace, disconnect, then remove the program (`uv tool uninstall commonplace`, `pipx uninstall
+    commonplace`, or delete the clone). Your memory stays in the data folder, which `commonplace status` shows.
     """
     hosts, project = _split_host_from_value(hosts, project)
     locations = _locations(user, project)

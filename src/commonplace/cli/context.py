@@ -28,7 +28,7 @@ MAX_DEPTH = 50
     "context",
     "commonplace context",
     'commonplace context my-api -q "rate limiting"',
-    "commonplace context my-api --budget 4000 --json",
+    "commonplace context my-api --budget 4000",
 )
 @click.argument("project", required=False, shell_complete=PROJECTS)
 @click.option("-q", "--query", help="What you are about to do: what matters for that comes first.")
@@ -38,7 +38,7 @@ def context(call: Call, project: str | None, query: str | None, budget: int, as_
     """Show what an agent gets before it works on PROJECT (default: that of the current folder).
 
     Decisions and rules come first, then what is recent or answers the query, the last summaries, and where work
-    stopped. --json prints the reply of the tool `get_context`.
+    stopped.
     """
     from commonplace.dialects.kiro import written_context
     from commonplace.dialects.kiro_records import NO_PROJECT
@@ -126,7 +126,7 @@ def _field_lines(row: Mapping[str, Any], names: Sequence[str]) -> Iterator[tuple
     "rules",
     "commonplace rules",
     "commonplace rules -p my-api --file src/api/users.ts",
-    "commonplace rules --global --json",
+    "commonplace rules --global",
 )
 @project_option("The project (default: that of the current folder).")
 @click.option("-g", "--global", "only_global", is_flag=True, help="Only the rules for every project.")
@@ -168,15 +168,12 @@ def _path_in_project(file: str) -> str:
         return file
 
 
-@command("timeline", "commonplace timeline 12", "commonplace timeline 12 --before 10 --after 0 --json")
+@command("timeline", "commonplace timeline 12", "commonplace timeline 12 --before 10 --after 0")
 @id_argument
 @click.option("--before", type=click.IntRange(0, MAX_DEPTH), default=5, show_default=True, help="How many before it.")
 @click.option("--after", type=click.IntRange(0, MAX_DEPTH), default=5, show_default=True, help="How many after it.")
 def timeline(call: Call, id_: str, before: int, after: int) -> None:
-    """Show what happened before and after a memory, in all projects, oldest first.
-
-    --json prints the reply of the tool `timeline`.
-    """
+    """Show what happened before and after a memory, in all projects, oldest first."""
     from commonplace.memory.items import get_item
 
     with call.local_memory(drain_more=True) as memory:

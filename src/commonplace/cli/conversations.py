@@ -47,7 +47,6 @@ ids_argument = click.argument("ids", metavar="ID...", nargs=-1, required=True, s
     "show",
     "commonplace conversations show 1",
     "commonplace conversations show 1 -n 20 --from 21",
-    "commonplace conversations show 1 --json",
 )
 @id_argument
 @click.option("-n", "--limit", type=click.IntRange(1, MAX_MESSAGES), help="Show at most this many messages.")
@@ -84,7 +83,7 @@ def _show_conversation(record: Mapping[str, Any], messages: Sequence[Mapping[str
         click.echo(plain(message["content"]).strip("\n"))
 
 
-@command("history", "commonplace conversations history 1", "commonplace conversations history 1 --json")
+@command("history", "commonplace conversations history 1")
 @id_argument
 def history(call: Call, id_: str) -> None:
     """Show label, folder, importance and status before each change, oldest first."""
@@ -102,7 +101,7 @@ def history(call: Call, id_: str) -> None:
     call.answer(record, lambda: tables.table(columns, rows))
 
 
-@command("folders", "commonplace conversations folders", "commonplace conversations folders --folder /design --json")
+@command("folders", "commonplace conversations folders", "commonplace conversations folders --folder /design")
 @folder_filter
 def folders(call: Call, folder: str | None) -> None:
     """Show the tree of folders, and how many conversations are in each."""
@@ -162,7 +161,7 @@ def rename(call: Call, id_: str, label: str) -> None:
     _update(call, id_, "Conversation {0.short_id} is now called {0.label}.", label=label)
 
 
-@command("rate", "commonplace conversations rate 1 8", "commonplace conversations rate 1 2.5 --json")
+@command("rate", "commonplace conversations rate 1 8", "commonplace conversations rate 1 2.5")
 @id_argument
 @click.argument("importance", metavar="0-10", type=float)
 def rate(call: Call, id_: str, importance: float) -> None:
@@ -264,8 +263,6 @@ CHANGE_COMMANDS = (
     "commonplace conversations --folder /design --status pinned",
     "commonplace conversations show 1",
     'commonplace conversations add "Brand colours" chats/colours.txt --folder /design',
-    "commonplace conversations prune --dry-run",
-    "commonplace conversations stats",
     commands=(show, add_conversation, move, rename, rate, *CHANGE_COMMANDS, history, folders, prune, stats),
 )
 @folder_filter
@@ -277,7 +274,7 @@ CHANGE_COMMANDS = (
 def conversations(call: Call, folder: str | None, **filters: Any) -> None:
     """List conversations, the most recent first. The commands below read, add and arrange them.
 
-    Their ID is the short id from the list, a UUID, a number, or the id of any message in the conversation.
+    ID is the short id from the list, a UUID, a number, or the id of any message in the conversation.
     """
     with call.memory() as memory:
         page = memory.conversations(folder=folder or "", **filters)

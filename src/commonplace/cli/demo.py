@@ -100,7 +100,7 @@ OPERATORS = 'concepts:security AND (token* OR "47 passed") NOT nginx'
 SHOWN_FIELDS = ("content", "narrative", "completed", "title", "task")
 
 
-@command("demo", "commonplace demo", "commonplace demo --json")
+@command("demo", "commonplace demo")
 def demo(call: Call) -> None:
     """Add a few items about a small project, find them by meaning, and show what an agent would be told.
 

@@ -26,16 +26,15 @@ COLOURS = {"ok": "green", "remark": "yellow", "failure": "red"}
     "commonplace doctor",
     "commonplace doctor --fix",
     "commonplace doctor connections hooks",
-    "commonplace doctor --json",
 )
 @click.argument("areas", metavar="[AREA]...", nargs=-1, type=click.Choice(NAMES))
 @click.option("--fix", is_flag=True, help="Fix what can be fixed safely, then check again.")
 def doctor(call: Call, areas: Sequence[str], fix: bool) -> None:
     """Check the whole installation by using it: the store, the model, the connected editors, their hooks.
 
-    It starts the servers that your editors would start and asks for their tools, and runs their hooks with a sample
-    event that leaves no trace. Each check is a line; each failure comes with advice. The exit code is 1 if a failure
-    remains. `check` looks for damage in all the stored data.
+    The servers of your editors are started and asked for their tools, and their hooks run with a sample event that
+    leaves no trace. Each failure comes with advice; the exit code is 1 if one remains. `check` looks for damage in the
+    stored data. AREA is store, index, model, connections, hooks, recall, spool, resident, permissions or versions.
     """
     context = doctor_context(call.data_dir, _project())
     try:

@@ -127,9 +127,9 @@ def export(
 ) -> None:
     """Export conversations by ID, by folder, or all; or with --everything the whole memory. Secrets are removed.
 
-    One conversation is one JSON object; many are one document, or a folder of Markdown files. Everything is an archive
-    of JSON lines: a zip if PATH ends in .zip or is a pipe, else a folder. `commonplace import` reads JSON and archives
-    back without loss. Files are readable only by you, and appear when they are complete.
+    One conversation is one JSON object; several are one document, or a folder of Markdown files. Everything is an
+    archive: a zip if PATH ends in .zip or is a pipe, else a folder. `import` reads JSON and archives back without loss.
+    Only you can read the files.
     """
     if bool(ids) + all_ + (folder is not None) + everything != 1:
         raise InvalidInput("It is not clear what to export.", "Name ids, or a --folder, or give --all or --everything.")

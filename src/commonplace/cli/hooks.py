@@ -31,7 +31,7 @@ def hook(call: Call, host: str, event: str) -> None:
     click.echo(handle_event([*folder, "hook", host, event], os.environ), nl=False)
 
 
-@command("drain", "commonplace drain", "commonplace drain --seconds 10", "commonplace drain --json")
+@command("drain", "commonplace drain", "commonplace drain --seconds 10")
 @click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Stop after about this many seconds.")
 def drain(call: Call, seconds: float | None) -> None:
     """Store all captured events that are still waiting, and prepare the context for the next sessions.

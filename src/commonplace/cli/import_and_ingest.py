@@ -46,7 +46,7 @@ SESSION_FILES = "Sessions are files of Claude Code, Codex and Gemini CLI (.jsonl
 @command(
     "import",
     "commonplace import chatgpt-export.zip",
-    "commonplace import chatgpt-export.zip --dry-run --json",
+    "commonplace import chatgpt-export.zip --dry-run",
     "commonplace import chats/ --folder /design/chats -p my-api",
     "commonplace import --from server-memory --dry-run",
     "cat chats/colours.txt | commonplace import - --format text",
@@ -80,11 +80,11 @@ def import_(
 ) -> None:
     """Import conversations and memories from other products, or from `commonplace export`.
 
-    Conversations: the data exports of ChatGPT and Claude, Markdown and plain text. Memories: the databases and exports
-    of Kiro Memory, memories.sh, Causantic (ECM), Sekha and claude-mem, and the file of the reference memory server.
+    Conversations: exports of ChatGPT and Claude, Markdown and text. Memories: databases and exports of Kiro Memory,
+    memories.sh, Causantic (ECM), Sekha and claude-mem, and the file of the reference memory server.
 
-    PATH is a file, a folder, or the zip of an export; `-` reads standard input. Import a newer export again at any
-    time: only what is new is added. What cannot be read is skipped and reported. The files are never changed.
+    PATH is a file, a folder, or the zip of an export; `-` reads standard input. Importing again adds only what is new.
+    What cannot be read is reported, and the files are never changed.
     """
     paths = paths or _usual_files(product)
     if product:
@@ -199,16 +199,14 @@ def _import_hint() -> str:
     "ingest",
     "commonplace ingest",
     "commonplace ingest session.jsonl -p my-api",
-    "commonplace ingest --json",
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @project_option("The project they belong to (default: the repository that each session ran in).")
 @click.option("--watch", is_flag=True, help="Keep reading new sessions as agents write them, until Ctrl-C.")
 def ingest(call: Call, paths: Sequence[str], project: str | None, watch: bool) -> None:
-    """Read the sessions of Claude Code, Codex, Gemini CLI, Cursor and OpenCode from their places, or from PATH.
+    """Read the sessions of Claude Code, Codex, Gemini CLI, Cursor and OpenCode, from their folders or from PATH.
 
-    Only what is new since the last run is read. Secrets are removed before anything is stored. What cannot be read is
-    skipped and reported.
+    Only what is new since the last run is read. Secrets are removed first, and what cannot be read is reported.
     """
     if watch and call.json:
         raise InvalidInput("--watch prints text.", "Leave --json out.")

@@ -35,7 +35,7 @@ NOTHING_STORED = 'Nothing is remembered yet. `commonplace add "..."` remembers s
     "commonplace list",
     "commonplace list -p my-api -t decision -t constraint",
     'commonplace list --since "last week" --author ada',
-    "commonplace list --kind observation -n 100 --json",
+    "commonplace list --kind observation -n 100",
 )
 @item_filters
 @page_options("Items")
@@ -50,15 +50,14 @@ def list_items(call: Call, **filters: Any) -> None:
     call.answer_list("items", records, lambda rows: tables.table(columns, rows), empty, next_cursor=page.next_cursor)
 
 
-@command("show", "commonplace show 12", "commonplace show 12 17 --all", "commonplace show 12 --json")
+@command("show", "commonplace show 12", "commonplace show 12 17 --all")
 @ids_argument
 @click.option("--all", "everything", is_flag=True, help="Every field, including those that only programs need.")
 @click.option("--forgotten", is_flag=True, help="Include forgotten items.")
 def show(call: Call, ids: Sequence[str], everything: bool, forgotten: bool) -> None:
     """Show memories in full, in the order given.
 
-    ID is a number, a UUID, or the last twelve digits of a UUID. If some do not exist, the others are shown and the exit
-    code is 3.
+    ID is a number, a UUID, or its last twelve digits. If some do not exist, the others are shown, with exit code 3.
     """
     with call.memory() as memory:
         found = memory.get_many([parse_id(text) for text in ids], forgotten=forgotten)
@@ -79,10 +78,10 @@ def show(call: Call, ids: Sequence[str], everything: bool, forgotten: bool) -> N
         call.exit(NotFound.exit_code)
 
 
-@command("history", "commonplace history 12", "commonplace history 12 --json")
+@command("history", "commonplace history 12")
 @id_argument
 def history(call: Call, id_: str) -> None:
-    """Show what a memory was before each change, oldest first. This works for forgotten ones, too."""
+    """Show what a memory was before each change, oldest first, even if it is forgotten."""
     with call.memory() as memory:
         item = memory.get(parse_id(id_), forgotten=True)
         changes = [change_record(change) for change in memory.history(item.id)]
@@ -99,7 +98,7 @@ def history(call: Call, id_: str) -> None:
     "edit",
     'commonplace edit 12 -c "Sessions are kept in Redis for 14 days"',
     'commonplace edit 17 -t rule --tag auth --path "src/api/**" --category api',
-    'commonplace edit 12 --title "Session lifetime" --json',
+    'commonplace edit 12 --title "Session lifetime"',
 )
 @id_argument
 @click.option("-c", "--content", help="New text (- reads standard input).")
@@ -149,13 +148,13 @@ def edit(
     call.answer(record, f"Changed {item.kind} {item.id} to revision {item.rev}: {item.title}")
 
 
-@command("revert", "commonplace revert 12", "commonplace revert 12 --rev 1 --json")
+@command("revert", "commonplace revert 12", "commonplace revert 12 --rev 1")
 @id_argument
 @click.option("--rev", type=int, metavar="N", help="The revision to go back to, as listed by `history`.")
 def revert(call: Call, id_: str, rev: int | None) -> None:
     """Undo the last edit of a memory, or go back to revision N.
 
-    This is an edit, too: the history keeps the current version, and another `revert` undoes this one.
+    This is an edit, too: another `revert` undoes it.
     """
     with call.memory() as memory:
         item = memory.revert(parse_id(id_), rev)
@@ -163,11 +162,11 @@ def revert(call: Call, id_: str, rev: int | None) -> None:
     call.answer(record, f"Reverted {item.kind} {item.id}, now revision {item.rev}: {item.title}")
 
 
-@command("supersede", "commonplace supersede 12 --by 17", "commonplace supersede 12 --by 17 --json")
+@command("supersede", "commonplace supersede 12 --by 17")
 @click.argument("old", metavar="OLD", shell_complete=ITEMS)
 @click.option("--by", "new", required=True, metavar="NEW", help="What replaces it.", shell_complete=ITEMS)
 def supersede(call: Call, old: str, new: str) -> None:
-    """Replace OLD with NEW: OLD no longer appears in searches, lists, contexts and rules, but keeps its history.
+    """Replace OLD with NEW: OLD leaves searches, lists, contexts and rules, but keeps its history.
 
     NEW has to apply wherever OLD did: in the same project, or everywhere. `restore OLD` undoes it.
     """
@@ -179,10 +178,10 @@ def supersede(call: Call, old: str, new: str) -> None:
     )
 
 
-@command("forget", "commonplace forget 12", "commonplace forget 12 17 --json")
+@command("forget", "commonplace forget 12", "commonplace forget 13 17")
 @ids_argument
 def forget(call: Call, ids: Sequence[str]) -> None:
-    """Hide memories from every answer. If one of them does not exist, none is hidden. `restore` undoes it."""
+    """Hide memories from every answer; `restore` undoes it. If one does not exist, none is hidden."""
     with call.memory() as memory:
         items = memory.forget(*map(parse_id, ids))
     call.answer(
@@ -192,10 +191,10 @@ def forget(call: Call, ids: Sequence[str]) -> None:
     call.note(f"Undo: commonplace restore {' '.join(str(item.id) for item in items)}")
 
 
-@command("restore", "commonplace restore 12", "commonplace restore 12 17 --json")
+@command("restore", "commonplace restore 12", "commonplace restore 13 17")
 @ids_argument
 def restore(call: Call, ids: Sequence[str]) -> None:
-    """Bring back forgotten or superseded memories. If one of them does not exist, none is brought back."""
+    """Bring back forgotten or superseded memories. If one does not exist, none is brought back."""
     with call.memory() as memory:
         items = memory.restore(*map(parse_id, ids))
     call.answer(
@@ -218,12 +217,9 @@ def cancel(call: Call, id_: str) -> None:
     )
 
 
-@listing("streams", "commonplace streams", "commonplace streams --json", commands=(cancel,))
+@listing("streams", "commonplace streams", commands=(cancel,))
 def streams(call: Call) -> None:
-    """List memories that agents began to send in parts and have not finished, oldest first.
-
-    A stream that is not continued for a day expires.
-    """
+    """List memories that agents have not finished sending, oldest first. After a day without a new part they expire."""
     from commonplace.memory.streams import IDLE_HOURS, open_streams
 
     with call.local_memory() as memory:

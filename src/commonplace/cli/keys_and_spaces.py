@@ -83,7 +83,6 @@ def revoke(call: Call, id_: str, space: str | None) -> None:
 @listing(
     "keys",
     "commonplace keys",
-    "commonplace keys --json",
     "commonplace keys create laptop",
     "commonplace keys create ci --scope read -p my-api --expires 90d",
     "commonplace keys --space default",
@@ -91,9 +90,9 @@ def revoke(call: Call, id_: str, space: str | None) -> None:
 )
 @space_option
 def keys(call: Call, space: str | None) -> None:
-    """List API keys, oldest first. Whoever calls `commonplace serve` needs one; agents over stdio do not.
+    """List API keys, oldest first. Callers of `commonplace serve` need one; agents over stdio do not.
 
-    Only the prefix of a key is shown: the whole key is printed once, when it is created, and never stored.
+    Only the prefix is shown: the whole key is printed once, when it is created, and never stored.
     """
     with _memory_of_space(call, space) as memory:
         records = _key_records(memory, list_keys(memory))
@@ -228,14 +227,13 @@ def invite(call: Call, space: str, name: str, role: str, project: str | None, ex
 @listing(
     "spaces",
     "commonplace spaces",
-    "commonplace spaces --json",
     commands=(create_space_command, limit, people, invite),
 )
 def spaces(call: Call) -> None:
     """List the spaces of the store: how much each holds and may hold, and how many valid keys it has.
 
-    Spaces are separate memories on one server; nothing is shared between them. The key decides which one a caller uses.
-    The server's own is the setting `space`.
+    Spaces are separate memories on one server. A caller's key decides which one is used; the server's own is the
+    setting `space`.
     """
     with call.local_memory() as memory:
         records = [space_record(space) for space in space_verbs.list_spaces(memory)]

@@ -56,14 +56,14 @@ author_filter = click.option(
     "--author", default="", help="Only by this person (and the agents that write for them), or by this agent."
 )
 as_of_filter = click.option(
-    "--as-of", metavar="TIME", help='What was true then: yesterday, "last week", 2026-11-01, ...'
+    "--as-of", metavar="TIME", help='What was true then: now, yesterday, "last week", 2026-11-01, ...'
 )
 expired_filter = click.option("--include-expired", is_flag=True, help="Include what is no longer true, or not yet.")
 folder_filter = click.option("--folder", help="Only this folder and its subfolders.")
 source_filter = click.option(
     "--source", default="", help="Only from this source: claude-code, codex, gemini, cursor, chatgpt, claude, text, ..."
 )
-cursor_option = click.option("--cursor", help="Start of the next page, as printed below the previous one.")
+cursor_option = click.option("--cursor", help="The next page, as printed below the one before.")
 dry_run_option = click.option("--dry-run", is_flag=True, help="Change nothing; show what would change.")
 force_option = click.option("--force", is_flag=True, help="Overwrite existing files.")
 root_option = click.option(

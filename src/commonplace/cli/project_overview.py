@@ -29,7 +29,6 @@ SHOWN = 8
     "commonplace overview",
     "commonplace overview my-api",
     "commonplace overview --all",
-    "commonplace overview my-api --json",
 )
 @click.argument("project", required=False)
 @click.option("--all", "every", is_flag=True, help="Every project in short.")
@@ -37,7 +36,7 @@ SHOWN = 8
 def overview(call: Call, project: str | None, every: bool, done: str | None) -> None:
     """Show where a project stands: what is open, what was decided and why, what failed, and its last week.
 
-    PROJECT is that of the current folder if omitted; outside any, every project is shown in short.
+    Without PROJECT it is that of the current folder; outside any, every project is shown in short.
     """
     if every and (project or done):
         raise click.UsageError("--all takes no project and no step.", click.get_current_context())

@@ -58,7 +58,6 @@ def trust(call: Call, folder: Path | None) -> None:
 @listing(
     "projects",
     "commonplace projects",
-    "commonplace projects --json",
     "commonplace projects alias my-api backend",
     commands=(alias, trust),
 )
@@ -86,7 +85,7 @@ def _show_projects(records: Sequence[Mapping[str, Any]]) -> None:
 @click.argument("name_or_id", metavar="NAME_OR_ID")
 @limit_option(10, 1000, "Show at most this many passages.")
 def show_topic(call: Call, name_or_id: str, limit: int) -> None:
-    """Show the most central passages of a topic. NAME_OR_ID is its name in any case, or its number."""
+    """Show the passages at the centre of a topic. NAME_OR_ID is its name or its number."""
     from commonplace.memory.topics import find_topic
     from commonplace.text.sentences import shorten
 
@@ -110,11 +109,10 @@ def show_topic(call: Call, name_or_id: str, limit: int) -> None:
 @listing(
     "topics",
     "commonplace topics",
-    "commonplace topics --json",
     commands=(show_topic,),
 )
 def topics(call: Call) -> None:
-    """List topics, the largest first: what the passages of each project are about, in their own words."""
+    """List topics, the largest first: what each project is about, in its own words."""
     with call.local_memory() as memory:
         found = _up_to_date_topics(call, memory)
         state = memory.embeddings.state

@@ -31,7 +31,7 @@ MAX_NAMED = 20
     "prune",
     "commonplace conversations prune",
     "commonplace conversations prune --days 90 --importance 3 --folder /imports",
-    "commonplace conversations prune --dry-run --json",
+    "commonplace conversations prune --dry-run",
 )
 @click.option(
     "--days",
@@ -51,10 +51,10 @@ MAX_NAMED = 20
 @click.option("-y", "--yes", is_flag=True, help="Archive all of them without asking.")
 @click.option("--dry-run", is_flag=True, help="Only show them.")
 def prune(call: Call, days: int, importance: float, folder: str, yes: bool, dry_run: bool) -> None:
-    """Suggest old, unimportant conversations for archiving, with the reasons; in a terminal, ask which to archive.
+    """Suggest old, unimportant conversations for archiving; in a terminal, ask which to archive.
 
-    Archiving removes nothing and can be undone. Pinned conversations are never suggested. Outside a terminal nothing
-    is archived without --yes.
+    Archiving removes nothing and can be undone. Pinned conversations are never suggested. Outside a terminal, only
+    --yes archives.
     """
     with call.memory() as memory:
         proposed = memory.prune(days=days, importance=importance, folder=folder)

@@ -16,12 +16,12 @@ import click
 from commonplace.cli.main import GROUPS, RENAMED, commonplace
 
 HEAD = """\
-# All commands and options
+# Every command and option
 
 <!-- Written by `python -m commonplace.cli.reference docs/reference/options.md`; do not edit it by hand. -->
 
 Every command also takes `-j`, `--json` (print JSON, for programs), `--data-dir PATH` (use the store in this folder) and
-`-h`, `--help`.
+`-h`, `--help`, which shows examples. [The command line](commands.md) says what each command is for.
 """
 # Options of every command, which are described once.
 _COMMON = frozenset({"json_", "data_dir", "help"})
@@ -49,22 +49,42 @@ def _lines() -> Iterator[str]:
 
 
 def _command_lines(command: click.Command, context: click.Context, heading: str) -> Iterator[str]:
-    """Its usage, what it says about itself, its options, its examples, and those of its subcommands."""
-    pieces = [piece for piece in command.collect_usage_pieces(context) if piece != "[OPTIONS]"]
-    yield f"{heading} `{' '.join((context.command_path.removeprefix('commonplace '), *pieces))}`\n"
+    """Its arguments, what it says about itself, its options, and its subcommands."""
+    yield f"{heading} {_name(context)}\n"
+    if (usage := _usage(context)) != _name(context):
+        yield f"`{usage}`\n"
     yield _text(command.help or "") + "\n"
-    options = [one for one in command.params if isinstance(one, click.Option) and one.name not in _COMMON]
-    if options:
+    if options := _own_options(command):
         yield "| option | |\n|---|---|"
         yield from map(_option_row, options)
         yield ""
-    if examples := getattr(command, "examples", ()):
-        yield "```sh"
-        yield from examples
-        yield "```\n"
     if isinstance(command, click.Group):
-        for name, inner in command.commands.items():
-            yield from _command_lines(inner, click.Context(inner, parent=context, info_name=name), f"{heading}#")
+        yield from _subcommand_lines(command, context, f"{heading}#")
+
+
+def _subcommand_lines(group: click.Group, context: click.Context, heading: str) -> Iterator[str]:
+    """The subcommands of a group: those without options are rows of a table."""
+    inner = [click.Context(one, parent=context, info_name=name) for name, one in group.commands.items()]
+    if plain := [one for one in inner if not _own_options(one.command)]:
+        yield "| command | |\n|---|---|"
+        yield from (f"| `{_usage(one)}` | {' '.join(_text(one.command.help or '').split())} |" for one in plain)
+        yield ""
+    for one in inner:
+        if _own_options(one.command):
+            yield from _command_lines(one.command, one, heading)
+
+
+def _name(context: click.Context) -> str:
+    return context.command_path.removeprefix("commonplace ")
+
+
+def _usage(context: click.Context) -> str:
+    arguments = [one.make_metavar(context) for one in context.command.params if isinstance(one, click.Argument)]
+    return " ".join((_name(context), *arguments))
+
+
+def _own_options(command: click.Command) -> list[click.Option]:
+    return [one for one in command.params if isinstance(one, click.Option) and one.name not in _COMMON]
 
 
 def _text(text: str) -> str:
@@ -80,13 +100,16 @@ def _text(text: str) -> str:
 
 def _option_row(option: click.Option) -> str:
     names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
-    value = ""
-    if not (option.is_flag or option.count):
-        chosen = option.type
-        choices = "|".join(map(str, chosen.choices)) if isinstance(chosen, click.Choice) else ""
-        value = f" `{option.metavar or choices or _VALUES.get(chosen.name, chosen.name.upper())}`"
-    shown = f" Default: {option.default}." if option.show_default and option.default is not None else ""
-    return f"| {names}{_in_table(value)} | {_in_table(_with_html_escaped((option.help or '') + shown))} |"
+    text, value = option.help or "", ""
+    if isinstance(option.type, click.Choice):
+        value = f" `{max(option.opts, key=len).lstrip('-').upper()}`"
+        if not all(str(choice) in text for choice in option.type.choices):
+            text += f" One of {', '.join(map(str, option.type.choices))}."
+    elif not (option.is_flag or option.count):
+        value = f" `{option.metavar or _VALUES.get(option.type.name, option.type.name.upper())}`"
+    if option.show_default and option.default is not None:
+        text += f" Default: {option.default}."
+    return f"| {names}{_in_table(value)} | {_in_table(_with_html_escaped(text))} |"
 
 
 def _in_table(text: str) -> str:
@@ -94,8 +117,10 @@ def _in_table(text: str) -> str:
 
 
 def _with_html_escaped(text: str) -> str:
-    """Angle brackets outside code are text."""
+    """Options become code, so that their hyphens stay; angle brackets and stars outside code are text."""
     parts = re.split(r"(`[^`]*`)", text)
+    parts = [part if part.startswith("`") else re.sub(r"(?<![\w-])--[a-z][a-z-]*", r"`\g<0>`", part) for part in parts]
+    parts = re.split(r"(`[^`]*`)", "".join(parts))
     return "".join(part if part.startswith("`") else part.replace("<", "&lt;").replace("*", "\\*") for part in parts)
 
 

@@ -44,7 +44,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#])")
     "commonplace report",
     'commonplace report -p my-api --since "last week"',
     "commonplace report --since 2026-11-01 --until 2026-11-07 -o week.md",
-    "commonplace report --since 30d --json",
+    "commonplace report --since 30d",
 )
 @project_option("The project (default: that of the current folder, else all).")
 @global_filter

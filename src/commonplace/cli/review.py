@@ -63,7 +63,6 @@ def undo(call: Call, id_: str) -> None:
     "review",
     "commonplace review",
     "commonplace review --list -p my-api",
-    "commonplace review --json",
     commands=(accept, dismiss, undo),
 )
 @project_filter
@@ -72,8 +71,8 @@ def undo(call: Call, id_: str) -> None:
 def review(call: Call, project: str | None, only_list: bool, limit: int, cursor: str | None) -> None:
     """Go through what agents proposed, newest first; one key accepts, edits, dismisses or skips each.
 
-    What you accept counts as agreed, under your name. What you dismiss is hidden and not proposed again. `review undo
-    ID` undoes either. With --list or --json, or outside a terminal, proposals are only listed.
+    What you accept counts as agreed, under your name; what you dismiss is hidden and not proposed again. `review undo`
+    undoes either. With --list or --json, or outside a terminal, proposals are only listed.
     """
     with call.memory(drain_more=True) as memory:
         if not (only_list or call.json) and sys.stdin.isatty():

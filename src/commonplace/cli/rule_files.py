@@ -148,7 +148,7 @@ def _generated_record(
     "learn",
     "commonplace learn --dry-run",
     "commonplace learn -p my-api",
-    "commonplace learn --global --json",
+    "commonplace learn --global",
 )
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @place_options("The project that the rules belong to (default: that of the folder).")

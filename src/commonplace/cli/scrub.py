@@ -23,7 +23,6 @@ MAX_NAMED = 20
     "scrub",
     "commonplace scrub --dry-run",
     "commonplace scrub --backups",
-    "commonplace scrub --json",
 )
 @click.option("--dry-run", is_flag=True, help="Change nothing; count the secrets and say where they are.")
 @click.option("--text", is_flag=True, help="Also remove a text of your choice, which is asked for or read from a pipe.")
@@ -31,8 +30,8 @@ MAX_NAMED = 20
 def scrub(call: Call, dry_run: bool, text: bool, backups_too: bool) -> None:
     """Remove secrets from everything stored: memories, their history, sessions, names, waiting events.
 
-    Secrets are never printed, only their kind and where they are. They are wiped from the file, too; this cannot be
-    undone. If it is interrupted, run it again.
+    Secrets are never printed, only their kind and place. They are wiped from the file, too; this cannot be undone. If
+    it is interrupted, run it again.
     """
     from commonplace.capture.hooks.drain import drain
     from commonplace.capture.hooks.drain_inline import drop_stale_contexts

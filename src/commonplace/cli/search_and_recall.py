@@ -90,7 +90,7 @@ def warn_keywords_only(call: Call, state: str) -> None:
     "recall",
     'commonplace recall "what did we do last?"',
     "commonplace recall redis session lifetime --min-score 0",
-    "commonplace recall deploy friday -n 3 --min-score 0 --json",
+    "commonplace recall deploy friday -n 3 --min-score 0",
 )
 @click.argument("query", nargs=-1, required=True)
 @limit_option(10, 100, "Show at most this many passages.")
@@ -131,7 +131,7 @@ def recall(call: Call, query: Sequence[str], limit: int, min_score: float) -> No
 @command(
     "explain",
     "commonplace explain redis sessions",
-    "commonplace explain redis sessions --depth 5 --no-timeline --json",
+    "commonplace explain redis sessions --depth 5 --no-timeline",
 )
 @click.argument("topic", nargs=-1, required=True)
 @click.option("--depth", type=click.IntRange(1, 50), default=20, show_default=True, help="Follow links this far.")
@@ -164,7 +164,7 @@ def explain(call: Call, topic: Sequence[str], depth: int, no_timeline: bool) -> 
 @command(
     "predict",
     'commonplace predict "I am about to change how sessions are kept in Redis"',
-    "echo 'Sessions in Redis are kept for too many days' | commonplace predict -n 3 --json",
+    "echo 'Sessions in Redis are kept for too many days' | commonplace predict -n 3",
 )
 @click.argument("text", metavar="[TEXT|-]", nargs=-1)
 @limit_option(5, 100, "Show at most this many.")

@@ -50,8 +50,8 @@ def serve(
 ) -> None:
     """Serve the dashboard at / and any number of agents over HTTP (Model Context Protocol at /mcp). Ctrl-C stops it.
 
-    Callers need a key. The first start writes one to the file api-key in the data folder; `commonplace keys create`
-    creates more.
+    Callers need a key: the first start writes one to the file api-key in the data folder, and `commonplace keys create`
+    makes more.
     """
     from commonplace.temporary_files import private_temporary_files
 
@@ -67,7 +67,7 @@ def serve(
             run(settings, show)
 
 
-@command("stop", "commonplace stop", "commonplace stop --json")
+@command("stop", "commonplace stop")
 def stop(call: Call) -> None:
     """Stop the background process that editors, commands and hooks share. The next editor to need it starts it again.
 

@@ -24,7 +24,6 @@ MAX_NAMES_SHOWN = 10
     "show",
     "commonplace sessions show",
     "commonplace sessions show 1 --last 10 --budget 2000",
-    "commonplace sessions show 1 --json",
 )
 @click.argument("session", required=False, shell_complete=SESSIONS)
 @click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N messages.")
@@ -95,7 +94,7 @@ def _show_session(call: Call, found: Reconstruction) -> None:
     "commonplace sessions",
     "commonplace sessions --source claude-code -p my-api",
     "commonplace sessions show",
-    "commonplace sessions -n 100 --json",
+    "commonplace sessions -n 100",
     commands=(show,),
 )
 @project_filter

@@ -27,7 +27,6 @@ NAME_WIDTH, BAR_WIDTH = 30, 24
     "stats",
     "commonplace conversations stats",
     "commonplace conversations stats --folder /design",
-    "commonplace conversations stats --json",
 )
 @folder_filter
 def stats(call: Call, folder: str | None) -> None:

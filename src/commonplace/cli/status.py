@@ -97,13 +97,14 @@ def _hooks_line(hooks: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-@command("models", "commonplace models", "commonplace models --measure", "commonplace models --json")
+@command("models", "commonplace models", "commonplace models --measure")
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=click.Path())
 @click.option("--measure", is_flag=True, help="Load each model and measure how long a text takes.")
 def models(call: Call, folders: tuple[str, ...], measure: bool) -> None:
     """List the models for search by meaning: size on disk, dimension, longest text, passages still to embed.
 
-    The first column is the value for the setting `embedder`. Name a FOLDER with an ONNX model to try it first.
+    The first column is the value for the setting `embedder`. Name a FOLDER with an ONNX model to try it;
+    the exit code is 7 if it cannot be used.
     """
     from commonplace.memory.models import list_models
 
@@ -133,7 +134,7 @@ def _model_cells(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-@command("settings", "commonplace settings", "commonplace settings --json")
+@command("settings", "commonplace settings")
 def settings(call: Call) -> None:
     """Show every setting, its value, and where it comes from: the file, the environment, or the default.
 

@@ -23,7 +23,7 @@ MAX_NAMED = 10
 
 server_options = combine(
     click.option("--to", metavar="URL", help="The server (default: the setting remote_url)."),
-    click.option("--key", help="Its key. COMMONPLACE_REMOTE_KEY is safer: the list of processes does not show it."),
+    click.option("--key", help="Its key; COMMONPLACE_REMOTE_KEY keeps it out of the list of processes."),
 )
 sync_options = combine(
     server_options,
@@ -32,7 +32,7 @@ sync_options = combine(
 )
 
 
-@command("push", "commonplace push", "commonplace push -p my-api --dry-run --json")
+@command("push", "commonplace push", "commonplace push -p my-api --dry-run")
 @sync_options
 def push(call: Call, **options: Any) -> None:
     """Send local changes to a space on a server.
@@ -44,7 +44,7 @@ def push(call: Call, **options: Any) -> None:
         sync.push()
 
 
-@command("pull", "commonplace pull", "commonplace pull -p my-api --dry-run --json")
+@command("pull", "commonplace pull", "commonplace pull -p my-api --dry-run")
 @sync_options
 def pull(call: Call, **options: Any) -> None:
     """Fetch changes from a space on a server.
@@ -55,7 +55,7 @@ def pull(call: Call, **options: Any) -> None:
         sync.pull()
 
 
-@command("sync", "commonplace sync", "commonplace sync -p my-api --json")
+@command("sync", "commonplace sync", "commonplace sync -p my-api")
 @sync_options
 def sync(call: Call, **options: Any) -> None:
     """Pull, then push: afterwards both sides have the same content.
@@ -67,7 +67,7 @@ def sync(call: Call, **options: Any) -> None:
         exchange.push()
 
 
-@command("promote", "commonplace promote 12", "commonplace promote 12 17 --json")
+@command("promote", "commonplace promote 12", "commonplace promote 12 17")
 @server_options
 @ids_argument
 def promote(call: Call, ids: Sequence[str], to: str | None, key: str | None) -> None:

@@ -1,4 +1,4 @@
-"""The key of an encrypted store: in the keyring of the system or in a file, made once and never shown."""
+"""The key of an encrypted store: in the system's keyring or in a file, made once and never shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.config import Settings
-from commonplace.errors import Conflict, InvalidInput, NotFound, StoreLocked, StoreReadOnly
+from commonplace.errors import Conflict, InvalidInput, NotFound, StoreLocked, StoreReadOnly, install_extra_hint
 
 SERVICE = "commonplace"
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -121,10 +121,10 @@ def _keyring() -> Iterator[Any]:
         import keyring
         from keyring.errors import KeyringError
     except ImportError as error:
-        install = "Install Commonplace with its extra: pip install 'commonplace[keyring]'."
-        raise StoreLocked("The key is in the keyring of the system, which cannot be asked.", install) from error
+        message = f"The key is in the system's keyring, and the package keyring cannot be loaded: {error}."
+        raise StoreLocked(message, install_extra_hint("keyring")) from error
     try:
         yield keyring
     except KeyringError as error:
         use = 'Unlock it, or keep the key in a file: `encryption = "file"`.'
-        raise StoreLocked(f"The keyring of the system refused: {error}.", use) from error
+        raise StoreLocked(f"The system's keyring refused: {error}.", use) from error

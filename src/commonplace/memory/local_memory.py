@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from commonplace.config import EMBEDDERS, FOLDER, Settings, embedder_kind, listed, model_folder
 from commonplace.embed import Embedder
-from commonplace.errors import InvalidInput, StoreError
+from commonplace.errors import InvalidInput, StoreError, install_extra_hint
 from commonplace.memory.embedding_worker import Embeddings
 from commonplace.memory.encryption import store_key
 from commonplace.model import UNKNOWN_AUTHOR, Author
@@ -196,7 +196,7 @@ def _open_postgres(settings: Settings, now_ms: int, migrate: bool) -> Store:
             raise
         raise StoreError(
             f"database_url is set, but psycopg cannot be loaded: {error}.",
-            "Install Commonplace with its extra: pip install 'commonplace[postgres]'.",
+            install_extra_hint("postgres"),
         ) from error
     return PostgresStore(
         settings.database_url,

@@ -70,54 +70,60 @@ def _tagged(tag: str, *rows: Endpoint) -> tuple[Endpoint, ...]:
 ITEMS = _tagged(
     "Items",
     _get("/items", items.list_items, "items_listing", "List items"),
-    _post("/items", items.create_item, "items_create", "Remember", status=201, also=(200,)),
+    _post("/items", items.create_item, "items_create", "Add an item", status=201, also=(200,)),
     _post(
-        *("/items/batch", items.create_items, "items_create_batch", "Remember several things"),
+        *("/items/batch", items.create_items, "items_create_batch", "Add several items"),
         status=201,
         slow=True,
         many_values=True,
     ),
-    _get("/items/{id}", items.read_item, "items_read", "Read an item"),
+    _get("/items/{id}", items.read_item, "items_read", "Show an item"),
     _patch("/items/{id}", items.change_item, "items_change", "Change an item", if_match=True),
     _delete("/items/{id}", items.forget_item, "items_forget", "Forget an item", if_match=True),
     _post("/items/{id}/restore", items.restore_item, "items_restore", "Restore an item", if_match=True),
-    _get("/items/{id}/history", items.item_history, "items_history", "What an item was"),
+    _get("/items/{id}/history", items.item_history, "items_history", "Show its earlier versions"),
     _post("/items/{id}/revert", items.revert_item, "items_revert", "Revert an item", body_optional=True, if_match=True),
     _post("/items/{id}/supersede", items.supersede_item, "items_supersede", "Supersede an item", if_match=True),
-    _get("/items/{id}/timeline", items.item_timeline, "items_timeline", "What happened around an item"),
+    _get("/items/{id}/timeline", items.item_timeline, "items_timeline", "Show what happened before and after it"),
     _get("/contradictions", items.list_contradictions, "contradictions_listing", "List contradictions"),
     _post("/contradictions", items.settle, "contradictions_settle", "Settle a contradiction", also=(404,)),
 )
 
 REVIEW = _tagged(
     "Review",
-    _get("/review", review.list_proposals, "review_listing", "What waits for review"),
+    _get("/review", review.list_proposals, "review_listing", "List proposals"),
     _post(
-        "/review/{id}/accept", review.accept_proposal, "review_accept", "Accept it", body_optional=True, if_match=True
+        "/review/{id}/accept", review.accept_proposal, "review_accept", "Accept one", body_optional=True, if_match=True
     ),
-    _post("/review/{id}/dismiss", review.dismiss_proposal, "review_dismiss", "Dismiss it", if_match=True),
-    _post("/review/{id}/undo", review.undo_review, "review_undo", "Let it wait again", if_match=True),
+    _post("/review/{id}/dismiss", review.dismiss_proposal, "review_dismiss", "Dismiss one", if_match=True),
+    _post("/review/{id}/undo", review.undo_review, "review_undo", "Undo either", if_match=True),
 )
 
 FINDING = _tagged(
-    "Finding",
+    "Search",
     _get("/search", search.search_items, "search_found", "Search"),
-    _ask("/search", search.search_by_body, "search_found_by_body", "Search with a long question"),
-    _get("/context", search.read_context, "search_context", "Context for a task"),
-    _get("/rules", search.read_rules, "search_rules", "Active rules"),
-    _get("/entities", entities.list_entities, "entities_listing", "What memories name", also=(404,)),
-    _get("/about", entities.read_entity, "entities_read", "What is known of somebody or something", also=(404,)),
-    _get("/profile", entities.read_profile, "profile_read", "How people work", also=(404,)),
+    _ask("/search", search.search_by_body, "search_found_by_body", "Search, for long queries"),
+    _get("/context", search.read_context, "search_context", "Get the context for a task"),
+    _get("/rules", search.read_rules, "search_rules", "List the rules"),
+    _get(
+        "/entities",
+        entities.list_entities,
+        "entities_listing",
+        "List the people and things that memories name",
+        also=(404,),
+    ),
+    _get("/about", entities.read_entity, "entities_read", "Show what is known about one", also=(404,)),
+    _get("/profile", entities.read_profile, "profile_read", "Show how you and your team work", also=(404,)),
     _post("/profile/{id}", entities.show_in_profile, "profile_show", "Pin or hide a memory there", if_match=True),
 )
 
 STREAMS = _tagged(
     "Streams",
-    _get("/streams", streams.list_streams, "streams_listing", "Open streams"),
+    _get("/streams", streams.list_streams, "streams_listing", "List open streams"),
     _post("/streams", streams.start_stream, "streams_start", "Start a stream", status=201, body_optional=True),
     _post("/streams/{id}/chunks", streams.append_chunk, "streams_append", "Append a chunk"),
-    _post("/streams/{id}/finalize", streams.finalize_stream, "streams_finalize", "Make a memory of a stream"),
-    _delete("/streams/{id}", streams.cancel_stream, "streams_cancel", "Cancel a stream"),
+    _post("/streams/{id}/finalize", streams.finalize_stream, "streams_finalize", "Store it as one memory"),
+    _delete("/streams/{id}", streams.cancel_stream, "streams_cancel", "Cancel it"),
 )
 
 CONVERSATIONS = _tagged(
@@ -130,22 +136,27 @@ CONVERSATIONS = _tagged(
         many_values=True,
     ),
     _get("/conversations/count", conversations.count_conversations, "conversations_count", "Count conversations"),
-    _get("/conversations/{id}", conversations.read_conversation, "conversations_read", "Read a conversation"),
+    _get("/conversations/{id}", conversations.read_conversation, "conversations_read", "Show a conversation"),
     _patch(
         *("/conversations/{id}", conversations.change_conversation, "organising_change", "Change a conversation"),
         if_match=True,
     ),
-    _put("/conversations/{id}", conversations.put_conversation, "organising_replace", "Change it by putting"),
-    _put("/conversations/{id}/label", conversations.put_label, "organising_label", "Give it another title"),
+    _put(
+        "/conversations/{id}",
+        conversations.put_conversation,
+        "organising_replace",
+        "Change it (for clients that use PUT)",
+    ),
+    _put("/conversations/{id}/label", conversations.put_label, "organising_label", "Rename it"),
     _put("/conversations/{id}/folder", conversations.put_folder, "organising_folder", "Move it to a folder"),
-    _put("/conversations/{id}/status", conversations.put_status, "organising_status", "Give it a status"),
+    _put("/conversations/{id}/status", conversations.put_status, "organising_status", "Change its status"),
     _put("/conversations/{id}/pin", conversations.put_pin, "organising_pin", "Pin or unpin it", body_optional=True),
     _put(
         *(
             "/conversations/{id}/archive",
             conversations.put_archive,
             "organising_archive",
-            "Archive it, or bring it back",
+            "Archive or unarchive it",
         ),
         body_optional=True,
     ),
@@ -156,8 +167,13 @@ CONVERSATIONS = _tagged(
         *("/conversations/{id}/restore", conversations.restore_conversation, "conversations_restore", "Restore it"),
         if_match=True,
     ),
-    _get("/conversations/{id}/history", conversations.conversation_history, "conversations_history", "What it was"),
-    _get("/conversations/{id}/messages", messages.list_messages, "messages_listing", "Its messages"),
+    _get(
+        "/conversations/{id}/history",
+        conversations.conversation_history,
+        "conversations_history",
+        "Show its earlier versions",
+    ),
+    _get("/conversations/{id}/messages", messages.list_messages, "messages_listing", "List its messages"),
     _post(
         *("/conversations/{id}/messages", messages.add_messages, "messages_add", "Add messages"),
         status=201,
@@ -170,7 +186,7 @@ CONVERSATIONS = _tagged(
             "/conversations/{id}/suggest-labels",
             summaries.suggest_conversation_labels,
             "summaries_labels_of",
-            "Labels for it",
+            "Suggest labels for it",
         ),
     ),
     _get("/sessions", conversations.list_sessions, "conversations_sessions", "List sessions"),
@@ -179,40 +195,52 @@ CONVERSATIONS = _tagged(
             "/messages/{id}/importance",
             messages.message_importance,
             "messages_importance",
-            "How important a message is",
+            "Rate a message, or estimate its importance",
         ),
         body_optional=True,
     ),
-    _ask("/messages/score", messages.score_message, "messages_scored", "How important, by its id", also=(404,)),
+    _ask(
+        "/messages/score",
+        messages.score_message,
+        "messages_scored",
+        "Estimate it, with the id in the body",
+        also=(404,),
+    ),
 )
 
 ASKING = _tagged(
-    "Asking",
-    _ask("/query", search.query, "queries_query", "Ask"),
-    _ask("/query/smart", search.smart, "queries_smart", "Ask, with a context"),
-    _ask("/search/fts", search.by_words, "queries_by_words", "Look for words"),
-    _ask("/context/assemble", search.assembled, "queries_assembled", "Messages for a model"),
+    "Queries",
+    _ask("/query", search.query, "queries_query", "Search messages and memories"),
+    _ask("/query/smart", search.smart, "queries_smart", "Search, and assemble a context"),
+    _ask("/search/fts", search.by_words, "queries_by_words", "Search by words"),
+    _ask("/context/assemble", search.assembled, "queries_assembled", "Assemble messages for a model"),
     _ask("/summarize", summaries.summarize, "summaries_summarize", "Summarize a conversation", also=(404,)),
     _ask("/labels/suggest", summaries.suggest_labels, "summaries_labels", "Suggest labels", also=(404,)),
 )
 
 KEEPING = _tagged(
-    "Keeping",
-    _get("/prune/suggestions", conversations.prune_suggestions, "pruning_suggestions", "What could go", slow=True),
+    "Pruning, import and export",
+    _get(
+        "/prune/suggestions",
+        conversations.prune_suggestions,
+        "pruning_suggestions",
+        "List what could be archived",
+        slow=True,
+    ),
     _ask(
-        *("/prune/dry-run", conversations.prune_dry_run, "pruning_dry_run", "What could go, by a body"),
+        *("/prune/dry-run", conversations.prune_dry_run, "pruning_dry_run", "The same, with a body"),
         body_optional=True,
         slow=True,
     ),
     _post(
-        *("/prune/execute", conversations.prune_execute, "pruning_execute", "Archive what was chosen"),
+        *("/prune/execute", conversations.prune_execute, "pruning_execute", "Archive the chosen ones"),
         also=(404,),
         slow=True,
     ),
-    _get("/stats", status.read_statistics, "figures_figures", "Statistics"),
+    _get("/stats", status.read_statistics, "figures_figures", "Count conversations and messages"),
     _get("/export", import_export.export_conversations, "moving_export", "Export conversations", slow=True),
     _get(
-        *("/archive", import_export.export_archive, "archive_archive", "Everything as an archive"),
+        *("/archive", import_export.export_archive, "archive_archive", "Export everything"),
         scope="admin",
         media=import_export.ARCHIVE_MEDIA,
         slow=True,
@@ -223,7 +251,7 @@ KEEPING = _tagged(
         slow=True,
     ),
     _post(
-        *("/rebuild-embeddings", status.rebuild_embeddings, "figures_rebuild_embeddings", "Make all vectors again"),
+        *("/rebuild-embeddings", status.rebuild_embeddings, "figures_rebuild_embeddings", "Rebuild all vectors"),
         scope="admin",
         status=202,
         slow=True,
@@ -231,9 +259,9 @@ KEEPING = _tagged(
 )
 
 TOOLS = _tagged(
-    "Tools",
-    _get("/mcp/tools", sekha_tools.list_tools, "tools_listing", "The tools"),
-    _get("/api/v1/mcp/tools", sekha_tools.list_api_tools, "tools_listing_of_api", "The tools again"),
+    "Tools over HTTP",
+    _get("/mcp/tools", sekha_tools.list_tools, "tools_listing", "List the tools"),
+    _get("/api/v1/mcp/tools", sekha_tools.list_api_tools, "tools_listing_of_api", "List the tools"),
     _post(
         *("/mcp/tools/memory_store", sekha_tools.memory_store, "tools_memory_store", "The tool memory_store"),
         many_values=True,
@@ -258,57 +286,59 @@ TOOLS = _tagged(
         also=(404,),
     ),
     _ask("/mcp/tools/memory_stats", sekha_tools.memory_stats, "tools_memory_stats", "The tool memory_stats"),
-    _ask("/mcp/memory/search", search.query_for_bridge, "queries_searched", "Search, for one client"),
-    _ask("/mcp/memory/stats", status.statistics_by_body, "figures_figures_by_body", "Statistics, for one client"),
+    _ask("/mcp/memory/search", search.query_for_bridge, "queries_searched", "Search"),
+    _ask("/mcp/memory/stats", status.statistics_by_body, "figures_figures_by_body", "Count"),
 )
 
 PLACE = _tagged(
-    "Place",
-    _get("/projects", status.list_projects, "place_projects", "Projects"),
-    _get("/overview", overview.read_overview, "place_overview", "Where a project stands", also=(404, 409)),
-    _get("/overviews", overview.list_briefs, "place_overviews", "Every project in short"),
+    "Projects and keys",
+    _get("/projects", status.list_projects, "place_projects", "List projects"),
+    _get("/overview", overview.read_overview, "place_overview", "Show where a project stands", also=(404, 409)),
+    _get("/overviews", overview.list_briefs, "place_overviews", "Show all projects in short"),
     _post("/projects/aliases", status.alias_project, "place_alias", "Give a project another name", also=(404,)),
-    _get("/status", status.read_status, "place_status", "Status"),
-    _get("/keys", keys_and_spaces.list_keys, "place_key_list", "Keys", scope="admin"),
-    _post("/keys", keys_and_spaces.create_key, "place_key_create", "Make a key", scope="admin", status=201),
+    _get("/status", status.read_status, "place_status", "Show what is stored"),
+    _get("/keys", keys_and_spaces.list_keys, "place_key_list", "List keys", scope="admin"),
+    _post("/keys", keys_and_spaces.create_key, "place_key_create", "Create a key", scope="admin", status=201),
     _delete("/keys/{id}", keys_and_spaces.revoke_key, "place_key_revoke", "Revoke a key", scope="admin"),
 )
 
 SPACES = _tagged(
     "Spaces",
-    _get("/spaces", keys_and_spaces.list_spaces, "spaces_listing", "Spaces"),
-    _post("/spaces", keys_and_spaces.create_space, "spaces_create", "Make a space", scope="admin", status=201),
-    _get("/spaces/{name}", keys_and_spaces.read_space, "spaces_read", "A space"),
-    _patch("/spaces/{name}", keys_and_spaces.set_space_limits, "spaces_limit", "Limit a space", scope="admin"),
+    _get("/spaces", keys_and_spaces.list_spaces, "spaces_listing", "List spaces"),
+    _post("/spaces", keys_and_spaces.create_space, "spaces_create", "Create a space", scope="admin", status=201),
+    _get("/spaces/{name}", keys_and_spaces.read_space, "spaces_read", "Show a space"),
+    _patch("/spaces/{name}", keys_and_spaces.set_space_limits, "spaces_limit", "Change its limits", scope="admin"),
     _get(
-        *("/spaces/{name}/keys", keys_and_spaces.list_space_keys, "spaces_people", "Who has a key to a space"),
+        *("/spaces/{name}/keys", keys_and_spaces.list_space_keys, "spaces_people", "List its keys"),
         scope="admin",
     ),
     _post(
-        *("/spaces/{name}/keys", keys_and_spaces.create_space_key, "spaces_invite", "Invite into a space"),
+        *("/spaces/{name}/keys", keys_and_spaces.create_space_key, "spaces_invite", "Create a key for it"),
         scope="admin",
         status=201,
     ),
     _delete(
-        *("/spaces/{name}/keys/{id}", keys_and_spaces.revoke_space_key, "spaces_revoke", "Revoke a key to a space"),
+        *("/spaces/{name}/keys/{id}", keys_and_spaces.revoke_space_key, "spaces_revoke", "Revoke one of them"),
         scope="admin",
     ),
 )
 
 SYNCING = _tagged(
-    "Syncing",
-    _get("/sync", remote.sync_position, "syncing_standing", "Where the space stands"),
-    _get("/sync/changes", remote.changes, "syncing_changes", "What changed", slow=True),
-    _ask("/sync/compare", remote.compare, "syncing_compare", "What differs", packed=True, slow=True, many_values=True),
+    "Sync",
+    _get("/sync", remote.sync_position, "syncing_standing", "Show the state of the space"),
+    _get("/sync/changes", remote.changes, "syncing_changes", "List changes", slow=True),
     _ask(
-        *("/sync/fetch", remote.records_by_name, "syncing_fetch", "Records by name"),
+        "/sync/compare", remote.compare, "syncing_compare", "Compare records", packed=True, slow=True, many_values=True
+    ),
+    _ask(
+        *("/sync/fetch", remote.records_by_name, "syncing_fetch", "Fetch records by name"),
         packed=True,
         slow=True,
         many_values=True,
     ),
-    _get("/sync/records", remote.changed_records, "syncing_told", "Records that changed", slow=True),
+    _get("/sync/records", remote.changed_records, "syncing_told", "Fetch changed records", slow=True),
     _post(
-        *("/sync/records", remote.take_records, "syncing_take", "Take records in"),
+        *("/sync/records", remote.take_records, "syncing_take", "Store records"),
         packed=True,
         slow=True,
         many_values=True,
@@ -318,12 +348,12 @@ SYNCING = _tagged(
 HOOKS = _tagged(
     "Hooks",
     _post(
-        *("/hooks/events", hooks.take_events, "hooks_take", "Store events of hooks elsewhere"),
+        *("/hooks/events", hooks.take_events, "hooks_take", "Store captured events"),
         packed=True,
         slow=True,
         many_values=True,
     ),
-    _get("/hooks/context", hooks.read_start_context, "hooks_context", "What a session should know when it starts"),
+    _get("/hooks/context", hooks.read_start_context, "hooks_context", "Get the context for a new session"),
 )
 
 LIBRARY = _tagged(
@@ -338,7 +368,9 @@ LIBRARY = _tagged(
 
 MEMORIES_SDK = _tagged(
     "memories.sh SDK",
-    _ask("/api/sdk/v1/context/get", memories_sdk.get_context, "memories_sdk_context", "Rules and relevant memories"),
+    _ask(
+        "/api/sdk/v1/context/get", memories_sdk.get_context, "memories_sdk_context", "Get rules and relevant memories"
+    ),
     _post("/api/sdk/v1/memories/add", memories_sdk.add, "memories_sdk_add", "Store a memory", status=201, also=(200,)),
     _ask("/api/sdk/v1/memories/search", memories_sdk.search, "memories_sdk_search", "Search memories"),
     _ask("/api/sdk/v1/memories/list", memories_sdk.list_memories, "memories_sdk_listing", "List memories"),
@@ -352,23 +384,38 @@ MEMORIES_SDK = _tagged(
             "Forget several memories",
         ),
     ),
-    _post("/api/sdk/v1/memories/vacuum", memories_sdk.vacuum, "memories_sdk_vacuum", "Purge what was forgotten"),
+    _post(
+        "/api/sdk/v1/memories/vacuum",
+        memories_sdk.vacuum,
+        "memories_sdk_vacuum",
+        "Purge nothing: forgotten memories can be restored",
+    ),
 )
 
 WATCHING = _tagged(
-    "Watching",
+    "Events and metrics",
     _get(
-        "/events", events.events, "events_events", "What happens", media="text/event-stream", headers=("Last-Event-ID",)
+        "/events",
+        events.events,
+        "events_events",
+        "Follow changes",
+        media="text/event-stream",
+        headers=("Last-Event-ID",),
     ),
     _get(
-        "/metrics", metrics.metrics, "metrics_metrics", "Metrics", media=metrics.MEDIA, json_reply=metrics.MetricsReply
+        "/metrics",
+        metrics.metrics,
+        "metrics_metrics",
+        "Metrics for Prometheus",
+        media=metrics.MEDIA,
+        json_reply=metrics.MetricsReply,
     ),
 )
 
 DOCS = _tagged(
     "Documentation",
-    _get("/openapi.json", openapi.openapi_document, "docs_openapi", "This document", scope=None),
-    _get("/docs", openapi.docs_page, "docs_page", "The page", scope=None, media="text/html"),
+    _get("/openapi.json", openapi.openapi_document, "docs_openapi", "The OpenAPI document", scope=None),
+    _get("/docs", openapi.docs_page, "docs_page", "The API page", scope=None, media="text/html"),
     _get("/docs/docs.js", openapi.docs_script, "docs_script", "Its script", scope=None, media="text/javascript"),
     _get("/docs/docs.css", openapi.docs_style, "docs_style", "Its style", scope=None, media="text/css"),
 )

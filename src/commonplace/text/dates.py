@@ -349,7 +349,7 @@ _SPAN = r"([0-9]{1,4}) ?(min|h|d|w|y)"
 UNIT_MS = {"min": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS, "y": 365 * DAY_MS}
 """The units of spans such as 7d."""
 
-_PERIOD_HINT = "Write it like 7d, 12h, yesterday, last week, monday, 2026-11-01 or 2026-11-01T09:00."
+_PERIOD_HINT = "Write it like now, 7d, 12h, yesterday, last week, monday, 2026-11-01 or 2026-11-01T09:00."
 
 
 def period_start(text: str, now_ms: int) -> int:
@@ -375,6 +375,8 @@ def parse_period(since: str | None, until: str | None, now_ms: int) -> Period:
 
 def _parse_named_period(text: str, now_ms: int) -> Period | None:
     text = text.strip()
+    if text.lower() == "now":
+        return Period(now_ms, now_ms + 1)
     if span := _compiled(_SPAN).fullmatch(text):
         then = now_ms - int(span[1]) * UNIT_MS[span[2]]
         return Period(then, then)

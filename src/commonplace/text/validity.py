@@ -301,7 +301,7 @@ NO_BOUND: Literal["none"] = "none"
 Bound = int | Literal["none"] | None
 """A moment in milliseconds, no bound, or nothing said."""
 _MOMENT_HINT = (
-    "Write it like 2026-05-31, 31 May, end of Q3, tomorrow, 30d, in 2 weeks or 2026-05-31T18:00; none for no bound."
+    "Write it like now, 2026-05-31, 31 May, end of Q3, 30d, in 2 weeks or 2026-05-31T18:00; none for no bound."
 )
 
 
@@ -311,7 +311,11 @@ def parse_moment(text: str, now_ms: int, *, end: bool, zone: tzinfo | None = Non
     if span := re.fullmatch(r"(?:in )?([0-9]{1,4}) ?(min|h|d|w|y|days?|weeks?|years?|hours?|minutes?)", text.lower()):
         unit = span[2].rstrip("s")
         return now_ms + int(span[1]) * UNIT_MS["min" if unit.startswith("min") else unit[0]]
+    if text.lower() == "now":
+        return now_ms
     moment = _Moment(now_ms, zone)
+    if text.lower() == "yesterday":
+        return moment.midnight(moment.day - timedelta(days=0 if end else 1))
     found = re.fullmatch(_DATE.replace("NAME", "a").replace("May", "may"), text, re.IGNORECASE)
     try:
         days = None if found is None else _dated(found, "a", moment)
