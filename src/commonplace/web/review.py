@@ -26,11 +26,11 @@ from commonplace.memory.conversations import (
     update_conversation,
 )
 from commonplace.memory.edit_and_forget import Changes
-from commonplace.memory.inbox import MOST_PROPOSALS, Inbox, PruneThresholds, read_inbox
+from commonplace.memory.inbox import MOST_PROPOSALS, Inbox, PruneThresholds, proposals_by_session, read_inbox
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE
-from commonplace.model import MEMORY_TYPES, Item, Session
+from commonplace.model import MEMORY_TYPES, Item
 from commonplace.text.paths import ROOT_FOLDER
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
@@ -66,14 +66,6 @@ class Side:
     item: Item
     text: Markup
     keep: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProposalGroup:
-    """Proposals of one session, to be decided together; `session` is None for those that came one by one."""
-
-    session: Session | None
-    items: tuple[Item, ...]
 
 
 def review_page(memory: LocalMemory, request: PageRequest) -> Rendered:
@@ -239,7 +231,7 @@ def _page(
         "shown": shown,
         "counts": _counts(found),
         "kinds": KINDS,
-        "proposals": _by_session(memory, found.proposals[:AT_ONCE]),
+        "proposals": proposals_by_session(memory, found.proposals[:AT_ONCE]),
         "contradictions": [(pair, _sides(pair.older, pair.newer)) for pair in found.contradictions[:AT_ONCE]],
         "duplicates": [(pair, _sides(pair.older, pair.newer)) for pair in found.twins[:AT_ONCE]],
         "old": found.conversations[:AT_ONCE],
@@ -291,27 +283,6 @@ def _ids(request: PageRequest) -> Sequence[str]:
     if not ids:
         raise InvalidInput("Nothing is selected.", "Go back and select at least one.")
     return ids
-
-
-def _by_session(memory: LocalMemory, proposals: Sequence[Item]) -> list[ProposalGroup]:
-    """Proposals in their order, those of one session together where the first of them stands."""
-    sessions = memory.store.sessions_of([item.id for item in proposals])
-    own: dict[int, list[Item]] = {}
-    for item in proposals:
-        if item.id in sessions:
-            own.setdefault(sessions[item.id].id, []).append(item)
-    groups: list[ProposalGroup] = []
-    for item in proposals:
-        session = sessions.get(item.id)
-        together = own[session.id] if session else []
-        if session and len(together) > 1:
-            if item is together[0]:
-                groups.append(ProposalGroup(session, tuple(together)))
-        elif groups and groups[-1].session is None:
-            groups[-1] = ProposalGroup(None, (*groups[-1].items, item))
-        else:
-            groups.append(ProposalGroup(None, (item,)))
-    return groups
 
 
 def _sides(older: Item, newer: Item) -> tuple[Side, Side]:
