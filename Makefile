@@ -41,7 +41,7 @@ QUICK := tests/test_architecture.py tests/test_docs.py tests/text tests/ranking 
 check: lint types ## Lint, check types, run the quick tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q -k "not postgres" $(QUICK) $(ARGS)
 
-lint: install ## Check style, formatting, and the licences and hashes of what we depend on
+lint: install ## Check style, formatting, and the licences and hashes of dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python packaging/locked.py
@@ -56,16 +56,16 @@ unit: install ## Run the tests (some of them: make unit ARGS="tests/embed -x")
 test-postgres: install ## Run all tests of dialects, memory and promises with their stores in PostgreSQL
 	$(BIN)/python -m pytest tests/contract tests/dialects tests/memory tests/promises --engine postgres $(ARGS)
 
-judge: install ## Let others judge it (needs the network once; some of them: make judge ARGS="inspector axe")
+judge: install ## Run other people's test tools and agents (needs the network once; some of them: make judge ARGS="inspector axe")
 	$(BIN)/python -m judges $(ARGS)
 
-torture: install ## Kill, starve and cut off (longer: make torture ARGS="--minutes 10 --seed 7")
+torture: install ## Inject faults: kill processes, fill disks, cut networks (longer: make torture ARGS="--minutes 10 --seed 7")
 	$(BIN)/python -m torture $(ARGS)
 
 soak: install ## Steady load from 20 clients for ten minutes, with plots in docs/pictures
 	$(BIN)/python -m benchmarks.soak --plots docs/pictures $(ARGS)
 
-pictures: install ## Take the pictures of the dashboard in docs/pictures, of a month of made-up work
+pictures: install ## Take the screenshots in docs/pictures, with a month of sample data
 	$(BIN)/python -m tests.web.pictures
 
 bench: install ## Measure speed and quality
@@ -75,24 +75,24 @@ bench-recall: install ## Measure what is found, on a folder of dialogues (make b
 	@test -n "$(FOLDER)" || { echo "Name the folder of dialogues: make bench-recall FOLDER=..." >&2; exit 1; }
 	$(BIN)/python -m benchmarks.recall_quality "$(FOLDER)" $(ARGS)
 
-fuzz: install ## Look for harmful input with atheris, on Linux (make fuzz ARGS="query rest --seconds 600")
+fuzz: install ## Search for harmful input with atheris, on Linux (make fuzz ARGS="query rest --seconds 600")
 	@$(BIN)/python -c 'import atheris' 2>/dev/null \
 	  || $(BIN)/python -m pip install --quiet --disable-pip-version-check --group fuzz
 	$(BIN)/python -m fuzzing $(ARGS)
 
-audit: ## Ask the network for known faults of what we depend on
+audit: ## Look up known vulnerabilities of dependencies (needs the network)
 	@test -d build/audit || $(PYTHON) -m venv build/audit
 	@build/audit/$(notdir $(BIN))/python -m pip install --quiet --disable-pip-version-check pip-audit
 	build/audit/$(notdir $(BIN))/pip-audit --strict --disable-pip --require-hashes -r requirements.lock
 
-demo: install ## See what it does, in a throw-away memory
+demo: install ## See what it does, in a temporary memory
 	$(BIN)/commonplace demo $(ARGS)
 
-docs: install ## Build the documentation as a site in build/docs (links elsewhere: make docs ARGS="-b linkcheck")
+docs: install ## Build the documentation as a site in build/docs (check external links: make docs ARGS="-b linkcheck")
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env --doctree-dir build/docs-cache $(ARGS) docs build/docs
 	@echo "Open build/docs/index.html in a browser."
 
-lock: ## Choose dependency versions again (needs uv)
+lock: ## Update the pinned dependency versions (needs uv)
 	$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --upgrade --quiet \
 	  --generate-hashes --no-emit-index-url --no-header --no-annotate --output-file requirements.lock
 	$(UV) pip compile judges/requirements.txt --universal --python-version 3.11.4 --upgrade --quiet \

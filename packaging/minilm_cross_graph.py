@@ -1,7 +1,8 @@
 """The cross-encoder as an ONNX graph: the built-in model with a second adapter, a question and a memory to a number.
 
 Its large weights are those of the built-in model. They are not stored again: the graph names the bytes of `model.onnx`
-where they are, so it takes the room of its adapter. What it learned runs beside each linear step.
+where they are, so it takes the room of its adapter. The graph adds what was learned to these weights and quantises the
+sum. All of that is constant, so the runtime does it once, when it loads the graph.
 """
 
 from __future__ import annotations
@@ -57,12 +58,36 @@ class _CrossEncoder(Encoder):
         kind = self.node("Gather", [kinds, "token_types"], "types.picked")
         return self.node("Add", [place, kind], "places.typed")
 
-    def linear(self, x: str, step: str) -> str:
-        plain = super().linear(x, step)
+    def weight(self, step: str, weight: NDArray[np.float32]) -> str:
+        return self.node("Add", [super().weight(step, weight), self.addition(step)], f"{step}.weight.adapted")
+
+    def int8_weight(self, step: str, weight: NDArray[np.float32]) -> tuple[str, str]:
+        """As `_int8` of minilm_graph.py, computed by the graph."""
+        columns, scale = super().int8_weight(step, weight)
+        root = f"{step}.weight"
+        known = self.node("Cast", [columns], f"{root}.float", to=TensorProto.FLOAT)
+        known = self.node("Mul", [known, scale], f"{root}.known")
+        adapted = self.node("Add", [known, self.addition(step)], f"{root}.adapted")
+        pairs = self.node(
+            "Reshape", [adapted, self.constant([weight.shape[1] // 2, 2, weight.shape[0]])], f"{root}.pairs"
+        )
+        pairs = self.node("ReduceSum", [pairs, self.constant([1])], f"{root}.pairs.sum", keepdims=0)
+        tops = []
+        for name, values in (("single", adapted), ("pair", pairs)):
+            size = self.node("Abs", [values], f"{root}.{name}.size")
+            tops.append(self.node("ReduceMax", [size, self.constant([0])], f"{root}.{name}.top", keepdims=0))
+        top = self.node("Max", [*tops, self.constant(1e-12, np.float32)], f"{root}.top")
+        adapted_scale = self.node("Mul", [top, self.constant(1 / 127, np.float32)], f"{root}.adapted.scale")
+        whole = self.node("Round", [self.node("Div", [adapted, adapted_scale], f"{root}.scaled")], f"{root}.rounded")
+        return self.node("Cast", [whole], f"{root}.int8", to=TensorProto.INT8), adapted_scale
+
+    def addition(self, step: str) -> str:
+        """What was learned for a step, in the size of its weight."""
         down, up = self.learned(step)
-        small = self.node("MatMul", [x, self.half(f"{step}.learned.down", down)], f"{step}.learned.small")
-        added = self.node("MatMul", [small, self.half(f"{step}.learned.up", up)], f"{step}.learned")
-        return self.node("Add", [plain, added], f"{step}.adapted")
+        if self.smoothing is not None and step in self.smoothing:
+            down = self.smoothing[step][:, None] * down
+        parts = [self.half(f"{step}.learned.down", down), self.half(f"{step}.learned.up", up)]
+        return self.node("MatMul", parts, f"{step}.learned")
 
     def half(self, name: str, values: NDArray[np.float32]) -> str:
         """Weights that are stored in fp16 and read in fp32."""

@@ -146,7 +146,7 @@ class Encoder:
     def linear(self, x: str, step: str) -> str:
         weight, bias = weight_of(self.tensors, step)
         if self.smoothing is None:
-            product = self.node("MatMul", [x, self.weights(f"{step}.weight", weight.T)], f"{step}.product")
+            product = self.node("MatMul", [x, self.weight(step, weight)], f"{step}.product")
             return self.node("Add", [product, self.weights(f"{step}.bias", bias)], step)
         if step in self.smoothing:
             factor = self.smoothing[step]
@@ -156,14 +156,22 @@ class Encoder:
         top = self.node("ReduceMax", [size, self.constant([-1])], f"{step}.top", keepdims=0)
         scale = self.node("Mul", [top, self.constant(1 / 127, np.float32)], f"{step}.scale")
         whole = self.node("QuantizeLinear", [x, scale, "middles"], f"{step}.uint8", axis=0)
-        rows, row_scale = _int8(weight)
-        operands = [whole, self.weights(f"{step}.weight", rows.T), self.constant(1, np.float32)]
-        operands += [self.weights(f"{step}.weight.scale", row_scale), self.constant(MIDDLE, np.uint8)]
-        operands += [self.weights(f"{step}.weight.zero", np.zeros(len(rows), np.int8))]
+        columns, column_scale = self.int8_weight(step, weight)
+        operands = [whole, columns, self.constant(1, np.float32), column_scale, self.constant(MIDDLE, np.uint8)]
+        operands += [self.weights(f"{step}.weight.zero", np.zeros(len(weight), np.int8))]
         product = self.node("MatMulIntegerToFloat", operands, f"{step}.product", domain=FUSED)
         column = self.node("Unsqueeze", [scale, self.constant([1])], f"{step}.scale.column")
         scaled = self.node("Mul", [product, column], f"{step}.scaled")
         return self.node("Add", [scaled, self.weights(f"{step}.bias", bias)], step)
+
+    def weight(self, step: str, weight: NDArray[np.float32]) -> str:
+        """The weight of a step in fp32, turned to (in, out)."""
+        return self.weights(f"{step}.weight", weight.T)
+
+    def int8_weight(self, step: str, weight: NDArray[np.float32]) -> tuple[str, str]:
+        """The weight of a step in int8, turned to (in, out), and the scale of each of its columns."""
+        rows, scale = _int8(weight)
+        return self.weights(f"{step}.weight", rows.T), self.weights(f"{step}.weight.scale", scale)
 
     def norm(self, x: str, source: str, name: str) -> str:
         gain = self.weights(f"{name}.gain", self.tensors[f"{source}.weight"])

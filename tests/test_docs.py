@@ -97,6 +97,14 @@ def test_links_between_pages_lead_somewhere(path: Path) -> None:
         assert not heading or heading in anchors(to), f"{path.name} links to {target}#{heading}"
 
 
+@pytest.mark.parametrize("path", sorted((DOCS / "inside").glob("*.md")), ids=lambda path: path.name)
+def test_every_module_that_a_page_about_the_inside_names_exists(path: Path) -> None:
+    named = set(re.findall(r"`([\w./-]+\.py)`", path.read_text(encoding="utf-8")))
+    folders = ("src", "tests", "benchmarks", "torture", "judges", "training", "packaging")
+    modules = [f"/{found.relative_to(ROOT).as_posix()}" for name in folders for found in (ROOT / name).rglob("*.py")]
+    assert [name for name in sorted(named) if not any(module.endswith(f"/{name}") for module in modules)] == []
+
+
 def test_the_first_page_leads_to_every_other_one() -> None:
     text = page("docs/index.md")
     names = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]

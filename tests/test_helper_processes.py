@@ -69,7 +69,7 @@ def test_work_ends_when_its_caller_leaves(tmp_path: Path) -> None:
 
 def test_a_helper_that_is_killed_is_told_of_and_replaced() -> None:
     async def story(helpers: Helpers) -> None:
-        with pytest.raises(CommonplaceError, match="ended by the system"):
+        with pytest.raises(CommonplaceError, match="The system stopped the work"):
             await helpers.do(os._exit, 9, caller=1, left=never)
         assert await helpers.do(operator.add, 1, 2, caller=1, left=never) == 3
 

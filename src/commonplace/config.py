@@ -162,7 +162,7 @@ def address(settings: Settings, path: str) -> str:
 def _path(name: str) -> Path:
     try:
         if "\0" in name:
-            raise ValueError("it holds a NUL character")
+            raise ValueError("it contains a NUL character")
         return Path(name).expanduser()
     except (RuntimeError, ValueError) as error:
         raise InvalidInput(f"{name!r} cannot be a path: {error}.", "Name another file or folder.") from error
@@ -253,7 +253,7 @@ def model_folder(embedder: str) -> Path:
     if not folder.is_absolute():
         raise InvalidInput(
             f"Setting embedder is {embedder!r}, a folder relative to another.",
-            "Write its whole path, or one that starts with ~/.",
+            "Give its absolute path, or one that starts with ~/.",
         )
     return folder
 
@@ -265,7 +265,7 @@ def _check_embedder(embedder: str) -> None:
         from commonplace import plugins
 
         if embedder not in plugins.names(plugins.EMBEDDERS):
-            choices = f"Choose one of {', '.join(EMBEDDERS)}, or the whole path of a folder with an ONNX model."
+            choices = f"Choose one of {', '.join(EMBEDDERS)}, or the absolute path of a folder with an ONNX model."
             raise InvalidInput(f"Setting embedder is {embedder!r}.", choices)
 
 
@@ -284,7 +284,7 @@ def _checked(settings: Settings) -> Settings:
     for name, named in (("database_url", settings.database_url), *(("database_replicas", one) for one in replicas)):
         if named and not named.startswith(DATABASES) and ("://" in named or "=" not in named):
             raise InvalidInput(
-                f"Setting {name} is no address of a PostgreSQL database.",
+                f"Setting {name} is not the address of a PostgreSQL database.",
                 "Write it as postgresql://user:<password>@host:5432/database.",
             )
     if replicas and not settings.database_url:

@@ -68,7 +68,7 @@ class InvalidInput(CommonplaceError):
     code = "VALIDATION_ERROR"
     exit_code = 2
     http_status = 422
-    default_hint = "Correct the argument and call again."
+    default_hint = "Correct the argument and try again."
 
 
 class UnknownArgument(InvalidInput):
@@ -99,7 +99,7 @@ class Unauthorized(CommonplaceError):
     code = "UNAUTHORIZED"
     exit_code = 8
     http_status = 401
-    default_hint = "Send `Authorization: Bearer <key>`. `commonplace keys create NAME` makes a key."
+    default_hint = "Send `Authorization: Bearer <key>`. `commonplace keys create NAME` creates a key."
 
 
 class KeyMissing(Unauthorized):
@@ -112,7 +112,7 @@ class Forbidden(CommonplaceError):
     code = "FORBIDDEN"
     exit_code = 8
     http_status = 403
-    default_hint = "Use a key that may. `commonplace keys` lists what each key may do."
+    default_hint = "Use a key with more rights. `commonplace keys` lists what each key can do."
 
 
 class RateLimited(CommonplaceError):
@@ -121,10 +121,10 @@ class RateLimited(CommonplaceError):
     code = "RATE_LIMIT_EXCEEDED"
     exit_code = 8
     http_status = 429
-    default_hint = "Wait 1 s, then go on more slowly."
+    default_hint = "Wait 1 s, then continue more slowly."
 
     def __init__(self, message: str, retry_after: int = 1) -> None:
-        super().__init__(message, f"Wait {retry_after} s, then go on more slowly.")
+        super().__init__(message, f"Wait {retry_after} s, then continue more slowly.")
         self.retry_after = retry_after
 
 
@@ -134,7 +134,7 @@ class NotFound(CommonplaceError):
     code = "NOT_FOUND"
     exit_code = 3
     http_status = 404
-    default_hint = "Look the id up with a search or a list."
+    default_hint = "Find the id with a search or a list."
 
 
 class NoResults(CommonplaceError):
@@ -152,7 +152,7 @@ class Conflict(CommonplaceError):
     code = "CONFLICT"
     exit_code = 4
     http_status = 409
-    default_hint = "Read it again and repeat the change on what is there now."
+    default_hint = "Read it again and repeat your change on the current version."
 
 
 class TooLarge(CommonplaceError):
@@ -179,7 +179,7 @@ class EmbedderUnavailable(CommonplaceError):
     code = "EMBEDDER_UNAVAILABLE"
     exit_code = 7
     http_status = 503
-    default_hint = "Keyword search still works. `commonplace status` tells why the embedder is down."
+    default_hint = "Keyword search still works. `commonplace status` says why the embedder is down."
 
 
 class ShuttingDown(CommonplaceError):
@@ -188,7 +188,7 @@ class ShuttingDown(CommonplaceError):
     code = "SHUTTING_DOWN"
     exit_code = 6
     http_status = 503
-    default_hint = "Ask another server, or wait until this one has started again."
+    default_hint = "Use another server, or wait until this one has restarted."
 
 
 class Interrupted(CommonplaceError):
@@ -197,7 +197,7 @@ class Interrupted(CommonplaceError):
     code = "INTERRUPTED"
     exit_code = 6
     http_status = 503
-    default_hint = "Check whether it was done, and repeat it if not. The next call works."
+    default_hint = "Check whether it was done, and repeat it if not. The next call will work."
 
 
 class RemoteError(CommonplaceError):
@@ -207,8 +207,8 @@ class RemoteError(CommonplaceError):
     exit_code = 10
     http_status = 502
     default_hint = (
-        "Look whether it runs and whether remote_url (or --to) is its address. What was exchanged stays; the same"
-        " command goes on from there."
+        "Check that it is running and that remote_url (or --to) is its address. What was exchanged stays; the same"
+        " command continues from there."
     )
 
 
@@ -223,9 +223,9 @@ class StoreError(CommonplaceError):
 class StoreConstraint(StoreError):
     """A row would break a rule of the tables, such as a name that must be unique. Says nothing of other rows."""
 
-    default_hint = "Nothing was written. Run `commonplace check` on the server, and report this as a fault."
+    default_hint = "Nothing was written. Run `commonplace check` on the server, and please report this."
 
-    def __init__(self, message: str = "The store refused what was to be written.", hint: str | None = None) -> None:
+    def __init__(self, message: str = "The store refused the write.", hint: str | None = None) -> None:
         super().__init__(message, hint)
 
 
@@ -234,7 +234,7 @@ class StoreBusy(StoreError):
 
     code = "SERVICE_UNAVAILABLE"
     http_status = 503
-    default_hint = "Nothing was written. Try again; if it lasts, look for a stuck process using the data folder."
+    default_hint = "Nothing was written. Try again; if it persists, look for a stuck process that uses the data folder."
 
 
 class StoreUnavailable(StoreError):
@@ -242,7 +242,7 @@ class StoreUnavailable(StoreError):
 
     code = "SERVICE_UNAVAILABLE"
     http_status = 503
-    default_hint = "Start the database server, or correct `database_url`. Then try again; nothing has to be restarted."
+    default_hint = "Start the database server, or correct `database_url`. Then try again; nothing needs a restart."
 
 
 class StoreMissing(StoreError):
@@ -252,7 +252,7 @@ class StoreMissing(StoreError):
     http_status = 503
     default_hint = (
         "Nothing was written. Put the file back, or restore a backup (`commonplace backup list` shows them)."
-        " Running servers go on by themselves then."
+        " Running servers then continue by themselves."
     )
 
 
@@ -262,8 +262,8 @@ class StoreReplaced(StoreError):
     code = "DB_REPLACED"
     http_status = 503
     default_hint = (
-        "Put a sound file in its place, or restore a backup (`commonplace backup list` shows them)."
-        " Running servers go on by themselves then."
+        "Put an intact file in its place, or restore a backup (`commonplace backup list` shows them)."
+        " Running servers then continue by themselves."
     )
 
 
@@ -289,8 +289,8 @@ class QuotaExceeded(StoreError):
     code = "QUOTA_EXCEEDED"
     http_status = 507
     default_hint = (
-        "Nothing was written. Forget what is not needed (`commonplace conversations prune` suggests conversations), or"
-        " ask whoever runs the server to raise it: `commonplace spaces limit SPACE`."
+        "Nothing was written. Forget what you do not need (`commonplace conversations prune` suggests conversations),"
+        " or ask whoever runs the server to raise the limit: `commonplace spaces limit SPACE`."
     )
 
 
@@ -307,7 +307,7 @@ class StoreLocked(StoreError):
     """The file is encrypted, and the key at hand is none or another one."""
 
     code = "DB_LOCKED"
-    default_hint = "Check `encryption` and `encryption_key_file`: it needs the key that it was encrypted with."
+    default_hint = "Check `encryption` and `encryption_key_file`: the store needs the key it was encrypted with."
 
 
 class StoreTooNew(StoreError):

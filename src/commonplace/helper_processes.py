@@ -140,8 +140,8 @@ class _Task:
                     raise CallerLeft
             if reply is None:
                 raise CommonplaceError(
-                    "The work was ended by the system, perhaps because it took too much memory.",
-                    "Send less at once. What was stored until then is kept.",
+                    "The system stopped the work, perhaps because it used too much memory.",
+                    "Send less at once. What was already stored is kept.",
                 )
             if not reply.idle:
                 return _result(reply)

@@ -55,7 +55,7 @@ def check_json(raw: bytes, max_values: int, what: str = "The request body", *, m
         level, brackets = levels[-1], brackets - len(levels) + 1
         values += piece.count(b",") + piece.count(b"[") + OBJECT_COUNTS * piece.count(b"{")
         if values > max_values:
-            raise TooLarge(f"{what} holds more than {max_values:,} values.", _SPLIT)
+            raise TooLarge(f"{what} has more than {max_values:,} values.", _SPLIT)
 
 
 def unpack_gzip(raw: bytes, most: int, what: str = "The request body") -> bytes:
@@ -64,12 +64,12 @@ def unpack_gzip(raw: bytes, most: int, what: str = "The request body") -> bytes:
     try:
         body = reader.decompress(raw, most + 1)
     except zlib.error as error:
-        raise InvalidInput(f"{what} is not valid gzip.", "Pack it again, or send it unpacked.") from error
+        raise InvalidInput(f"{what} is not valid gzip.", "Compress it again, or send it uncompressed.") from error
     if len(body) > most:
-        raise TooLarge(f"{what} unpacks to more than {most:,} bytes.", "Send it unpacked, or in smaller parts.")
+        raise TooLarge(f"{what} unpacks to more than {most:,} bytes.", "Send it uncompressed, or in smaller parts.")
     if not reader.eof or reader.unused_data:
         where = "goes on after" if reader.eof else "ends in the middle of"
-        raise InvalidInput(f"{what} {where} its gzip data.", "Send all of it, packed once.")
+        raise InvalidInput(f"{what} {where} its gzip data.", "Send all of it, compressed once.")
     return body
 
 

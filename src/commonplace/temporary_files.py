@@ -128,7 +128,7 @@ def written_file(path: Path, *, overwrite: bool = False, hint: str = OVERWRITE) 
         partial.replace(path)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise CommonplaceError(f"{path} could not be written: {reason}.", "Solve that, then try again.") from error
+        raise CommonplaceError(f"{path} could not be written: {reason}.", "Fix that, then try again.") from error
     finally:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)

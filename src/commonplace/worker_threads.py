@@ -116,7 +116,7 @@ class Workers:
                 raise RuntimeError("these workers have ended")
             queue = self._waiting.setdefault(caller, deque())
             if most is not None and len(queue) >= most:
-                raise RateLimited("Too many calls of one caller wait to be answered.", RETRY_SECONDS)
+                raise RateLimited("Too many calls from one caller are waiting.", RETRY_SECONDS)
             queue.append(job)
             jobs = sum(map(len, self._waiting.values()))
             if jobs > self._idle and len(self._threads) < self._most_threads:

@@ -52,7 +52,7 @@ def test_what_cannot_be_read_goes_to_failed_with_the_reason(inbox: Inbox, folder
     inbox.step()
     (handled,) = inbox.step()
     assert handled.moved_to.parent.name == "failed"
-    assert "photo.jpg: it is no text" in handled.moved_to.with_name(f"{handled.moved_to.name}.txt").read_text()
+    assert "photo.jpg: it is not text" in handled.moved_to.with_name(f"{handled.moved_to.name}.txt").read_text()
 
 
 def test_what_was_read_in_part_is_imported_and_says_what_is_missing(inbox: Inbox, folder: Path) -> None:

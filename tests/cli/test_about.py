@@ -42,7 +42,7 @@ def test_an_entity_is_printed_as_its_page_shows_it(run: Run) -> None:
 def test_what_is_not_known_has_its_exit_code(run: Run) -> None:
     done = run("about", "Nemo")
     assert done.code == 3 and "Nothing is known about" in done.err and "commonplace about" in done.err
-    assert run("about").code == 0 and "nothing yet" in run("about").err
+    assert run("about").code == 0 and "No names yet" in run("about").err
     assert run("about", "Nemo", "--kind", "person").code == 2
     assert run("profile", "--project", "nosuch").code == 3
 

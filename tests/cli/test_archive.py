@@ -90,7 +90,7 @@ def test_a_changed_archive_is_refused_with_a_next_step(
     done = run("import", "memory", "--data-dir", str(tmp_path / "elsewhere"), "--json")
     assert (done.code, done.error["code"], done.error["files"]) == (2, "VALIDATION_ERROR", {"read": 0, "skipped": 1})
     assert "items.jsonl is not what its manifest says" in done.error["message"]
-    assert "Make the archive again" in done.error["message"]
+    assert "Create or download the archive again" in done.error["message"]
 
 
 def test_conflicts_are_told_to_people(run: Run, story: list[int], tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_conflicts_are_told_to_people(run: Run, story: list[int], tmp_path: Path
     run("export", "--everything", "--output", "after.zip")
     assert run("edit", "1", "--content", "Use tokens", *elsewhere).code == 0
     done = run("import", "after.zip", *elsewhere)
-    assert "was changed here too. The local version wins; its history keeps the other." in done.err
+    assert "was changed here too. The local version wins; the other one is in its history." in done.err
     shown = json.loads(run("show", "1", *elsewhere, "--json").out)
     assert "Use tokens" in json.dumps(shown)
 

@@ -18,9 +18,9 @@ def test_what_is_wrong_is_told_and_mended(run: Run, settings: Settings) -> None:
     with behind(settings) as ask:
         ask("UPDATE tally SET items = 7")
     told = run("check", "--quick")
-    assert told.code == 9 and "derived  counts: 1 projects and kinds are counted wrongly (project 0)" in told.out
-    assert "counted wrongly; see `commonplace check`" in run("status").out
-    assert "remark   store check: The last check found: 1 projects" in run("doctor", "store").out
+    assert told.code == 9 and "derived  counts: 1 counts by project and kind are wrong (project 0)" in told.out
+    assert "kind are wrong; see `commonplace check`" in run("status").out
+    assert "remark   store check: The last check found: 1 counts" in run("doctor", "store").out
     dry = run("check", "--fix", "--dry-run")
     assert dry.code == 9 and dry.out.endswith("Nothing was changed.\n")
     done = run("check", "--fix", "--json")

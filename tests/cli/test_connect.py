@@ -280,7 +280,7 @@ def test_a_dry_run_makes_no_key_and_a_given_one_stays(run: Run, home: Path) -> N
     [
         (("emacs",), "emacs"),
         (("zed", "--key", "x"), "--key is for --http"),
-        (("zed", "--http", "--key", "x"), "not a key of Commonplace"),
+        (("zed", "--http", "--key", "x"), "not a Commonplace key"),
         (("zed", "--http", "http://x/mcp?profile=all", "--profile", "core"), "already names a profile"),
         (("zed", "--http", "ftp://x"), "is not an address"),
         (("zed", "--http", "http://"), "is not an address"),
@@ -300,7 +300,7 @@ def test_what_cannot_call_an_address_is_left_out_unless_it_is_named(run: Run, ho
     if sys.platform == "linux":
         assert done.code == 0 and "Zed: connected" in done.out and "Claude" not in done.out
     named = run("connect", "claude-desktop", "--http")
-    assert named.code == 2 and "Claude Desktop cannot call an address" in named.err
+    assert named.code == 2 and "Claude Desktop cannot connect to an address" in named.err
 
 
 def test_somebody_elses_server_needs_force(run: Run, home: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_file_cut_short_is_saved_and_what_is_lost_is_said(run: Run, settings: 
     settings.database.write_bytes(data[:-4096])
     assert run("check").code == 9
     done = run("check", "--fix")
-    assert "rows of the damaged file." in done.out and "The store as it was is kept in" in done.err + done.out
+    assert "rows of the damaged file." in done.out and "The previous store was saved to" in done.err + done.out
     kept = {item["id"] for item in run("list", "--limit", "100", "--json").data["items"]}
     lost = {*range(1, 61)} - kept
     assert len(kept) > 40

@@ -100,7 +100,7 @@ def test_the_format_can_be_said(run: Run, folder: Path) -> None:
 def test_when_nothing_can_be_read_the_command_fails_and_says_why(run: Run, folder: Path) -> None:
     (folder / "photo.jpg").write_bytes(b"\xff\xd8\0")
     done = run("import", "photo.jpg")
-    assert done.code == 2 and "photo.jpg: it is no text" in done.err and "chatgpt (conversations.json" in done.err
+    assert done.code == 2 and "photo.jpg: it is not text" in done.err and "chatgpt (conversations.json" in done.err
     told = run("import", "photo.jpg", "--json")
     assert told.code == 2 and told.error["files"] == {"read": 0, "skipped": 1}
 

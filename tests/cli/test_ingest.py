@@ -47,7 +47,10 @@ def test_what_cannot_be_read_is_told(run: Run, home: Path, folder: Path) -> None
     assert done.code == 2 and "notes.txt" in done.error["message"] and done.error["files"]["skipped"] == 1
     done = run("ingest", "notes.txt", str(home / ".claude"))
     assert (
-        done.code == 0 and "skipped\twhat\twhy\n" in done.out and "no session" in done.out and "notes.txt" in done.err
+        done.code == 0
+        and "skipped\twhat\twhy\n" in done.out
+        and "not a session" in done.out
+        and "notes.txt" in done.err
     )
     assert run("ingest", "--watch", "--json").code == 2
 

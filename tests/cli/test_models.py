@@ -73,7 +73,7 @@ def test_an_endpoint_is_listed_where_it_is_configured_and_called_by_measure_only
 def test_a_folder_has_to_be_named_in_full(run: Run, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
     monkeypatch.setenv("COMMONPLACE_EMBEDDER", folder)
     refused = run("status", "--json")
-    assert refused.code == 2 and "whole path" in refused.error["suggestion"]
+    assert refused.code == 2 and "absolute path" in refused.error["suggestion"]
 
 
 def test_the_doctor_tries_it(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ def test_in_a_project_it_says_what_is_known_open_and_waiting(run: Run, repositor
     assert done.code == 0 and re.search(r"github\.com/acme/my-api: 3 items, last used ", done.out)
     assert "\nOpen steps\n  - Write test 1\n" in done.out and "  and 2 more: commonplace report\n" in done.out
     assert re.search(r"commonplace contradictions +settle 1 recent contradiction\n", done.out)
-    assert re.search(r"commonplace context +show what an agent is told about my-api\n", done.out)
+    assert re.search(r"commonplace context +show what an agent sees about my-api\n", done.out)
     assert len(done.out.splitlines()) < 20
 
 
@@ -87,7 +87,7 @@ def test_known_faults_and_a_broken_store_lead_to_the_doctor(run: Run, settings: 
     run("add", "We use PostgreSQL 16")
     save_check_result(settings, "quick", [Fault("words", "items are not indexed", 1, (), True, "")], wall_clock())
     done = run()
-    assert "The last check of the stored data found faults." in done.out
+    assert "The last check of the stored data found problems." in done.out
     assert commands(run)[0] == "commonplace doctor --fix"
     settings.database.write_bytes(b"not a database at all" * 1000)
     broken = run()

@@ -81,7 +81,7 @@ def test_one_item_takes_the_place_of_another(run: Run) -> None:
         (("1", "--by", "1"), 4, "replace each other"),
         (("1", "--by", "9"), 3, "no item 9"),
         (("9", "--by", "1"), 3, "no item 9"),
-        (("1", "--by", "3"), 4, "holds everywhere, but 3 only in p"),
+        (("1", "--by", "3"), 4, "applies everywhere, but 3 only in p"),
         (("1",), 2, "--by"),
     ],
 )

@@ -49,7 +49,7 @@ def test_it_is_listed_accepted_and_dismissed_by_id(run: Run, store: Settings) ->
 def test_an_agent_in_a_shell_is_an_agent(run: Run, store: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLAUDECODE", "1")
     refused = run("review", "accept", "1")
-    assert refused.code == 8 and "Only a person reviews" in refused.err
+    assert refused.code == 8 and "Only a person can review" in refused.err
     (added,) = run("show", str(run("add", "Zebras are striped", "--json").data["id"]), "--json").data["items"]
     assert added["origin"] == "agent" and added["author"].endswith("via claude-code")
 

@@ -146,8 +146,13 @@ def test_what_is_forgotten_is_in_no_answer_until_it_is_restored(memories: Memori
     ("type_", "earlier", "later", "how"),
     [
         ("rule", "Use pnpm, not npm", "Use npm, not pnpm", "the opposite of"),
-        ("fact", "API rate limit is 100 requests per minute", "API rate limit is 50 per minute", "another number than"),
-        ("decision", "Chose Jest for unit tests", "Chose Vitest for unit tests", "another choice than"),
+        (
+            "fact",
+            "API rate limit is 100 requests per minute",
+            "API rate limit is 50 per minute",
+            "a different number from",
+        ),
+        ("decision", "Chose Jest for unit tests", "Chose Vitest for unit tests", "a different choice from"),
     ],
 )
 @pytest.mark.promise("memories:decided:contradictions")
@@ -248,7 +253,7 @@ def test_only_what_holds_as_widely_can_supersede(memories: Memories, memory: Loc
     ours = memories.add("ours", "rule", project_id=APP)
     theirs = memories.add("theirs", "rule", project_id="shop")
     for new, old, where in ((ours, everywhere_, "everywhere"), (ours, theirs, "in shop")):
-        with pytest.raises(Conflict, match=f"holds {where}, but"):
+        with pytest.raises(Conflict, match=f"applies {where}, but"):
             memories("edit_memory", id=new, supersedes=old)
     assert memories("edit_memory", id=everywhere_, supersedes=ours).data["supersedes"] == ours
     assert set(memories.contents("list_memories", project_id=APP)) == {"global"}

@@ -113,10 +113,10 @@ def test_with_files_path_rules_hold_only_if_one_matches(memories: Memories, tool
     assert reply.data["rules_for_other_files"] == 1
     assert f"- Validate with zod (id: {zod})" in reply.text
     assert "###" not in reply.text and "British" not in reply.text
-    assert reply.text.endswith("\n\n(1 rule holds for other files only.)")
+    assert reply.text.endswith("\n\n(1 rule applies only to other files.)")
     elsewhere = memories(tool, project_id=APP, files=["web/page.css"])
     assert told(elsewhere.data, "project_rules") == ["Use pnpm"]
-    assert elsewhere.text.endswith("\n\n(2 rules hold for other files only.)")
+    assert elsewhere.text.endswith("\n\n(2 rules apply only to other files.)")
     assert memories(tool, project_id=APP, files=[]).data["rules_for_other_files"] == 0
 
 

@@ -124,10 +124,10 @@ def test_an_unknown_stream_is_an_error(memories: Memories, stream: str) -> None:
 @pytest.mark.promise("memories:bad-input:empty-stream")
 def test_a_stream_without_text_cannot_be_finalized_but_continued(memories: Memories) -> None:
     stream = memories("start_memory_stream").text
-    with pytest.raises(InvalidInput, match="holds no text"):
+    with pytest.raises(InvalidInput, match="has no text"):
         memories("finalize_memory_stream", stream_id=stream)
     memories("append_memory_chunk", stream_id=stream, chunk=" \n")
-    with pytest.raises(InvalidInput, match="holds no text"):
+    with pytest.raises(InvalidInput, match="has no text"):
         memories("finalize_memory_stream", stream_id=stream)
     memories("append_memory_chunk", stream_id=stream, chunk="zebra")
     assert memories("finalize_memory_stream", stream_id=stream).data["memory"]["content"] == "zebra"

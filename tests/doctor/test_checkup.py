@@ -31,7 +31,7 @@ def test_an_area_that_raises_is_a_failure_and_the_others_go_on(
         raise ValueError("what is this")
 
     def full(_patient: DoctorContext) -> list[Finding]:
-        raise StoreFull("The disk is full.", "Make room.")
+        raise StoreFull("The disk is full.", "Free some space.")
 
     areas = (("one", broken), ("two", full), ("three", lambda _context: [ok("it", "It is well.")]))
     monkeypatch.setattr(module, "AREAS", areas)
@@ -43,12 +43,12 @@ def test_an_area_that_raises_is_a_failure_and_the_others_go_on(
         ("three", "it", "ok"),
     ]
     assert "ValueError: what is this" in found[1].sentence
-    assert (found[2].sentence, found[2].advice) == ("The disk is full.", "Make room.")
+    assert (found[2].sentence, found[2].advice) == ("The disk is full.", "Free some space.")
 
 
 def test_mending_goes_on_past_what_cannot_be_mended() -> None:
     def full() -> str:
-        raise StoreFull("The disk is full.", "Make room.")
+        raise StoreFull("The disk is full.", "Free some space.")
 
     def wrong() -> str:
         raise OSError("no")
@@ -60,7 +60,7 @@ def test_mending_goes_on_past_what_cannot_be_mended() -> None:
         remark("small", "x", "y", lambda: "It is done."),
     ]
     assert [(finding.what, done) for finding, done in fix_findings(findings)] == [
-        ("full", "It could not be fixed: The disk is full. Make room."),
+        ("full", "It could not be fixed: The disk is full. Free some space."),
         ("wrong", "It could not be fixed: OSError: no"),
         ("small", "It is done."),
     ]

@@ -49,7 +49,7 @@ def test_what_cannot_be_started() -> None:
         ("print('Welcome to my server')\ninput()", "'Welcome to my server', which no editor understands"),
         ("print('[1, 2]')\ninput()", "which no editor understands"),
         ('input(); print(\'{"id": 1, "error": {"code": -32603}}\')', "it refuses"),
-        (EMPTY, "not that of an MCP server"),
+        (EMPTY, "not come from an MCP server"),
     ],
 )
 def test_what_is_no_server(script: str, why: str) -> None:

@@ -57,7 +57,7 @@ def test_what_waits_is_a_remark_and_what_waits_for_long_a_failure(filled: Doctor
     now = time.time_ns() // 1_000_000
     leave_event(filled, now, b'{"session_id": "s", "prompt": "Why is the build so slow today?"}')
     (found,) = editor_checks.check_spool(filled)
-    assert found.state == "remark" and "1 events wait" in found.sentence
+    assert found.state == "remark" and "1 events are waiting" in found.sentence
     leave_event(filled, now - 3 * 86_400_000, b'{"session_id": "s", "prompt": "Which port does the server use?"}')
     late = failing([*editor_checks.check_spool(filled)])
     assert "3 d ago" in late.sentence and late.fix is not None
@@ -78,7 +78,7 @@ def test_refused_events_and_failed_hooks_are_counted_until_they_were_seen(filled
         "hooks": "failure",
         "refused": "failure",
     }
-    assert "disk-full 2" in found["hooks"].sentence and "Make room" in found["hooks"].advice
+    assert "disk-full 2" in found["hooks"].sentence and "Free some space" in found["hooks"].advice
     assert "refused" in found["refused"].advice and found["refused"].fix is not None
     found["refused"].fix()
     assert states([*editor_checks.check_spool(filled)]) == {"waiting": "ok"}

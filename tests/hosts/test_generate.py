@@ -135,7 +135,7 @@ def test_a_front_matter_that_someone_changed_is_theirs(
     made = write("claude")
     assert file.read_text(encoding="utf-8").startswith(theirs)
     assert made.notes == (
-        ".claude/rules/tests.md says itself to which files it applies; its front matter was left as it is.",
+        ".claude/rules/tests.md already says which files it applies to; its front matter was left as it is.",
     )
     assert not write("claude").changed
     forget_items(memory, [rule])

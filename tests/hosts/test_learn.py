@@ -189,7 +189,7 @@ def test_what_cannot_be_read_is_skipped_and_the_rest_is_kept(memory: LocalMemory
         ".roo/rules/latin.md": ".roo/rules/latin.md is not UTF-8 text",
         ".roo/rules/link.md": ".roo/rules/link.md is a link that leaves the project",
         ".roo/rules/marks.md": "its markers are not one begin and one end: end in line 1",
-        ".roo/rules/nothing.md": "it holds no rules",
+        ".roo/rules/nothing.md": "it contains no rules",
     }
 
 

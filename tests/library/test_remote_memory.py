@@ -88,7 +88,7 @@ def test_a_key_for_reading_reads_and_no_key_does_nothing(site: Site, library: Me
     item = library.remember("Readers may read this")
     with Memory(site.url, key=site.secrets["read"]) as reader:
         assert reader.get(item.id).body == "Readers may read this"
-        with pytest.raises(Forbidden, match="may only read"):
+        with pytest.raises(Forbidden, match="can only read"):
             reader.remember("Readers may not write this")
     with Memory(site.url, key="sk-sekha-" + "0" * 48) as stranger, pytest.raises(Unauthorized):
         stranger.list()
@@ -102,7 +102,7 @@ def test_a_key_for_reading_reads_and_no_key_does_nothing(site: Site, library: Me
 
 @pytest.mark.parametrize("verb", LOCAL_ONLY)
 def test_what_needs_the_machine_says_so(library: Memory, verb: str) -> None:
-    with pytest.raises(InvalidInput, match="works on the machine"):
+    with pytest.raises(InvalidInput, match="works only on the memory"):
         getattr(library, verb)("x")
 
 

@@ -156,6 +156,6 @@ def test_a_record_that_the_store_refuses_does_not_take_the_others_with_it(memory
     outcomes = sync_records.take_records(memory, others)
     assert [one.result for one in outcomes] == ["added", "failed", "added"]
     # Neither where the store is nor what other rows hold.
-    assert outcomes[1].why == "The store refused what was to be written."
+    assert outcomes[1].why == "The store refused the write."
     with behind(memory.settings) as ask:
         ask("DROP INDEX for_this_test")

@@ -108,7 +108,7 @@ def test_no_agent_reviews(anna: LocalMemory) -> None:
         lambda: dismiss(agent, [item.id]),
         lambda: undo_review(agent, item.id),
     ):
-        with pytest.raises(Forbidden, match="Only a person reviews"):
+        with pytest.raises(Forbidden, match="Only a person can review"):
             review()
     assert waiting(anna) == [item.id]
 

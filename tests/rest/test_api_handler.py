@@ -60,7 +60,7 @@ def test_head_is_get_without_its_body(api: httpx2.Client, remembered: Remembered
         (b'{"content": "x", "kind": "thought"}', "does not match"),
         (b'{"content": 5}', "content: Input should be a valid string."),
         (b'{"content": " \\n "}', "nothing to remember"),
-        (b'{"content": "x", "tags": ["ok", ""]}', "tags[1]: It has to have a letter that can be seen."),
+        (b'{"content": "x", "tags": ["ok", ""]}', "tags[1]: It must have a visible character."),
         (b'{"content": "x", "project": "../.."}', "project: A project is named like"),
     ],
 )
@@ -151,7 +151,7 @@ def test_without_a_key_nothing_is_told(site: Site) -> None:
 def test_a_key_does_what_it_may(site: Site) -> None:
     with site.client("read") as reader, site.client("write") as writer:
         assert reader.get("/api/v1/items").status_code == 200
-        assert "may only read" in refused(reader.post("/api/v1/items", json={"content": "x"}), 403, "FORBIDDEN")
+        assert "can only read" in refused(reader.post("/api/v1/items", json={"content": "x"}), 403, "FORBIDDEN")
         assert writer.post("/api/v1/items", json={"content": "By a writer"}).status_code == 201
         refused(writer.get("/api/v1/keys"), 403, "FORBIDDEN")
 

@@ -180,5 +180,5 @@ def test_settings_of_a_project_that_lead_out_of_it_are_left_alone(tmp_path: Path
         timeout=60,
         check=False,
     )
-    assert run.returncode and "leads out of the project by a link" in run.stderr, run
+    assert run.returncode and "leads out of the project through a link" in run.stderr, run
     assert (elsewhere / "victim").read_text() == "{}" and len([*elsewhere.iterdir()]) == 1

@@ -17,7 +17,7 @@ SERVERS, ROUNDS, WAIT = 4, 5, 60
 def test_an_empty_file_of_a_server_that_was_killed_is_replaced(memory: LocalMemory, tmp_path: Path) -> None:
     path = tmp_path / "api-key"
     path.touch()
-    assert "first API key was made" in ensure_first_key(memory, path)
+    assert "first API key was created" in ensure_first_key(memory, path)
     keys.check_key(memory, path.read_text(encoding="utf-8").strip())
     assert [file.name for file in tmp_path.glob("api-key*")] == ["api-key"]
 
@@ -36,7 +36,7 @@ def test_servers_that_start_at_once_leave_one_key_that_works(settings: Settings,
 
         with ThreadPoolExecutor(SERVERS) as pool:
             told = [one.result(WAIT) for one in [pool.submit(start, memory) for memory in memories]]
-        assert sum("was made" in one for one in told) == 1
+        assert sum("was created" in one for one in told) == 1
         (key,) = keys.working_keys(memories[0])
         keys.revoke_key(memories[0], key.id)
         for memory in memories:

@@ -94,8 +94,8 @@ BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
     "empty lines": (lambda: zipped("a.txt", b"a" + b"\n" * 3_000_000), "more than 2,000,000 lines"),
     "one wide text": (lambda: zipped("a.txt", EMOJI + b"ab " * 1_000_000), ""),
     "pages": (lambda: zipped("a.html", b"<p>ab<b>cd</b></p>" * 150_000), ""),
-    "messages": (lambda: zipped("a.json", conversation([b"a"] * 1_000_000)), "holds more than"),
-    "lists": (lambda: zipped("a.json", b'{"messages":[' + b"[]," * 9_000_000 + b"[]]}"), "holds more than"),
+    "messages": (lambda: zipped("a.json", conversation([b"a"] * 1_000_000)), "has more than"),
+    "lists": (lambda: zipped("a.json", b'{"messages":[' + b"[]," * 9_000_000 + b"[]]}"), "has more than"),
     "one value": (lambda: zipped("a.json", conversation([EMOJI + b"a" * 30_000_000])), "too long for an upload"),
     "wide value": (lambda: zipped("a.json", conversation([EMOJI + b"a" * 1_200_000])), ""),
     "one line": (
@@ -104,7 +104,7 @@ BOMBS: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "objects": (
         lambda: zipped("conversations.json", b'[{"name":"x","chat_messages":[' + b"{}," * 5_000_000 + b"{}]}]"),
-        "holds more than",
+        "has more than",
     ),
     "nothing to read": (
         lambda: zipped("conversations.json", b'[{"name":"x","chat_messages":[]}' + b',{"a":1}' * 300_000 + b"]"),

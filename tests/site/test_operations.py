@@ -66,7 +66,7 @@ def test_a_server_without_its_store_lives_and_is_not_ready(serve: Serve, tmp_pat
     timer = threading.Timer(DEADLINE, server.process.kill)
     timer.start()
     assert server.process.stderr is not None
-    assert "first API key was made" in server.process.stderr.readline(), "as it would have been at the start"
+    assert "first API key was created" in server.process.stderr.readline(), "as it would have been at the start"
     timer.cancel()
     assert httpx2.get(f"{server.url}/api/v1/items", headers=server.headers, timeout=DEADLINE).status_code == 200
 

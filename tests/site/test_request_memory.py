@@ -98,7 +98,7 @@ def test_large_bodies_are_refused_in_little_memory(ask: Ask, path: str, make_bod
 
 def test_each_limit_of_a_body_is_named(ask: Ask) -> None:
     many = b'{"content":"a","metadata":{"a":[' + b"1," * MAX_VALUES + b"1]}}"
-    refused(ask("/api/v1/items", many), 413, "TOO_LARGE", f"holds more than {MAX_VALUES:,} values")
+    refused(ask("/api/v1/items", many), 413, "TOO_LARGE", f"has more than {MAX_VALUES:,} values")
     refused(ask("/api/v1/items", b"[" * 101 + b"]" * 101), 422, "VALIDATION_ERROR", "nested too deeply to parse")
     text = gzip.compress(b'{"changes":[]}' + b" " * UNPACKED * 2)
     refused(ask("/api/v1/sync/compare", text, **GZIP), 413, "TOO_LARGE", "unpacks to more than")

@@ -121,7 +121,7 @@ def status(server: Served, key: str) -> int:
 def test_the_first_start_makes_a_key_that_only_its_owner_can_read(serve: Serve, tmp_path: Path) -> None:
     server = serve()
     file = tmp_path / "data" / "api-key"
-    assert server.remark == f"Its first API key was made and is in {file}.\n"
+    assert server.remark == f"Its first API key was created and is in {file}.\n"
     assert server.key not in server.greeting + server.remark
     if sys.platform != "win32":
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -137,7 +137,7 @@ def test_the_next_start_leaves_the_key_as_it_is(serve: Serve) -> None:
     secret = server.key
     server.end()
     again = serve()
-    assert (again.key, again.remark) == (secret, server.remark.replace("first API key was made and", "API key"))
+    assert (again.key, again.remark) == (secret, server.remark.replace("first API key was created and", "API key"))
     memory = memory_of(again)
     assert len(keys.list_keys(memory)) == 1
     memory.close()
@@ -163,7 +163,7 @@ def test_where_keys_exist_none_is_made(serve: Serve, tmp_path: Path) -> None:
     memory.close()
     (tmp_path / "data" / "api-key").unlink()
     again = serve()
-    assert "`commonplace keys create NAME` makes a key" in again.remark
+    assert "`commonplace keys create NAME` creates a key" in again.remark
     assert not (tmp_path / "data" / "api-key").exists()
 
 
@@ -171,7 +171,7 @@ def test_a_file_that_is_not_ours_is_not_touched(serve: Serve, tmp_path: Path) ->
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "api-key").write_text("of something else", encoding="utf-8")
     server = serve()
-    assert "contains no key of Commonplace" in server.remark
+    assert "contains no Commonplace key" in server.remark
     assert (tmp_path / "data" / "api-key").read_text(encoding="utf-8") == "of something else"
 
 

@@ -180,7 +180,7 @@ def test_a_damaged_item_is_read_changed_forgotten_and_restored(damaged: Damaged,
     api, number, name = damaged.api, damaged.numbers[how], DAMAGE[how][2]
     item = ok(api.get(f"/api/v1/items/{number}"))
     assert name in item["damaged"]
-    assert "damaged in the store" in ok(api.get(f"/items/{item['short_id']}"))
+    assert "Part of this item is damaged" in ok(api.get(f"/items/{item['short_id']}"))
     call = {"name": "get_observations", "arguments": {"ids": [number]}}
     told = ok(api.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}, headers=MCP))
     assert told["result"]["structuredContent"]["observations"][0]["damaged"]

@@ -76,7 +76,7 @@ def test_lines_are_pinned_hidden_and_shown_again(visit: Visit, memory: LocalMemo
     page.wait_for_selector(".done >> text=Hidden")
     assert page.locator(".statement .row a").all_inner_texts() == ["We use uv"]
     page.click(".undo button")
-    page.wait_for_selector(".done >> text=the rules decide")
+    page.wait_for_selector(".done >> text=No longer pinned or hidden")
     assert get_item(memory, tabs).tags == ()
     assert "I prefer tabs" in visitor.go("/").inner_text("main")
     seen = visit()

@@ -90,7 +90,7 @@ def test_the_list_is_filtered_and_chosen_ones_are_put_elsewhere_and_back(visit: 
     page.check(f"#c{two.short_id}")
     update_conversation(memory, two.uid, ConversationChanges(importance=7))
     page.click(".acting >> text=Unarchive")
-    page.wait_for_selector("text=Somebody changed the conversation")
+    page.wait_for_selector("text=Someone else changed the conversation")
     assert find_session(memory, two.uid).status == "archived"
     assert "status is" in visitor.go("/conversations?status=x").inner_text(".wrong")
 

@@ -137,7 +137,7 @@ def test_what_was_written_survives_signing_in_again(visit: Visit, memory: LocalM
     page.context.clear_cookies(name=re.compile("commonplace_visit"))
     page.click("text=Save")
     page.wait_for_selector("#key")
-    assert "is kept on this page" in page.inner_text("main")
+    assert "stays on this page" in page.inner_text("main")
     page.fill("#key", visitor.served.key)
     page.press("#key", "Enter")
     page.wait_for_selector("text=Send it now")
@@ -157,7 +157,7 @@ def test_the_history_of_a_belief_spans_what_replaced_what(visit: Visit, memory: 
     visitor.look("item-belief", LOOKS[:2], examined=LOOKS[:2])
     stages = page.locator(".version").all_inner_texts()
     assert [stage.split()[0] for stage in stages] == ["Edited", "Replaced", "Stated"]
-    assert "by anna" in stages[0] and "holds now" in stages[0] and "holds now" not in stages[1]
+    assert "by anna" in stages[0] and "current" in stages[0] and "current" not in stages[1]
     assert [page.inner_text(f".version >> nth=1 >> {tag}").strip() for tag in ("del", "ins")] == ["nine", "ten"]
     # The one that was replaced has the same history.
     page = visitor.go(f"/items/{old.id}")
@@ -259,7 +259,7 @@ def test_something_is_remembered_by_hand(visit: Visit, memory: LocalMemory) -> N
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".state >> text=says the opposite")
     visitor.check_access()
-    page.click("text=This one holds")
+    page.click("text=This one is right")
     page.wait_for_selector(".done >> text=Replaced")
     assert get_item(memory, item.id).superseded_by is not None
 

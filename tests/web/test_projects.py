@@ -36,7 +36,7 @@ def test_the_page_says_what_is_open_and_what_was_decided(visit: Visit, month: Lo
     decided = page.inner_text("section[aria-labelledby=decided]")
     assert "Idempotency keys are kept for 24 hours." in decided and "a day covers a flight" in decided
     assert "Before: Passwords are hashed with bcrypt" in decided
-    assert "cached for 60 seconds" in page.inner_text(".settle") and "wait for review" in page.inner_text(".settle")
+    assert "cached for 60 seconds" in page.inner_text(".settle") and "waiting for review" in page.inner_text(".settle")
     assert "fixed" in page.inner_text("section[aria-labelledby=failed]")
     assert "reversible" in page.inner_text("section[aria-labelledby=rules]")
     assert "anna" in page.inner_text("section[aria-labelledby=people]")

@@ -51,7 +51,7 @@ def test_proposals_are_decided_by_keys_and_each_can_be_undone(visit: Visit, memo
     texts = page.locator(".decide .text")
     assert page.inner_text(".decide.at .text") == "Walk the zebra"
     assert "like this" in page.inner_text(".decide.at blockquote") and page.locator("blockquote b").count() == 0
-    assert "agents are told this from now on" in page.inner_text(".inbox-heading")
+    assert "agents see this from now on" in page.inner_text(".inbox-heading")
     page.keyboard.press("d")
     is_soon(page, lambda: get_item(memory, newest, forgotten=True).review == "dismissed")
     expect(page.locator(".toast")).to_contain_text("Dismissed")
@@ -174,7 +174,7 @@ def test_contradictions_and_duplicates_are_settled_by_keys(visit: Visit, memory:
     is_soon(page, lambda: "both_hold" in get_item(memory, wider.id, forgotten=True).meta)
     page.keyboard.press("n")
     is_soon(page, lambda: get_item(memory, old.id, forgotten=True).superseded_by == new.id)
-    assert page.inner_text(".decide.at .reason") == "They say the same"
+    assert page.inner_text(".decide.at .reason") == "They say the same thing"
     page.keyboard.press("m")
     is_soon(page, lambda: get_item(memory, twin.id, forgotten=True).superseded_by == same.id)
     expect(page.locator(".inbox-empty")).to_be_visible()
@@ -231,7 +231,7 @@ def test_the_menu_says_how_much_waits(visit: Visit, memory: LocalMemory) -> None
     page.keyboard.press("d")
     expect(place).to_have_text(str(waiting - 1))
     page.keyboard.press("?")
-    assert "both hold" in page.inner_text(".keys-help")
+    assert "both are right" in page.inner_text(".keys-help")
 
 
 def test_a_reader_sees_them_and_changes_nothing(visit: Visit, memory: LocalMemory) -> None:
@@ -282,4 +282,4 @@ def test_senseless_filters_are_told(served: Served, asked: str) -> None:
 @pytest.mark.parametrize("asked", ["", "proposal:", "pair:1", "kept:1", "archived:", "nonsense:1", "kept:1.x"])
 def test_undoing_nothing_is_told(served: Served, asked: str) -> None:
     reply = httpx2.post(f"{served.url}/review/undo", data={"undo": asked}, headers={**served.headers, **HTML})
-    assert reply.status_code == 422 and "not said what to undo" in reply.text
+    assert reply.status_code == 422 and "does not say what to undo" in reply.text

@@ -96,7 +96,7 @@ def test_contradictions_of_the_rules_are_settled_in_the_inbox(visit: Visit, memo
     assert page.locator(".differs").all_inner_texts() == ["Always", "Never"]
     visitor.check_access()
     visitor.picture("rules")
-    page.click("text=The newer one holds")
+    page.click("text=The newer one is right")
     page.wait_for_selector(".toast >> text=Resolved")
     expect(page.locator(".decide")).to_have_count(0)
     assert get_item(memory, old.id, forgotten=True).superseded_by == new.id

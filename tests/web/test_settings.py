@@ -40,7 +40,7 @@ def test_a_key_is_made_shown_once_used_and_revoked(visit: Visit, memory: LocalMe
 def test_a_backup_is_made(visit: Visit, memory: LocalMemory) -> None:
     visitor = visit(NARROW, "dark")
     page = visitor.go("/settings")
-    assert "There is no backup yet" in page.inner_text("#backups")
+    assert "There are no backups yet" in page.inner_text("#backups")
     page.click("text=Back up now")
     page.wait_for_selector(".done >> text=Backed up")
     (made,) = list_backups(memory.settings)

@@ -63,7 +63,7 @@ def test_what_is_no_time_is_told() -> None:
 def test_nothing_there_yet(visit: Visit) -> None:
     visitor = visit()
     page = visitor.go("/timeline")
-    assert "Your days will flow past here" in page.inner_text("main")
+    assert "Your sessions will appear here" in page.inner_text("main")
     assert page.inner_text(".steps code >> nth=0") == "commonplace connect"
     assert "Nothing happened here" in visitor.go("/timeline?view=entries").inner_text("main")
     assert "Write a year as" in visitor.go("/timeline?month=2025-99").inner_text(".wrong")

@@ -106,7 +106,7 @@ def check_zip_directory(stream: IO[bytes]) -> None:
         end = stream.read(56)
         size = int.from_bytes(end[40:48], "little") if end.startswith(_END64) else size
     if size > MAX_DIRECTORY:
-        raise zipfile.BadZipFile("it lists more files than can be read; make several zips of it")
+        raise zipfile.BadZipFile("it lists more files than can be read; split it into several zips")
     stream.seek(0)
 
 

@@ -46,8 +46,8 @@ from commonplace.text.redact import redact
 BATCH_MESSAGES = 400
 BATCH_ITEMS = 200
 BATCH_CHARACTERS = 4_000_000
-_NOTHING_IN_IT = "no file in it that could hold conversations"
-_USE_COMMAND = "import it with `commonplace import`, on the machine of the store"
+_NOTHING_IN_IT = "no file in it that could contain conversations"
+_USE_COMMAND = "use `commonplace import` on the store's machine"
 # A long message is split at the last line break in the last tenth of a part.
 _SEARCHED_FOR_BREAK = MAX_TEXT // 10
 

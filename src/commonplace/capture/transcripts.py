@@ -150,7 +150,7 @@ def recognise(path: Path, report: bool = False) -> Iterator[TranscriptFile | Ski
     if source:
         yield TranscriptFile(path, source)
     elif report:
-        yield Skipped(str(path), "It is no session of Claude Code, Codex, Gemini CLI or Cursor.", "file")
+        yield Skipped(str(path), "It is not a session of Claude Code, Codex, Gemini CLI or Cursor.", "file")
 
 
 MAX_DOCUMENT = 64 << 20

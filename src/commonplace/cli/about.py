@@ -46,7 +46,7 @@ def about(
     with call.memory(drain_more=True) as memory:
         if not name:
             found = memory.entities(kind=kind or "", project=project, limit=limit, as_of=as_of)
-            empty = "Memories name nothing yet."
+            empty = "No names yet."
             call.answer_list("entities", [entity_record(entity) for entity in found], _show_entities, empty)
             return
         if kind is not None:
@@ -64,7 +64,7 @@ def _show_knowledge(call: Call, known: EntityKnowledge) -> None:
     entity = known.entity
     also = f", also {', '.join(entity.aliases)}" if entity.aliases else ""
     call.say(f"{entity.name} ({entity.kind}{also})", bold=True)
-    since = f"Known since {local_day(entity.first_ms)}, last named {local_day(entity.last_ms)}"
+    since = f"Known since {local_day(entity.first_ms)}, last mentioned {local_day(entity.last_ms)}"
     by = ", ".join(f"{name} ({number})" for name, number in known.authors.items())
     call.say(f"{since}. {f'Said by {by}.' if by else ''}".rstrip(), dim=True)
     for heading, items in (("", known.statements), ("Named elsewhere", known.elsewhere), ("Written", known.written)):
@@ -103,7 +103,7 @@ def hide(call: Call, id_: str) -> None:
 @id_argument
 def reset(call: Call, id_: str) -> None:
     """Undo `profile pin` or `profile hide`."""
-    _show_item(call, id_, "auto", "is in the profile if the rules say so")
+    _show_item(call, id_, "auto", "is included automatically if it fits")
 
 
 def _show_item(call: Call, id_: str, show: Any, done: str) -> None:
@@ -118,9 +118,9 @@ def _show_item(call: Call, id_: str, show: Any, done: str) -> None:
     "commonplace profile --project my-api",
     commands=(pin, hide, reset),
 )
-@click.option("-p", "--project", help="Of those who work on this project (default: everybody).")
+@click.option("-p", "--project", help="Only the people who work on this project (default: everyone).")
 def profile(call: Call, project: str | None) -> None:
-    """Show how you and your team work, as agents are told when a session starts (at most 300 tokens).
+    """Show how you and your team work, as agents see it when a session starts (at most 300 tokens).
 
     Each line comes from a memory that you stated or accepted: `edit` changes it, `profile pin` and `profile hide`
     choose it. The setting user_profile = "off" keeps the profile from agents.
@@ -142,7 +142,7 @@ def _show_profile(call: Call, profile: Profile) -> None:
             group = line.group
         call.say(f"{line.item.id}  {line.quote}{''.join(_marks(line.pinned, line.times))}")
     if not profile.lines:
-        call.note("Nothing is known yet. `commonplace add 'I prefer short answers' --type heuristic` is a beginning.")
+        call.note("Nothing is known yet. `commonplace add 'I prefer short answers' --type heuristic` is a good start.")
     if profile.hidden:
         call.note(f"Hidden: {', '.join(str(item.id) for item in profile.hidden)}. `profile reset ID` undoes it.")
     if not profile.offered:

@@ -75,7 +75,7 @@ Line = tuple[int, NewItem]
 @click.option("--concepts", multiple=True, help="Concepts, separated by commas or repeated.")
 @click.option("--files-read", multiple=True, help="Files that were read, separated by commas or repeated.")
 @click.option("--files-modified", multiple=True, help="Files that were changed, separated by commas or repeated.")
-@click.option("--path", "paths", multiple=True, metavar="GLOB", help="It is about these files only; repeatable.")
+@click.option("--path", "paths", multiple=True, metavar="GLOB", help="It applies only to these files; repeatable.")
 @click.option("--category", default="", help="The rule file or skill folder it goes into.")
 @field_option(
     "Any other field of its kind: request, investigated, learned, completed, next_steps, notes (summary);"
@@ -204,7 +204,7 @@ def _sentence(done: Remembered) -> str:
     verb = "Already known:" if done.duplicate else "Remembered"
     interval = describe_interval(item.valid_from_ms, item.valid_until_ms)
     read = " (read from the text)" if is_read_from_text(item) else ""
-    holds = f"; it holds {interval}{read}" if interval else ""
+    holds = f"; valid {interval}{read}" if interval else ""
     return f"{verb} {item.kind} {item.id} ({item.short_id}) {place}{holds}"
 
 

@@ -102,7 +102,7 @@ def _messages(data: bytes, name: str) -> Sequence[NewMessage]:
         return _from_json(data)
     format_ = detect_format(data, name) if not name.lower().endswith(".jsonl") else None
     if format_ not in ("markdown", "text"):
-        raise InvalidInput(f"{name} is neither a conversation as JSON nor a text.", _SHAPE)
+        raise InvalidInput(f"{name} is neither a conversation in JSON nor text.", _SHAPE)
     found = next(iter(FORMATS[format_].read(io.BytesIO(data), name)))
     if not isinstance(found, NewConversation):
         why = found.why if isinstance(found, Skipped) else "it is not a conversation"
@@ -117,10 +117,10 @@ def _from_json(data: bytes) -> Sequence[NewMessage]:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"It is not JSON: {error}.", _SHAPE) from error
     if isinstance(value, dict) and isinstance(value.get("conversations"), list):
-        raise InvalidInput("It holds several conversations.", "`commonplace import FILE` imports all of them.")
+        raise InvalidInput("It contains several conversations.", "`commonplace import FILE` imports all of them.")
     entries = value.get("messages") if isinstance(value, dict) else value
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise InvalidInput("It holds no list of messages.", _SHAPE)
+        raise InvalidInput("It contains no list of messages.", _SHAPE)
     # A message in an export has an id of its own there; here it gets a new one.
     return [
         parse_message({k: v for k, v in entry.items() if k != "id"}, number) for number, entry in enumerate(entries)

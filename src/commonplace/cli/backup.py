@@ -35,7 +35,7 @@ def create(call: Call, path: Path | None, encrypt: bool) -> None:
 
 @command("restore", "commonplace backup restore latest --dry-run", "commonplace backup restore latest")
 @click.argument("name")
-@click.option("--dry-run", is_flag=True, help="Change nothing; show what would be lost, come back and change.")
+@click.option("--dry-run", is_flag=True, help="Change nothing; show what would be lost, restored and changed.")
 def restore(call: Call, name: str, dry_run: bool) -> None:
     """Replace the store with a backup: NAME from the list, `latest`, or the path of any copy.
 
@@ -114,7 +114,7 @@ def _show_restored(call: Call, done: RestoreResult, dry_run: bool) -> None:
     if not dry_run:
         call.say("The backup is now the store.", bold=True)
     if done.old_copy is not None:
-        call.note(f"The store as it was is kept in {done.old_copy}")
+        call.note(f"The previous store was saved to {done.old_copy}")
 
 
 def _describe(contents: BackupContents) -> str:

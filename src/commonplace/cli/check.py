@@ -22,7 +22,7 @@ FAULTS_FOUND = 9
 @command("check", "commonplace check", "commonplace check --quick", "commonplace check --fix")
 @click.option("--quick", is_flag=True, help="Compare rows and counts only; do not read texts.")
 @click.option("--fix", is_flag=True, help="Make a backup, then repair what can be repaired.")
-@click.option("--dry-run", is_flag=True, help="With --fix: only show the faults, and whether they can be repaired.")
+@click.option("--dry-run", is_flag=True, help="With --fix: only show the problems, and whether they can be repaired.")
 def check(call: Call, quick: bool, fix: bool, dry_run: bool) -> None:
     """Look for damage in the stored data: rows, history, indexes, vectors, links, topics, counts and the file.
 
@@ -33,7 +33,7 @@ def check(call: Call, quick: bool, fix: bool, dry_run: bool) -> None:
     if dry_run and not fix:
         raise click.UsageError("--dry-run is for --fix.", click.get_current_context())
     if quick and fix:
-        raise click.UsageError("--quick and --fix exclude each other.", click.get_current_context())
+        raise click.UsageError("Use either --quick or --fix, not both.", click.get_current_context())
     if fix:
         _repair(call, dry_run)
         return
@@ -89,7 +89,7 @@ def _show_repaired(call: Call, done: RepairResult, dry_run: bool) -> None:
     for line in done.done:
         call.say(line)
     if done.old_copy is not None:
-        call.note(f"The store as it was is kept in {done.old_copy}")
+        call.note(f"The previous store was saved to {done.old_copy}")
     _show_faults(call, done.left)
     if done.saved is not None:
         call.say(f"Saved {sum(done.saved.rows.values()):,} rows of the damaged file.", bold=True)

@@ -90,7 +90,7 @@ class Call:
     ) -> str | None:
         """The project a command is about: the given one, none with --global, else that of the current folder."""
         if named is not None and only_global:
-            raise click.UsageError("--project and --global exclude each other.", click.get_current_context())
+            raise click.UsageError("Use either --project or --global, not both.", click.get_current_context())
         if named is not None or only_global:
             return named
         return (default or self.current_project)()

@@ -127,12 +127,12 @@ def connect_options(
 ) -> ConnectOptions:
     """Check the options. An empty address means the server on this machine."""
     if http is None and key is not None:
-        raise InvalidInput("--key is for --http.", "Name both, or none.")
+        raise InvalidInput("--key is for --http.", "Give both or neither.")
     if key is not None:
         from commonplace.memory.keys import looks_like_key
 
         if not looks_like_key(key):
-            raise InvalidInput("That is not a key of Commonplace.", "`commonplace keys create NAME` creates one.")
+            raise InvalidInput("That is not a Commonplace key.", "`commonplace keys create NAME` creates one.")
     url = "" if http is None else _with_profile(_address(call, http), profile)
     return ConnectOptions(call, locations, profile or DEFAULT_PROFILE, url, key or "", hooks)
 
@@ -173,7 +173,7 @@ def _with_profile(url: str, profile: str | None) -> str:
     named = "profile" in parse_qs(urlsplit(url).query)
     if named and profile is not None:
         raise InvalidInput(
-            "The address already names a profile.", "Leave --profile out, or take it out of the address."
+            "The address already names a profile.", "Leave out --profile, or remove it from the address."
         )
     if named or urlsplit(url).fragment:
         return url
@@ -369,7 +369,7 @@ def _split_host_from_value(hosts: Sequence[str], value: str | None) -> tuple[Seq
 
 def _locations(user: bool, project: str | None) -> Locations:
     if user and project is not None:
-        raise click.UsageError("--user and --project exclude each other.", click.get_current_context())
+        raise click.UsageError("Use either --user or --project, not both.", click.get_current_context())
     return locations_here(None if project is None else project_root(project or None))
 
 

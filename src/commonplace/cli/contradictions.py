@@ -21,7 +21,7 @@ REASONS = {
     "number": "give different numbers or times",
     "choice": "make different choices",
     "replaced": "differ: the newer one says that something has changed",
-    "same": "say the same",
+    "same": "say the same thing",
     "": "do not seem to contradict each other",
 }
 _ANSWERS: dict[str, Keep | Literal["skip", "quit"]] = {"n": "new", "o": "old", "b": "both", "s": "skip", "q": "quit"}
@@ -36,7 +36,7 @@ _ANSWERS: dict[str, Keep | Literal["skip", "quit"]] = {"n": "new", "o": "old", "
 @click.argument("ids", nargs=-1, metavar="[ID ID]", shell_complete=ITEMS)
 @click.option("--keep", type=click.Choice(KEEP), help="Which of the two is right: the newer, the older, or both.")
 @click.option("--undo", is_flag=True, help="Undo a decision about the two.")
-@click.option("--twins", is_flag=True, help="Also list statements that say the same.")
+@click.option("--twins", is_flag=True, help="Also list statements that say the same thing.")
 @project_filter
 @limit_option(DEFAULT_LIMIT, MAX_LIMIT, "Show at most this many pairs.")
 def contradictions(

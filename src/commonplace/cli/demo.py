@@ -102,7 +102,7 @@ SHOWN_FIELDS = ("content", "narrative", "completed", "title", "task")
 
 @command("demo", "commonplace demo")
 def demo(call: Call) -> None:
-    """Add a few items about a small project, find them by meaning, and show what an agent would be told.
+    """Add a few items about a small project, find them by meaning, and show what an agent would see.
 
     It works offline, on a temporary store; your own memory is not touched.
     """
@@ -157,7 +157,7 @@ def _search(call: Call, memory: Memory, question: str, caption: str, report: dic
 
 
 def _show_context(call: Call, memory: Memory, report: dict[str, Any]) -> None:
-    _caption(call, "What an agent is told before it starts to work\n  $ commonplace context my-api --budget 1000\n")
+    _caption(call, "What an agent sees before it starts to work\n  $ commonplace context my-api --budget 1000\n")
     start = time.perf_counter()
     report["context"] = call_tool(memory.local, "get_context", {"project": "my-api", "token_budget": 1000})
     report["context_ms"] = round(_ms(start), 1)

@@ -146,7 +146,7 @@ def export(
         raise InvalidInput("--project and --since are for --everything.", "Give it, or leave them out.")
     many = len(ids) != 1
     if many and format_ == "markdown" and output == STDOUT:
-        raise InvalidInput("Many conversations as Markdown are many files.", "Name a folder with --output.")
+        raise InvalidInput("Several conversations in Markdown are several files.", "Name a folder with --output.")
     scope = SessionScope(folder="" if folder is None else normalise_folder(folder))
     with call.local_memory() as memory:
         # If one does not exist, nothing is written.

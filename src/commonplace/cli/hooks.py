@@ -53,6 +53,6 @@ def drain(call: Call, seconds: float | None) -> None:
     if drained.refused:
         call.note(f"{drained.refused.total():,} could not be stored; `commonplace doctor spool` says why.")
     if drained.waits_because:
-        call.note(f"{drained.waits_because} Its events are sent when it answers.")
+        call.note(f"{drained.waits_because} Its events will be sent when it answers.")
     if drained.elsewhere:
         call.note("Another process is storing them right now.")

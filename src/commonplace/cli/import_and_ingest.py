@@ -173,7 +173,7 @@ def _show_imported(call: Call, summary: ImportReport, dry_run: bool) -> None:
     for conflict in summary.disputed[:MAX_EXAMPLES]:
         winner = "The archive's version" if conflict.took else "The local version"
         call.note(
-            f"The {conflict.what} {conflict.name} was changed here too. {winner} wins; its history keeps the other."
+            f"The {conflict.what} {conflict.name} was changed here too. {winner} wins; the other one is in its history."
         )
     if summary.conflicts > MAX_EXAMPLES:
         call.note(f"So were {summary.conflicts - MAX_EXAMPLES:,} more (--json names them).")
@@ -209,7 +209,7 @@ def ingest(call: Call, paths: Sequence[str], project: str | None, watch: bool) -
     Only what is new since the last run is read. Secrets are removed first, and what cannot be read is reported.
     """
     if watch and call.json:
-        raise InvalidInput("--watch prints text.", "Leave --json out.")
+        raise InvalidInput("--watch prints text.", "Leave out --json.")
     chosen = [Path(path).expanduser() for path in paths]
     for path in chosen:
         if not path.exists():

@@ -31,7 +31,7 @@ KEY_COLUMNS = ("id", "name", "prefix", "role", "project", "state", "expires_at",
 ROLE = click.Choice([word for scope, role in ROLES.items() for word in dict.fromkeys((role, scope))])
 space_option = click.option("--space", metavar="NAME", help="The space (default: your own).")
 key_limits = combine(
-    project_option("The only project it may read and change (default: all).", metavar="NAME"),
+    project_option("The only project it can read and change (default: all).", metavar="NAME"),
     click.option(
         "--expires", metavar="WHEN", help="How long it is valid: 12h, 90d, 8w, 1y, or a date (default: forever)."
     ),
@@ -49,7 +49,7 @@ key_limits = combine(
     "--role",
     type=ROLE,
     default="write",
-    help="What it may do: read, write (and read; the default), or admin (everything).",
+    help="What it can do: read, write (and read; the default), or admin (everything).",
 )
 @key_limits
 @space_option
@@ -230,7 +230,7 @@ def invite(call: Call, space: str, name: str, role: str, project: str | None, ex
     commands=(create_space_command, limit, people, invite),
 )
 def spaces(call: Call) -> None:
-    """List the spaces of the store: how much each holds and may hold, and how many valid keys it has.
+    """List the spaces of the store, with their sizes, limits and numbers of valid keys.
 
     Spaces are separate memories on one server. A caller's key decides which one is used; the server's own is the
     setting `space`.

@@ -48,7 +48,7 @@ GROUPS: tuple[tuple[str, tuple[CommandRow, ...]], ...] = (
             ("context", "commonplace.cli.context:context", "Show what to know before working on a project."),
             ("list", "commonplace.cli.items:list_items", "List memories, newest first."),
             ("show", "commonplace.cli.items:show", "Show memories in full."),
-            ("edit", "commonplace.cli.items:edit", "Change a memory; its history keeps the old version."),
+            ("edit", "commonplace.cli.items:edit", "Change a memory; the old version stays in its history."),
             ("forget", "commonplace.cli.items:forget", "Hide memories from every answer; `restore` undoes it."),
         ),
     ),
@@ -78,7 +78,7 @@ GROUPS: tuple[tuple[str, tuple[CommandRow, ...]], ...] = (
             (
                 "ingest",
                 "commonplace.cli.import_and_ingest:ingest",
-                "Read the sessions that agents left on this machine.",
+                "Import past agent sessions from this machine.",
             ),
         ),
     ),
@@ -93,7 +93,7 @@ GROUPS: tuple[tuple[str, tuple[CommandRow, ...]], ...] = (
                 "commonplace.cli.rule_files:generate",
                 "Write the rules to AGENTS.md, CLAUDE.md and the like.",
             ),
-            ("learn", "commonplace.cli.rule_files:learn", "Read the rules in such files into the memory."),
+            ("learn", "commonplace.cli.rule_files:learn", "Import the rules from such files."),
         ),
     ),
     (

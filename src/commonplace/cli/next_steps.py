@@ -121,7 +121,7 @@ def _problems(settings: Settings) -> Iterator[str]:
 
     check, spool = last_check_result(settings), spool_state(settings)
     if check is not None and check.faults:
-        yield "The last check of the stored data found faults."
+        yield "The last check of the stored data found problems."
     failed = sum(spool.hook_failures.values()) + sum(spool.refused.values())
     if failed:
         yield f"{failed:,} captured events could not be stored."
@@ -137,14 +137,14 @@ def next_steps(record: Mapping[str, Any]) -> Iterator[NextStep]:
     if not record["connected"]:
         if found:
             yield "commonplace connect --dry-run", f"show what connecting {_listed(found)} would change"
-            yield "commonplace connect", "connect them, so that they remember"
+            yield "commonplace connect", "connect them to this memory"
         else:
             yield "commonplace connect claude-code", "connect an editor (`connect --help` lists them)"
     if not record["items"]:
         if record["connected"]:
-            yield "commonplace ingest", "read the sessions that are already on this machine"
+            yield "commonplace ingest", "import the sessions that are already on this machine"
         else:
-            yield "commonplace demo", "see it work first, on a temporary store"
+            yield "commonplace demo", "see it work first, with temporary data"
         yield 'commonplace add "We use PostgreSQL 16"', "remember something yourself"
         return
     if count := record["proposals"]:
@@ -152,9 +152,9 @@ def next_steps(record: Mapping[str, Any]) -> Iterator[NextStep]:
     if count := record["contradictions"]:
         yield "commonplace contradictions", f"settle {_counted(count, 'recent contradiction')}"
     if record["connected"] and found:
-        yield shlex.join(["commonplace", "connect", *found]), "connect these, too"
+        yield shlex.join(["commonplace", "connect", *found]), "connect these too"
     if record["project"]:
-        yield "commonplace context", f"show what an agent is told about {base_name(record['project']['name'])}"
+        yield "commonplace context", f"show what an agent sees about {base_name(record['project']['name'])}"
     yield 'commonplace search "..."', "find something"
 
 

@@ -31,15 +31,15 @@ SHOWN = 8
     "commonplace overview --all",
 )
 @click.argument("project", required=False)
-@click.option("--all", "every", is_flag=True, help="Every project in short.")
+@click.option("--all", "every", is_flag=True, help="Summarise every project.")
 @click.option("--done", metavar="STEP", help="Mark this open step as done.")
 def overview(call: Call, project: str | None, every: bool, done: str | None) -> None:
     """Show where a project stands: what is open, what was decided and why, what failed, and its last week.
 
-    Without PROJECT it is that of the current folder; outside any, every project is shown in short.
+    PROJECT defaults to that of the current folder; outside any project, every project is summarised.
     """
     if every and (project or done):
-        raise click.UsageError("--all takes no project and no step.", click.get_current_context())
+        raise click.UsageError("--all cannot be combined with a project or a step.", click.get_current_context())
     place = None if every else call.project(project, only_global=False)
     if done and place is None:
         raise click.UsageError("Name the project of the step.", click.get_current_context())

@@ -72,7 +72,7 @@ def report(
     place = call.project(project, only_global)
     if output is not None:
         if format_ == "terminal":
-            raise InvalidInput("A file is written as Markdown.", "Leave --format out, or --output.")
+            raise InvalidInput("A file is written as Markdown.", "Leave out --format or --output.")
         check_target(output, force=force)
     with call.local_memory(drain_more=True) as memory:
         # The project of the current folder may have nothing yet, but one that is named has to exist.

@@ -56,7 +56,7 @@ def undo(call: Call, id_: str) -> None:
     """Undo `accept` or `dismiss`: it waits for review again."""
     with call.memory() as memory:
         item = memory.undo_review(parse_id(id_))
-    call.answer(item_record(item), f"{item.type.capitalize()} {item.id} waits for review again: {item.title}")
+    call.answer(item_record(item), f"{item.type.capitalize()} {item.id} is waiting for review again: {item.title}")
 
 
 @listing(

@@ -70,7 +70,7 @@ def generate(
     that the project uses are written, or AGENTS.md. Only the text between our own markers is changed.
     """
     if watch and (check or diff or dry_run or call.json):
-        raise InvalidInput("--watch writes files and prints text.", "Leave --check, --diff, --dry-run and --json out.")
+        raise InvalidInput("--watch writes files and prints text.", "Leave out --check, --diff, --dry-run and --json.")
     folder = project_root(root)
     wanted = tuple(split_names(types)) or RULE_SET_TYPES
     with call.local_memory() as memory:

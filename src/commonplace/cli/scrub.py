@@ -25,7 +25,7 @@ MAX_NAMED = 20
     "commonplace scrub --backups",
 )
 @click.option("--dry-run", is_flag=True, help="Change nothing; count the secrets and say where they are.")
-@click.option("--text", is_flag=True, help="Also remove a text of your choice, which is asked for or read from a pipe.")
+@click.option("--text", is_flag=True, help="Also remove a text that you type at a prompt or pipe in.")
 @click.option("--backups", "backups_too", is_flag=True, help="Also delete the backups, which still contain them.")
 def scrub(call: Call, dry_run: bool, text: bool, backups_too: bool) -> None:
     """Remove secrets from everything stored: memories, their history, sessions, names, waiting events.

@@ -45,7 +45,7 @@ def search(call: Call, query: Sequence[str], why: bool, **filters: Any) -> None:
     AND, OR, NOT, "a phrase", prefix*, column:term (title, text, narrative, facts, concepts, files, tags, type) and
     parentheses. `-` reads the query from standard input.
     """
-    question = text_argument(query, "The query is empty.", "Give some words to look for.")
+    question = text_argument(query, "The query is empty.", "Enter some words to look for.")
     with call.memory(drain_more=True) as memory:
         found = memory.search(question, **filters)
         results = [hit_record(hit, why=why) for hit in found.hits]
@@ -64,7 +64,7 @@ def search(call: Call, query: Sequence[str], why: bool, **filters: Any) -> None:
         warn_keywords_only(call, state)
     warn_incomplete(call, found.waiting)
     if not results:
-        call.note("Nothing was found. Try fewer or other words; `commonplace list` shows the newest.")
+        call.note("Nothing was found. Try fewer or different words; `commonplace list` shows the newest items.")
         return
     tables.search_results(results)
     if why:
@@ -107,7 +107,7 @@ def recall(call: Call, query: Sequence[str], limit: int, min_score: float) -> No
     `search` lists memories with their ids; this prints the passages themselves. "What did we do last?" and the like
     print the newest ones. `-` reads the query from standard input.
     """
-    question = text_argument(query, "The query is empty.", "Say what to look for.")
+    question = text_argument(query, "The query is empty.", "Enter something to look for.")
     with call.memory(drain_more=True) as memory:
         found = memory.recall(question, limit=limit, min_score=min_score)
         results = [_chunk_record(chunk) for chunk in found.chunks]
@@ -141,7 +141,7 @@ def explain(call: Call, topic: Sequence[str], depth: int, no_timeline: bool) -> 
 
     `-` reads the topic from standard input.
     """
-    subject = text_argument(topic, "The topic is empty.", "Say what to explain.")
+    subject = text_argument(topic, "The topic is empty.", "Enter a topic to explain.")
     with call.memory(drain_more=True) as memory:
         found = memory.explain(subject, depth=depth)
         chunks = [_chunk_record(chunk) for chunk in found.chunks]
@@ -173,7 +173,7 @@ def predict(call: Call, text: Sequence[str], limit: int) -> None:
 
     Without TEXT, or with `-`, standard input is read: the end of a conversation, or an error message.
     """
-    situation = text_argument(text or (STDIN,), "There is no text.", "Say what is going on, or pipe it in.")
+    situation = text_argument(text or (STDIN,), "There is no text.", "Describe what is going on, or pipe it in.")
     with call.memory(drain_more=True) as memory:
         found = memory.predict(situation, limit=limit)
         warn_keywords_only(call, memory.embedding_state)

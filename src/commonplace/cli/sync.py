@@ -126,7 +126,7 @@ def _show_summary(call: Call, summary: SyncSummary, dry_run: bool) -> None:
         first = summary.failed[0]
         raise StoppedEarly(
             f"{len(summary.failed):,} of the records could not be stored. {_describe(first)}: {first['why']}",
-            "All others are stored. What was to be sent is tried again next time.",
+            "All others were stored. The next run tries again to send the rest.",
             record,
         )
     words = ("would be received", "would be sent") if dry_run else ("received", "sent")
@@ -136,7 +136,7 @@ def _show_summary(call: Call, summary: SyncSummary, dry_run: bool) -> None:
     )
     for one in summary.conflicts[:MAX_NAMED]:
         winner = "The local version" if one["stands"] == "here" else "The server's version"
-        call.note(f"{_describe(one)} was changed on both sides. {winner} wins; its history keeps the other.")
+        call.note(f"{_describe(one)} was changed on both sides. {winner} wins; the other one is in its history.")
     if len(summary.conflicts) > MAX_NAMED:
         call.note(f"And {len(summary.conflicts) - MAX_NAMED:,} more (--json names all).")
 

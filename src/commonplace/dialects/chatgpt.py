@@ -56,7 +56,7 @@ def search(memory: LocalMemory, query: Annotated[str, Param("What to look for")]
     return Reply({"results": [_result(memory.settings, hit.item) for hit in hits]})
 
 
-def fetch(memory: LocalMemory, id_: Annotated[str, Param("An id that a search told")]) -> Reply[FetchReply]:
+def fetch(memory: LocalMemory, id_: Annotated[str, Param("An id from a search result")]) -> Reply[FetchReply]:
     """The whole text of an item, or of a conversation, by any spelling of its id."""
     if not id_.strip():
         raise InvalidInput("id is empty.", HINT)

@@ -300,7 +300,7 @@ def _by_importance(timeline: Sequence[TimelineEvent]) -> list[int]:
 TOOLS = (
     Tool.of(
         *("ecm", recall, "Recall past work"),
-        "What earlier sessions said and did about a question, with what stands next to it.",
+        "What earlier sessions said and did about a question, with what was said around it.",
     ),
     Tool.of(
         *("ecm", explain, "Explain how it came about"),

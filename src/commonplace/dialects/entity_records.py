@@ -130,7 +130,7 @@ def _knowledge_lines(known: EntityKnowledge) -> Iterator[str]:
     yield f"# {shorten(entity.name, _LONGEST_LINE)} ({entity.kind}{also})"
     if known.what:
         yield shorten(known.what, _LONGEST_LINE)
-    yield f"Known since {iso_time(entity.first_ms)[:10]}, last named {iso_time(entity.last_ms)[:10]}."
+    yield f"Known since {iso_time(entity.first_ms)[:10]}, last mentioned {iso_time(entity.last_ms)[:10]}."
     if known.authors:
         yield "Said by " + ", ".join(f"{name} ({number})" for name, number in known.authors.items()) + "."
     for heading, items in (

@@ -60,7 +60,7 @@ def search(
     query: Annotated[str, Param("What to look for")],
     project: Annotated[str | None, Param("Only this project; all projects if omitted")] = None,
     limit: Annotated[int, Param("Most results per category, 1-50", least=1, most=MAX_LIMIT)] = 10,
-    as_of: Annotated[str | None, Param("What was held true then", listed=False)] = None,
+    as_of: Annotated[str | None, Param("What was believed then", listed=False)] = None,
 ) -> Reply[SearchReply]:
     """Observations and summaries that answer a query, each up to the limit."""
     if not query.strip():
@@ -107,7 +107,7 @@ def get_context(
     query: Annotated[str | None, Param("What you are working on, to rank by relevance")] = None,
     files: Sequence[str] | None = None,
     limit: int | None = None,
-    as_of: Annotated[str | None, Param("What was held true then", listed=False)] = None,
+    as_of: Annotated[str | None, Param("What was believed then", listed=False)] = None,
 ) -> Reply[ContextReply]:
     """A context package that fits the budget as it is written here. `files` and `limit` are as in memories.sh."""
     name = _project_name(project)

@@ -53,10 +53,10 @@ _Text = str | None
 _ProjectId = Annotated[_Text, Param("Project such as github.com/user/repo, besides what is global")]
 _Files = Annotated[list[str] | None, Param("Files at hand: path rules then apply only if they match", max_items=1000)]
 # Extras that the reference does not have: when a memory holds, and what was held true at a moment.
-_From = Annotated[_Text, Param("Since when it holds", listed=False)]
-_Until = Annotated[_Text, Param("Last day it holds", listed=False)]
+_From = Annotated[_Text, Param("Valid from", listed=False)]
+_Until = Annotated[_Text, Param("Last day it is valid", listed=False)]
 _Expires = Annotated[_Text, Param("Last day it is shown", listed=False)]
-_AsOf = Annotated[_Text, Param("What was held true then", listed=False)]
+_AsOf = Annotated[_Text, Param("What was believed then", listed=False)]
 _OnlyType = Annotated[MemoryType | None, Param("Only this type")]
 _StreamId = Annotated[str, Param("Stream id from start")]
 # What memories.sh's own SDK sends besides.
@@ -293,7 +293,7 @@ TOOLS = (
         ignored=("retrieval_strategy",),
     ),
     _reading(get_rules, "Rules", "All active rules, of the project and global."),
-    _reading(list_memories, "Recent memories", "The most recent memories, by type or tag if wanted."),
+    _reading(list_memories, "Recent memories", "The most recent memories, optionally by type or tag."),
     _writing(
         edit_memory,
         "Edit a memory",

@@ -180,8 +180,8 @@ MAX_LINES_LENGTH, LONGEST_LINE = 20_000, 500
 MAX_CONTENTS_LENGTH, LONGEST_CONTENT = 100_000, 4_000
 _REASONS = {
     "opposite": "the opposite of",
-    "number": "another number than",
-    "choice": "another choice than",
+    "number": "a different number from",
+    "choice": "a different choice from",
     "replaced": "that something changed in",
 }
 
@@ -233,8 +233,8 @@ def rules_text(rules: ActiveRules, files: Iterable[str] = ()) -> str:
     chosen = bool(list(files))
     written = [f"{heading}\n{_bullets(items, chosen)}" for heading, items in sections if items]
     if rules.elsewhere:
-        others = "1 rule holds" if rules.elsewhere == 1 else f"{rules.elsewhere} rules hold"
-        written.append(f"({others} for other files only.)")
+        others = "1 rule applies" if rules.elsewhere == 1 else f"{rules.elsewhere} rules apply"
+        written.append(f"({others} only to other files.)")
     if rules.left_out:
         written.append(f"({rules.left_out} more left out: `commonplace rules` lists all of them.)")
     return "\n\n".join(written) or "No rules yet."

@@ -42,8 +42,8 @@ def check_resident(context: DoctorContext) -> Iterator[Finding]:
     found = resident_processes(data)
     for one in found:
         if "hangs" in one:
-            advice = "`commonplace stop` ends it. Windows do without it meanwhile."
-            yield failure("process", describe(one), advice, lambda: f"Ended {stop_residents(data)}.")
+            advice = "`commonplace stop` stops it. Editor windows work without it in the meantime."
+            yield failure("process", describe(one), advice, lambda: f"Stopped {stop_residents(data)}.")
         else:
             yield ok("process", describe(one))
     if not found:

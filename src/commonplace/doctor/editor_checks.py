@@ -194,13 +194,13 @@ def try_hook(
             env={**(os.environ if env is None else env), SAMPLE_VARIABLE: name},
         )
     except subprocess.TimeoutExpired:
-        return HookTrial(f"it did not end within {HOOK_SECONDS:.0f} seconds", time.monotonic() - began)
+        return HookTrial(f"it did not finish within {HOOK_SECONDS:.0f} seconds", time.monotonic() - began)
     except OSError as error:
         return HookTrial(error.strerror or type(error).__name__, time.monotonic() - began)
     seconds, printed = time.monotonic() - began, ran.stdout.decode("utf-8", "replace")
     with contextlib.suppress(OSError):
         arrived.unlink()
-        return HookTrial("" if ran.returncode == 0 else f"it ended with {ran.returncode}", seconds, printed)
+        return HookTrial("" if ran.returncode == 0 else f"it exited with {ran.returncode}", seconds, printed)
     stderr_lines = ran.stderr.decode("utf-8", "replace").strip().splitlines()
     return HookTrial(f"its event did not arrive{': ' + stderr_lines[-1] if stderr_lines else ''}", seconds, printed)
 
@@ -229,7 +229,7 @@ def check_hooks(context: DoctorContext) -> Iterator[Finding]:
 def _check_hooks_of(context: DoctorContext, editor: Host, locations: Locations, found: Connection) -> Finding:
     what = editor_label(editor, locations)
     if not found.hooks:
-        sentence = f"{editor.title} has no hooks of ours, so only what its agent stores is remembered."
+        sentence = f"{editor.title} has none of our hooks, so only what its agent stores is remembered."
         return remark(what, sentence, f"Run {connect_command(editor, locations)}.")
     server = _team_server(context, found)
     settings = replace(context.settings, data_dir=server.folder) if server else context.settings
@@ -264,7 +264,7 @@ def check_recall(context: DoctorContext) -> Iterator[Finding]:
     if context.settings.hooks_recall == "off":
         yield ok("hooks", f"Hooks show memories at the start of a session only ({mode}).")
     elif not shown:
-        yield ok("hooks", f"Hooks have not shown a memory while an agent worked yet ({mode}).")
+        yield ok("hooks", f"Hooks have not shown any memories to a working agent yet ({mode}).")
     else:
         sentence = f"Hooks showed {shown:,} memories in {sessions:,} sessions"
         yield ok("hooks", f"{sentence}; agents used {used:,} of them ({mode}).")
@@ -285,7 +285,7 @@ def _hook_times(editor: Host, what: str, tried: list[HookTrial], more: str = "")
     slowest = max(one.seconds for one in tried)
     sentence = f"{editor.title} ran {len(tried)} hooks, each in at most {slowest * 1000:.0f} ms.{more}"
     if slowest > SLOW_SECONDS:
-        return remark(what, sentence, "See what keeps the machine or the disk of the data folder busy.")
+        return remark(what, sentence, "See what keeps the machine or the data folder's disk busy.")
     return ok(what, sentence)
 
 
@@ -305,9 +305,9 @@ DRAIN_SECONDS = 30.0
 # Every hook has ended long before this.
 LEFT_SECONDS = 3600
 SPOOL_ADVICE = {
-    "disk-full": "Make room on the disk of the data folder.",
-    "not-writable": "Make the data folder writable for its owner.",
-    "not-our-folder": "The spool has to be a folder of your own, not a link: move it out of the way.",
+    "disk-full": "Free some space on the data folder's disk.",
+    "not-writable": "Make the data folder writable by its owner.",
+    "not-our-folder": "The spool must be your own folder, not a link: move it out of the way.",
     "unknown-host": "Connect the editor again: `commonplace connect`.",
     "unknown-event": "Connect the editor again: `commonplace connect`.",
 }
@@ -339,7 +339,7 @@ def _waiting(context: DoctorContext, state: SpoolState) -> Finding:
         return ok("waiting", "No events are waiting.")
     now = time.time_ns() // 1_000_000
     since = "" if state.oldest_ms is None else f", the oldest from {time_ago(state.oldest_ms, now)}"
-    sentence = f"{state.waiting:,} events wait to be stored ({state.size / 1e6:,.1f} MB){since}."
+    sentence = f"{state.waiting:,} events are waiting to be stored ({state.size / 1e6:,.1f} MB){since}."
     late = state.oldest_ms is not None and now - state.oldest_ms > LATE_MS
     advice = "A running server stores them, and so does `commonplace drain`; or use --fix."
     return (failure if late or state.size > LARGE else remark)("waiting", sentence, advice, _drain_now(context))
@@ -350,7 +350,7 @@ def _drain_now(context: DoctorContext) -> Fix:
         drained = drain(context.memory(), context.settings, seconds=DRAIN_SECONDS)
         if drained.elsewhere:
             return "Another process is storing them right now."
-        return f"{drained.remembered:,} events were stored, {drained.left:,} wait."
+        return f"{drained.remembered:,} events were stored, {drained.left:,} are waiting."
 
     return fix
 

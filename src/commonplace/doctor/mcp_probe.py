@@ -85,7 +85,7 @@ def _list_tools(ask: Ask, began: float) -> ProbeResult:
     ask("notifications/initialized", {})
     tools = ask("tools/list", {}).get("tools")
     if not isinstance(server, dict) or not isinstance(tools, list):
-        raise ProbeFailed("its answer is not that of an MCP server")
+        raise ProbeFailed("its answer does not come from an MCP server")
     names = tuple(str(tool.get("name")) for tool in tools if isinstance(tool, dict))
     return ProbeResult("", names, str(server.get("version") or ""), time.monotonic() - began)
 
@@ -118,7 +118,7 @@ class _StdioClient:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
         except OSError as error:
-            raise ProbeFailed("it ended at once") from error
+            raise ProbeFailed("it stopped at once") from error
         return {} if "id" not in request else _result(self._answer(self._number))
 
     def _answer(self, number: int) -> Mapping[str, Any]:
@@ -128,7 +128,7 @@ class _StdioClient:
             except queue.Empty:
                 raise ProbeFailed("it does not answer in time") from None
             if not line:
-                raise ProbeFailed("it ended without an answer")
+                raise ProbeFailed("it stopped without an answer")
             message = _object(line)
             if message.get("id") == number:
                 return message
@@ -176,7 +176,7 @@ class _HttpClient:
         for message in _messages(body):
             if message.get("id") == self._number:
                 return _result(message)
-        raise ProbeFailed("its answer is not that of an MCP server")
+        raise ProbeFailed("its answer does not come from an MCP server")
 
     def _request_headers(self) -> dict[str, str]:
         accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}

@@ -61,7 +61,7 @@ def _check_server(context: DoctorContext) -> Iterator[Finding]:
         return
     yield ok("server", f"{described['path']} answers: PostgreSQL {about}.")
     if not described["row_security"]:
-        sentence = "The database user may not use the role commonplace_member: only our own statements separate spaces."
+        sentence = "The database user cannot use the role commonplace_member: only our statements separate spaces."
         advice = "Allow it to create roles, or create the role and grant it; see docs/reference/postgresql.md."
         yield remark("spaces", sentence, advice)
     replicas = described.get("replicas")
@@ -86,7 +86,7 @@ def _describe_store(memory: LocalMemory) -> tuple[Mapping[str, object], str]:
 def _check_file(memory: LocalMemory, database: Path) -> Finding:
     # The mode is checked too: root may write anything.
     if not database.stat().st_mode & stat.S_IWUSR or not os.access(database, os.W_OK):
-        return failure("file", f"{database} is read-only.", "Make it writable for its owner.")
+        return failure("file", f"{database} is read-only.", "Make it writable by its owner.")
     return ok("file", f"{database} opens: SQLite {_describe_store(memory)[1]}.")
 
 
@@ -134,7 +134,7 @@ def _check_log(database: Path) -> Finding:
     log = database.with_name(f"{database.name}-wal")
     size = log.stat().st_size if log.exists() else 0
     if size > LARGE_LOG:
-        stop = "End programs that keep the store open without using it; the last one to close it merges the log."
+        stop = "Close programs that keep the store open without using it; the last one to close it merges the log."
         return remark("log", f"The write-ahead log has {size / 1e6:,.0f} MB.", stop)
     return ok("log", f"The write-ahead log has {size / 1e6:.1f} MB.")
 
@@ -193,7 +193,7 @@ def _check_vectors(context: DoctorContext, state: IndexState) -> Finding:
         return failure("vectors", sentence, "They can be embedded again: use --fix.", _embed_again(context))
     if not state.waiting:
         return ok("vectors", f"All {state.passages:,} passages can be found by meaning.")
-    sentence = f"{state.waiting:,} of {state.passages:,} passages wait for a vector."
+    sentence = f"{state.waiting:,} of {state.passages:,} passages are waiting for a vector."
     if context.settings.embedder == "off":
         return remark("vectors", f"{sentence} The embedder is off.", "Set embedder to builtin to search by meaning.")
     return remark("vectors", sentence, "A running server makes them, and so does the next search.")
@@ -203,15 +203,15 @@ def _embed_again(context: DoctorContext) -> Fix:
     def fix() -> str:
         waiting = queue_all_embeddings(context.memory())
         done = context.memory().embeddings.catch_up(EMBEDDED_AT_ONCE)
-        return f"{done:,} passages were embedded again, {max(0, waiting - done):,} wait."
+        return f"{done:,} passages were embedded again, {max(0, waiting - done):,} are waiting."
 
     return fix
 
 
 SAMPLE_TEXT = "The doctor checks whether embedding works."
 MODEL_ADVICE = {
-    "builtin": "Install Commonplace again; until then search uses words only.",
-    FOLDER: "Correct the folder that embedder names (see docs/use/embedding.md), or set embedder to builtin.",
+    "builtin": "Reinstall Commonplace; until then search uses words only.",
+    FOLDER: "Correct the folder in the setting embedder (see docs/use/embedding.md), or set embedder to builtin.",
     "endpoint": "Start the server at endpoint_url, check endpoint_model and endpoint_key, or set embedder to builtin.",
 }
 

@@ -48,7 +48,7 @@ def check_waiting_for_servers(context: DoctorContext) -> Iterator[Finding]:
         state = spool_state(replace(context.settings, data_dir=server.folder))
         if state.waiting:
             since = f" (the oldest from {time_ago(state.oldest_ms, now)})" if state.oldest_ms else ""
-            yield remark("waiting", f"{state.waiting:,} events wait for {server.url}{since}.", _ADVICE)
+            yield remark("waiting", f"{state.waiting:,} events are waiting for {server.url}{since}.", _ADVICE)
 
 
 def _is_prompt(hook: Hook) -> bool:
@@ -77,7 +77,7 @@ def _send_and_read_back(context: DoctorContext, server: TeamServer, hook: Hook) 
             drain_to(sender, replace(context.settings, data_dir=server.folder))
         finally:
             sender.close()
-        return "" if _find_and_remove(server, mark) else "the server took it, but does not find it."
+        return "" if _find_and_remove(server, mark) else "the server accepted it, but cannot find it."
     except CommonplaceError as error:
         return error.message
     except (OSError, subprocess.TimeoutExpired) as error:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # What is read of the question, of the memory, and of what was said before it; as in training/tune_cross_encoder.py.
 QUESTION_TOKENS, PASSAGE_TOKENS, BEFORE_TOKENS = 48, 128, 32
 # What is read of all candidates together.
-TOTAL_TOKENS = 500
+TOTAL_TOKENS = 400
 
 Tokens = tuple[list[int], int]
 """The tokens of a question and of a memory, and where the memory begins."""

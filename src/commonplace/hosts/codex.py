@@ -402,7 +402,7 @@ HOST = Host(
         entry=_hook_entry,
         read=_read_event,
         windows="powershell",
-        advice="Codex runs a new hook only after you trusted it: type /hooks in it.",
+        advice="Codex runs new hooks only after you trust them: type /hooks in it.",
         starts=("SessionStart",),
         ends=("PreCompact", "Stop", "SessionEnd"),
         # It refuses context before a tool is used.

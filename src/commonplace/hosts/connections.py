@@ -280,9 +280,9 @@ def plan_connection(
 ) -> ConnectionPlan:
     """The changes that connect an editor. Raises if it cannot be done without harm; nothing is written here."""
     if host.mcp.file(locations) is None:
-        raise InvalidInput(f"{host.title} reads no servers from a project.", "Connect it without --project.")
+        raise InvalidInput(f"{host.title} does not read servers from a project.", "Connect it without --project.")
     if wanted.server.url and host.mcp.http is None:
-        raise InvalidInput(f"{host.title} cannot call an address.", "Leave --http out for it.")
+        raise InvalidInput(f"{host.title} cannot connect to an address.", "Leave out --http for it.")
     mode = SHARED if locations.project and not wanted.server.key else PRIVATE
     parts = _parts(host, locations)
     new = all(_found(part, host).empty for part in parts)
@@ -309,7 +309,7 @@ def apply_plan(planned: ConnectionPlan, locations: Locations) -> None:
     for change in planned.changes:
         path = Path(change.path)
         if (path.read_bytes() if path.exists() else None) != change.before:
-            raise Conflict(f"{path} was changed by somebody else just now.", "Call again.")
+            raise Conflict(f"{path} was just changed by something else.", "Call again.")
     signs = planned.host.mcp.signs(locations)
     new = [sign for sign in signs if not sign.exists()]
     if planned.changes:
@@ -337,7 +337,7 @@ def _parts(host: Host, locations: Locations) -> list[_Part]:
 def _check_inside(path: Path, project: Path | None) -> None:
     """A link may lead a person's own settings elsewhere, but a project is what somebody else may have put there."""
     if project is not None and not path.resolve().is_relative_to(project.resolve()):
-        raise Conflict(f"{path} leads out of the project by a link.", "Put the file itself there, then call again.")
+        raise Conflict(f"{path} leads out of the project through a link.", "Put the file itself there, then try again.")
 
 
 def _found(part: _Part, host: Host) -> OurSettings:
@@ -358,7 +358,7 @@ def _wanted(part: _Part, host: Host, locations: Locations, wanted: DesiredConnec
         foreign = there is not None and not _describe(part.config.path, there).ours
         if foreign and not force:
             raise Conflict(
-                f"{part.config.path} has another server that is called {NAME}.", "Rename it, or use --force."
+                f"{part.config.path} already has another server called {NAME}.", "Rename it, or use --force."
             )
         entry = wanted_entry(host, wanted, {} if foreign else there or {})
     if not part.hooks or host.hooks is None:
@@ -377,7 +377,7 @@ def _brought_to(part: _Part, found: OurSettings, wanted: OurSettings, mode: int)
             config.value, wanted
         )
     except (ValueError, RecursionError) as error:
-        raise Conflict(f"{config.path} was left as it is: {error}.", "Correct it, then call again.") from error
+        raise Conflict(f"{config.path} was left as it is: {error}.", "Correct it, then try again.") from error
     if text == config.text and config.data is not None:
         return []
     if not harmless:

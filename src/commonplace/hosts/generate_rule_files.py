@@ -144,7 +144,7 @@ def _fronted(
         return wanted.front, marked_section.Parts(wanted.front.replace("\n", eol) + rest, cut.block, cut.after)
     has, needs = (front_matter.globs_in(front_matter.read(h), target.glob_keys) for h in (head, wanted.front))
     if set(map(glob_from_root, has)) != set(needs):
-        notes.append(f"{wanted.path} says itself to which files it applies; its front matter was left as it is.")
+        notes.append(f"{wanted.path} already says which files it applies to; its front matter was left as it is.")
     return "", cut
 
 

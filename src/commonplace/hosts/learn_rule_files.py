@@ -130,7 +130,7 @@ def _notes(source: RuleSource) -> Iterator[NewItem]:
     globs = tuple(check_glob(glob) for glob in front_matter.globs_in(fields, keys) if glob not in EVERY_FILE)
     found = statements(body)
     if not found:
-        raise Skipped("it holds no rules")
+        raise Skipped("it contains no rules")
     for one in found:
         paths = tuple(map(check_glob, one.paths)) or globs or source.paths
         details = {"subtitle": one.topic, "category": source.category, "paths": "\n".join(paths)}

@@ -25,7 +25,7 @@ def project_folder(start: Path) -> Path:
     try:
         here = start.resolve(strict=True)
     except (OSError, RuntimeError, ValueError) as error:
-        raise InvalidInput(f"The folder {start} cannot be entered.", "Name an existing folder.") from error
+        raise InvalidInput(f"The folder {start} cannot be opened.", "Name an existing folder.") from error
     if not here.is_dir():
         raise InvalidInput(f"{start} is not a folder.", "Name the folder of the project.")
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)

@@ -70,9 +70,9 @@ def plugin_hosts() -> list[Host]:
 def check_host(name: str, found: Any) -> str:
     """What is wrong with the object that an entry point for a host leads to; empty if nothing is."""
     if name in BUILT_IN or name in TARGET_NAMES:
-        return "its name is that of a built-in host"
+        return "it has the name of a built-in host"
     if not isinstance(found, Host):
-        return "it is no commonplace.hosts.host.Host"
+        return "it is not a commonplace.hosts.host.Host"
     return "" if found.name == name else f"its host is called {found.name!r}"
 
 
@@ -94,7 +94,7 @@ def editors() -> list[Host]:
 def editor_named(name: str) -> Host:
     host = find_host(name)
     if host is None or host.mcp is NO_MCP:
-        raise InvalidInput(f"There is no editor {name!r}.", f"Known are {', '.join(one.name for one in editors())}.")
+        raise InvalidInput(f"There is no editor {name!r}.", f"Editors: {', '.join(one.name for one in editors())}.")
     return host
 
 

@@ -120,7 +120,7 @@ def skill_name(category: str, item_id: int) -> str:
     name = _slug(file_name(category, item_id))[:64].strip("-")
     if not name or _RESERVED.fullmatch(name):
         raise InvalidInput(
-            f"The category {category[:80]!r} of memory {item_id} cannot name a skill: it holds no usable letters.",
+            f"The category {category[:80]!r} of memory {item_id} cannot name a skill: it has no usable letters.",
             f"`commonplace edit {item_id} --category NAME` gives it another.",
         )
     return name
@@ -130,11 +130,11 @@ def _wrong_with(name: str) -> str:
     if _SEPARATORS.search(name) or name in ("", ".", ".."):
         return "it is a path"
     if _FORBIDDEN.search(name):
-        return "it holds characters that file names cannot"
+        return "it has characters that file names cannot have"
     if name.startswith((".", " ", "-", "~")) or name.endswith((".", " ")):
         return f"it starts or ends with {name[0] if name[0] in '. -~' else name[-1]!r}"
     if _RESERVED.fullmatch(name):
-        return "Windows keeps that name for itself"
+        return "Windows reserves that name"
     if len(name) > MAX_NAME or len(name.encode()) > 2 * MAX_NAME:
         return f"it is longer than {MAX_NAME} characters"
     return ""

@@ -57,7 +57,7 @@ def read_settings(path: Path, format_: Format) -> SettingsFile:
             raise TooLarge(f"{path} has {status.st_size:,} bytes, more than {MAX_BYTES:,}.", "Make it smaller.")
         # Asked of the mode as well: a superuser may read anything.
         if not status.st_mode & stat.S_IRUSR:
-            raise Conflict(f"{path} is not readable.", "Make it readable for its owner.")
+            raise Conflict(f"{path} is not readable.", "Make it readable by its owner.")
         data = place.read_bytes()
     except FileNotFoundError:
         if path.is_symlink():
@@ -96,7 +96,7 @@ def _understood(path: Path, data: bytes, format_: Format) -> SettingsFile:
     except (ValueError, RecursionError) as error:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise Conflict(
-            f"{path} was left as it is, because it cannot be understood: {why}.", "Correct it, then call again."
+            f"{path} was left as it is, because it cannot be parsed: {why}.", "Correct it, then try again."
         ) from error
     return SettingsFile(path, data, format_, bom, text, value)
 

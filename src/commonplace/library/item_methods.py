@@ -60,11 +60,11 @@ class ItemMethods(BoundMethods):
     ) -> Item:
         """Remember one thing, and return it as it was stored.
 
-        The same statement again in the same project is stored once, and gets the tags and metadata that are new.
-        Without a project it holds everywhere. `type` is a word such as decision, rule, fact or note; `fields` are those
-        of its kind, such as `paths`, `category`, `files_modified`, or `request` and `completed` of a summary. What is
-        `proposed` waits for a person's review. `valid_from` and `valid_until` say when it holds, where its text does
-        not say so; `none` is no bound. After `expires` it is hidden.
+        The same statement in the same project is stored once; adding it again adds new tags and metadata. Without a
+        project it applies everywhere. `type` is a word such as decision, rule, fact or note; `fields` are those of its
+        kind, such as `paths`, `category`, `files_modified`, or `request` and `completed` of a summary. `proposed` makes
+        it wait for review. `valid_from` and `valid_until` say when it is valid, if its text does not; `none`
+        means no limit. It is hidden after `expires`.
         """
         from commonplace.memory.remember import NewItem, join_fields
         from commonplace.memory.validity import with_validity
@@ -289,7 +289,7 @@ class ItemMethods(BoundMethods):
         limit: int = 1000,
         as_of: When | None = None,
     ) -> ActiveRules:
-        """The rules of a project and those that hold everywhere; with `files`, those that apply to them.
+        """The rules of a project and those that apply everywhere; with `files`, those that apply to them.
 
         `as_of` asks for those that held at a moment.
         """

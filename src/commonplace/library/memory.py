@@ -52,7 +52,9 @@ class Memory(ItemMethods, SessionMethods, StoreMethods):
         from commonplace.memory.local_memory import open_memory
 
         if key is not None:
-            raise InvalidInput("Only a server asks for a key.", 'Name it first: Memory("https://...", key=...).')
+            raise InvalidInput(
+                "Only a server asks for a key.", 'Give its address first: Memory("https://...", key=...).'
+            )
         self._local = open_memory(_settings(where, space, settings))
         self._owned = self._catches_up = True
 

@@ -252,7 +252,7 @@ def _refused(verb: str) -> Callable[..., Any]:
     @functools.wraps(getattr(Memory, verb))
     def method(_self: RemoteMemory, /, *_arguments: Any, **_options: Any) -> Any:
         name = verb.rstrip("_")
-        raise InvalidInput(f"`{name}` works on the machine of a memory only.", f"Run `commonplace {name}` there.")
+        raise InvalidInput(f"`{name}` works only on the memory's own machine.", f"Run `commonplace {name}` there.")
 
     return method
 

@@ -54,21 +54,21 @@ TEMPLATES = (
         name="project-rules",
         title="Project rules",
         uri_template="memory://project/{project}/rules",
-        description="The rules of a project and those that hold everywhere.",
+        description="The rules of a project and those that apply everywhere.",
         mime_type="text/markdown",
     ),
     types.ResourceTemplate(
         name="project-profile",
         title="Profile of a project",
         uri_template="memory://project/{project}/profile",
-        description="How the people who work on a project do so: preferences, environment, corrections.",
+        description="How the people on a project work: preferences, environment, corrections.",
         mime_type="text/markdown",
     ),
     types.ResourceTemplate(
         name="about",
-        title="About somebody or something",
+        title="About someone or something",
         uri_template="memory://about/{name}",
-        description="What is known of a person, a service, a library, a file or another thing.",
+        description="What is known about a person, a service, a library, a file or another thing.",
         mime_type="text/markdown",
     ),
 )
@@ -87,14 +87,14 @@ def list_resources(memory: LocalMemory) -> list[types.Resource]:
         name="rules",
         title="Rules",
         uri="memory://rules",
-        description="Rules that hold everywhere.",
+        description="Rules that apply everywhere.",
         mime_type="text/markdown",
     )
     entities = types.Resource(
         name="about",
         title="About",
         uri="memory://about",
-        description="The people, projects, services, libraries and files that memories name.",
+        description="The people, projects, services, libraries and files that memories mention.",
         mime_type="application/json",
     )
     profile = types.Resource(
@@ -162,7 +162,7 @@ def _entities_or_profile(memory: LocalMemory, uri: str) -> tuple[str, str] | Non
         return "text/markdown", redact_lines(strip_control_characters(known))
     if (match := _PROFILE.fullmatch(uri)) and memory.settings.user_profile == "on":
         profile = build_profile(memory, unquote(match[1]) if match[1] else None)
-        return "text/markdown", redact_lines(profile.text) or "Nothing is known of how people work here.\n"
+        return "text/markdown", redact_lines(profile.text) or "Nothing is known about how people work here.\n"
     return None
 
 
@@ -258,7 +258,7 @@ def _prompt_text(memory: LocalMemory, name: str, arguments: Mapping[str, str]) -
         )
     if name == "remember_this":
         project = arguments.get("project", "").strip()
-        where = f'with project_id "{project}"' if project else "without a project, so that it holds everywhere"
+        where = f'with project_id "{project}"' if project else "without a project, so that it applies everywhere"
         return (
             "Store the following with add_memory, "
             f"{where}. Choose the type: rule (always to follow), decision (with its reason), fact, note or skill. "

@@ -143,7 +143,7 @@ class _RequestHandlers:
         if not tool.read_only:
             if not _may_write(context):
                 return _error_result(
-                    error_body(tool.dialect, Forbidden(f"This key may read only, and {tool.name} writes."))
+                    error_body(tool.dialect, Forbidden(f"This key can only read, and {tool.name} writes."))
                 )
             async with self._writing if self._one_caller else contextlib.nullcontext():
                 return await self._do(context, tool, arguments)

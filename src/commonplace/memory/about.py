@@ -98,7 +98,7 @@ def about(memory: LocalMemory, name: str, project: str | None = None, at_ms: int
     unquoted = given.strip("`\"'")
     wanted = unquoted if len(unquoted) > 1 else given
     if not 1 < len(wanted) <= MAX_NAME:
-        raise InvalidInput("Name somebody or something.", f"A name has 2 to {MAX_NAME} characters.")
+        raise InvalidInput("Give the name of someone or something.", f"A name has 2 to {MAX_NAME} characters.")
     require_project(memory, project)
     scope = Scope(project=project, at_ms=at_ms)
     return memory.store.snapshot(lambda: _Opened(memory, wanted, scope).knowledge())
@@ -139,7 +139,7 @@ class _Opened:
         elsewhere.sort(key=lambda item: (-item.created_ms, -item.id))
         written = self._written()
         if not (statements or elsewhere or written or self._project):
-            raise NotFound(f"Nothing is known about {self._name!r}.", "`commonplace about` lists what memories name.")
+            raise NotFound(f"Nothing is known about {self._name!r}.", "`commonplace about` lists all known names.")
         return EntityKnowledge(
             entity=self._entity(statements, [*named, *elsewhere, *written]),
             what=self._definition(statements),

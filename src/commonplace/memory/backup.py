@@ -28,7 +28,7 @@ BACKUP_LOCK = "making.lock"
 MAX_BACKUP_SECONDS = 3600.0
 _ASIDE = ("restore", "repair", "damaged", "replaced")
 _NAME = re.compile(r".+-(\w+)-(\d{8}T\d{6})\.db")
-_SERVER = "The memory is on a PostgreSQL server, whose backups its own tools make."
+_SERVER = "The memory is on a PostgreSQL server, which has its own backup tools."
 _DUMP = 'Run `pg_dump --format=custom --file=commonplace.dump "$COMMONPLACE_DATABASE_URL"`.'
 _UNDUMP = 'Run `pg_restore --clean --if-exists --dbname="$COMMONPLACE_DATABASE_URL" commonplace.dump`.'
 
@@ -62,7 +62,7 @@ def back_up_store(memory: LocalMemory, target: Path | None = None, *, encrypt: b
     elif target.is_dir():
         target = target / backup_path(memory.settings, "made", memory.clock()).name
     if target.exists():
-        raise Conflict(f"{target} is there already.", "Name another file.")
+        raise Conflict(f"{target} already exists.", "Name another file.")
     make_private_folder(target.parent)
     memory.maintenance.backup(target, to_key=read_or_make_key(memory.settings) if encrypt else None)
     return _backup(target, "made", memory.clock())

@@ -172,7 +172,7 @@ def _breaches(memory: LocalMemory, invariant: Invariant, newest: int | None = No
 
 def _words(memory: LocalMemory, advance: ReportProgress) -> Iterator[Fault]:
     if wrong := _named("item", memory.maintenance.stale_fts_items(advance)):
-        yield _fault("words", "items are indexed by other words than they say", *wrong, derived=True)
+        yield _fault("words", "items are indexed under the wrong words", *wrong, derived=True)
 
 
 def _counts(memory: LocalMemory) -> Iterator[Fault]:
@@ -196,7 +196,7 @@ def _rows(memory: LocalMemory) -> Iterator[Fault]:
 def _of_damaged(rows: Sequence[DamagedRow]) -> Iterator[Fault]:
     if rows:
         names = tuple(f"{row.name} ({', '.join(row.fields)})" for row in rows[:MAX_DAMAGED_NAMED])
-        yield _fault("rows", "rows are damaged and read as far as they can be", len(rows), names, derived=False)
+        yield _fault("rows", "rows are damaged and only partly readable", len(rows), names, derived=False)
 
 
 def miscounted_sessions(memory: LocalMemory) -> Iterator[list[int]]:

@@ -32,8 +32,8 @@ def check_replaceable(memory: LocalMemory, old: int | str, new: Item) -> Item:
     if new.project is not None and new.project != replaced.project:
         place = "everywhere" if replaced.project is None else f"in {base_name(replaced.project)}"
         raise Conflict(
-            f"Item {replaced.id} holds {place}, but {new.id} only in {base_name(new.project)}.",
-            f"Forget {replaced.id} if it no longer holds, or say {new.id} anew where {replaced.id} holds.",
+            f"Item {replaced.id} applies {place}, but {new.id} only in {base_name(new.project)}.",
+            f"Forget {replaced.id} if it is no longer valid, or add {new.id} again where {replaced.id} applies.",
         )
     return replaced
 

@@ -14,7 +14,7 @@ from commonplace.errors import Conflict, InvalidInput, NotFound, StoreLocked, St
 
 SERVICE = "commonplace"
 _KEY = re.compile(r"[0-9a-f]{64}")
-_MISSING = "It was lost, or was never made: `commonplace encrypt` makes one. Without it, nothing opens the store."
+_MISSING = "It was lost, or never created: `commonplace encrypt` creates one. Without it, the store cannot be opened."
 
 
 def store_key(settings: Settings) -> str:
@@ -28,7 +28,7 @@ def read_key(settings: Settings) -> str:
     if key is None:
         raise StoreLocked(f"There is no key in {_where(settings)}.", _MISSING)
     if not _KEY.fullmatch(key):
-        raise StoreLocked(f"What is in {_where(settings)} is no key of a store: that has 64 hexadecimal digits.")
+        raise StoreLocked(f"What is in {_where(settings)} is not a store key, which has 64 hexadecimal digits.")
     return key
 
 
@@ -59,7 +59,10 @@ def _turned(settings: Settings, key: str, to_key: str, was: str, now_ms: int) ->
     if settings.database_url:
         raise InvalidInput("The memory is on a PostgreSQL server.", "Encrypt the disk of that server.")
     if not settings.database.exists():
-        raise NotFound(f"There is no store at {settings.database} yet.", "With the setting, it is made encrypted.")
+        raise NotFound(
+            f"There is no store at {settings.database} yet.",
+            "It will be created encrypted.",
+        )
     if is_plain(settings.database) != (not key):
         raise Conflict(f"The store {settings.database} is {'encrypted' if to_key else 'not encrypted'} already.")
     aside = backup_path(settings, was, now_ms)

@@ -32,7 +32,7 @@ def run_once(
                 f"The Idempotency-Key {name[:60]!r} was used for another request.", "Use a new key for a new request."
             )
         if known.answer is None:
-            raise Conflict("The same request is being worked on.", "Wait a moment and send it again.")
+            raise Conflict("The same request is still in progress.", "Wait a moment and send it again.")
         return known.answer, True
     try:
         answer = work()

@@ -40,7 +40,7 @@ def parse_record(data: Mapping[str, Any], now_ms: int, *, future_as_now: bool = 
         raise InvalidInput("A record has what, name, version, fields and history.", "Send it as it was told.")
     made = {"item": _item, "session": _session, "project": _project}.get(str(data.get("what")))
     if made is None:
-        raise InvalidInput(f"{str(data.get('what'))[:40]!r} is no kind of record.", "Upgrade Commonplace here.")
+        raise InvalidInput(f"{str(data.get('what'))[:40]!r} is not a kind of record.", "Upgrade Commonplace here.")
     version = _version(data, now_ms, future_as_now=future_as_now)
     return made(_text(data, "name"), version, data["fields"], data, now_ms)
 
@@ -53,7 +53,7 @@ def _version(data: Mapping[str, Any], now_ms: int, *, future_as_now: bool) -> in
     if future_as_now:
         return now_ms
     raise InvalidInput(
-        "The record was changed more than a day in the future, by the clock of this side.",
+        "The record is dated more than a day in the future, by this machine's clock.",
         "Correct the clock of the machine that is wrong, and sync again from there.",
     )
 
@@ -102,7 +102,7 @@ def _draft(note: NewItem, fields: Mapping[str, Any], now_ms: int) -> Draft:
     except ValueError:
         identity = b""
     if len(identity) != 32:
-        raise InvalidInput("content_hash is no digest.", "Send the record as it was told.")
+        raise InvalidInput("content_hash is not a digest.", "Send the record as it was told.")
     if note.kind != "memory":
         return make_draft(note, now_ms, identity=identity)
     draft = make_draft(note, now_ms)

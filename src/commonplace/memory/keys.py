@@ -36,7 +36,7 @@ def create_key(
     if expires_ms is not None and expires_ms <= now:
         raise InvalidInput("The key would have expired already.", "Choose a later time.")
     if expires_ms is not None and expires_ms > LATEST_MS:
-        raise InvalidInput("The key would expire after the year 9999.", "Leave its end out.")
+        raise InvalidInput("The key would expire after the year 9999.", "Leave out its expiry.")
     secret = KEY_START + secrets.token_hex(24)
     place = None if project is None else normalise_project(project)
     key = Key(0, name, key_prefix(secret), scope, place, now, expires_ms)

@@ -44,7 +44,7 @@ class LazyMemory:
         """The open memory; raises the error that keeps it from being opened."""
         with self._lock:
             if self._closed:
-                raise StoreError("The server is ending.", "Start it again.")
+                raise StoreError("The server is shutting down.", "Start it again.")
             if self._memory is None:
                 self._memory = open_memory(self._settings, self._clock, models=self._models)
                 self._memory.embeddings.start()

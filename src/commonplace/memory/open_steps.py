@@ -86,7 +86,8 @@ def close_step(memory: LocalMemory, project: str | None, text: str) -> list[Item
             closed.append(item)
     if not closed:
         raise NotFound(
-            "No such step is open.", "`commonplace overview` lists what is; it may have been done meanwhile."
+            "No such step is open.",
+            "`commonplace overview` lists those that are; it may be done by now.",
         )
     return closed
 
@@ -98,7 +99,7 @@ def reopen_step(memory: LocalMemory, notes: Iterable[tuple[str, int]]) -> None:
 
     found = [(get_item(memory, id_), rev) for id_, rev in notes]
     if any(item.rev != rev + 1 for item, rev in found):
-        raise Conflict("The session went on since then.", "Add the step again by editing its summary.")
+        raise Conflict("The session has continued since then.", "Add the step again by editing its summary.")
     for item, rev in found:
         revert_to_revision(memory, item.id, rev)
 

@@ -114,11 +114,11 @@ def show_in_profile(memory: LocalMemory, id_: int | str, show: Show) -> Item:
     """Pin a memory to the profile, hide it from it, or leave that to the rules again (`auto`)."""
     if memory.writer.origin != "person":
         raise Forbidden(
-            f"Only a person changes the profile, and {memory.writer.name or 'this caller'} is an agent.",
-            "Do it yourself: `commonplace profile`, or the page Profile of the dashboard.",
+            f"Only a person can change the profile, and {memory.writer.name or 'this caller'} is an agent.",
+            "Do it yourself: `commonplace profile`, or the Profile page of the dashboard.",
         )
     if show not in SHOW:
-        raise InvalidInput(f"{show!r} is no way to show it.", f"Choose one of {', '.join(SHOW)}.")
+        raise InvalidInput(f"{show!r} is not a way to show it.", f"Choose one of {', '.join(SHOW)}.")
     item = get_item(memory, id_)
     if show == "pinned" and (item.kind != "memory" or item.origin not in _TRUSTED):
         raise Conflict(

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
 from commonplace.errors import EmbedderUnavailable
 from commonplace.memory.candidates import evidence_by_meaning, find_candidates, first_passages
@@ -28,12 +27,12 @@ from commonplace.ranking.fusion import (
     is_answered,
     is_noise,
     is_noise_when_read,
+    is_surely_answered,
     lexical_signal,
     relevance,
     relevances_in_order,
 )
 from commonplace.ranking.rerank import (
-    READ_TOGETHER,
     Weight,
     WordSets,
     add_answer_scores,
@@ -45,6 +44,7 @@ from commonplace.ranking.rerank import (
     first_per_key,
     newer_boosts,
     prefer_answers,
+    reading_order,
     rerank_score,
 )
 from commonplace.store.types import Job
@@ -58,9 +58,6 @@ from commonplace.text.query import (
 from commonplace.text.sentences import is_small_talk
 from commonplace.text.tokens import index_text
 
-if TYPE_CHECKING:
-    pass
-
 CANDIDATES = 100
 # The best so many are compared with what was said around them.
 CONTEXT_BOOSTED = 150
@@ -70,6 +67,8 @@ RERANKED = 100
 READ_CHARACTERS = 2_000
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
+# Tokens of the best hits that are read together with the question, and of further ones if none of these answers.
+READ_TOKENS, FURTHER_TOKENS = 400, 200
 # What holds now and says since when or until when was said of just this time: it comes before what says no time.
 DATED_BOOST = 0.15
 _NOBODY = frozenset(ROLES) | {""}
@@ -243,16 +242,16 @@ def _recall_current(
             first.append(item.id)
             read.append(item)
     scores = _score_read(parsed, parts, scores, read)
-    answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read})
+    # What repeats the question resembles it more than anything: that says nothing about it.
+    cosines = {item.id: evidence[chosen[item.id]].semantic for item in read if item not in repeats}
+    answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read}, cosines)
     scores = parts.add("reading", scores | add_answer_scores(scores, answers))
     replied = {question.id: reply.id for reply, question in replies}
     scores = parts.add("reply", scores | prefer_answers(scores, [item.id for item in repeats], replied))
     relevances = {id_: relevance(score) for id_, score in scores.items()}
     weights = hit_weights(memory, [*items.values()])
     order = parts.add("newer", _prefer_newer(scores, read, weights))
-    # What repeats the question resembles it more than anything: that says nothing about it.
-    asking = {item.id for item in repeats}
-    readings = {id_: (a, evidence[chosen[id_]].semantic) for id_, a in answers.items() if id_ not in asking}
+    readings = {id_: (answer, cosines[id_]) for id_, answer in answers.items() if id_ in cosines}
     by_reading = {id_: answer_relevance(answer, cosine) for id_, (answer, cosine) in readings.items()}
     answered = is_answered(list(readings.values())) if readings else None
     noise = set() if parsed.query.strict else _noise(boosted, chosen, evidence, by_reading, answered=answered)
@@ -421,18 +420,29 @@ def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Seq
 
 
 def _read_together(
-    memory: LocalMemory, parsed: ParsedQuestion, scores: Mapping[int, float], chosen: Mapping[int, int]
+    memory: LocalMemory,
+    parsed: ParsedQuestion,
+    scores: Mapping[int, float],
+    chosen: Mapping[int, int],
+    cosines: Mapping[int, float],
 ) -> dict[int, float]:
-    """What the cross-encoder says of the best items, each read together with the question."""
+    """What the cross-encoder says of the best items, each read together with the question.
+
+    Those close to the best one are read; the others only if none of these surely answers.
+    """
     query = parsed.query
     if memory.cross_encoder is None or parsed.vector is None or query.strict or is_about_questions(query.text):
         return {}
-    first = best_first({item_id: scores[item_id] for item_id in chosen}, newest={})[:READ_TOGETHER]
-    texts = memory.store.passages_in_context([chosen[item_id] for item_id in first])
-    passages = [(passage.text, before) for item_id in first for passage, before in [texts[chosen[item_id]]]]
-    try:
-        answers = memory.cross_encoder.score(parsed.text, passages)
-    except EmbedderUnavailable:
-        # The order is a little worse without it, and search goes on.
-        return {}
-    return dict(zip(first, answers, strict=False))
+    answers: dict[int, float] = {}
+    order = reading_order({item_id: scores[item_id] for item_id in chosen})
+    for some, tokens in zip(order, (READ_TOKENS, FURTHER_TOKENS), strict=True):
+        texts = memory.store.passages_in_context([chosen[item_id] for item_id in some])
+        passages = [(passage.text, before) for item_id in some for passage, before in [texts[chosen[item_id]]]]
+        try:
+            answers |= zip(some, memory.cross_encoder.score(parsed.text, passages, tokens), strict=False)
+        except EmbedderUnavailable:
+            # The order is a little worse without it, and search goes on.
+            return {}
+        if is_surely_answered([(answer, cosines[id_]) for id_, answer in answers.items() if id_ in cosines]):
+            break
+    return answers

@@ -415,7 +415,7 @@ def _interval(note: NewItem, content: str, stated_ms: int) -> tuple[int | None, 
     if note.kind == "memory" and note.reads_validity and start_ms is None and end_ms is None:
         return read_validity(content, stated_ms)
     if start_ms is not None and end_ms is not None and end_ms <= start_ms:
-        raise InvalidInput("It would end before it begins to hold.", "Give a valid_until later than valid_from.")
+        raise InvalidInput("It would end before it begins.", "Give a valid_until later than valid_from.")
     return (None if start_ms is None else checked_time(start_ms)), (None if end_ms is None else checked_time(end_ms))
 
 
@@ -426,7 +426,7 @@ def checked_author(author: str | None) -> str | None:
 
 def _one_of(name: str, value: str | None, choices: Sequence[str]) -> str | None:
     if value is not None and value not in choices:
-        raise InvalidInput(f"{value[:60]!r} is no {name}.", f"Choose one of {', '.join(choices)}.")
+        raise InvalidInput(f"{value[:60]!r} is not a valid {name}.", f"Choose one of {', '.join(choices)}.")
     return value
 
 

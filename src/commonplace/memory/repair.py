@@ -164,7 +164,7 @@ def _rebuilt_indexes(memory: LocalMemory) -> Iterator[str]:
 
 def _reindex_words(memory: LocalMemory, advance: ReportProgress) -> Iterator[str]:
     if done := index_missing_words(memory):
-        yield f"{done:,} rows of the index were written or taken away."
+        yield f"{done:,} rows of the index were added or removed."
     try:
         wrong = memory.maintenance.stale_fts_items(advance)
     except NOT_DAMAGE:
@@ -178,7 +178,7 @@ def _reindex_words(memory: LocalMemory, advance: ReportProgress) -> Iterator[str
         if memory.maintenance.stale_fts_items(advance):
             # Rows that the index does not list cannot be taken out of it.
             index_missing_words(memory, rebuild=True)
-        yield f"{len(wrong):,} items were indexed again by the words that they hold."
+        yield f"{len(wrong):,} items were indexed again under their own words."
 
 
 def _recount_sessions(memory: LocalMemory) -> Iterator[str]:

@@ -16,7 +16,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.weight import record_use
 from commonplace.model import ACCEPTED, DISMISSED, PROPOSED, Item, Scope
 
-NOTHING_PROPOSED = "Nothing waits for review."
+NOTHING_PROPOSED = "Nothing is waiting for review."
 
 
 def list_proposals(
@@ -81,6 +81,6 @@ def _require_person(memory: LocalMemory) -> None:
     """What an agent proposed no agent may accept, or the review would be worth nothing."""
     if memory.writer.origin != "person":
         raise Forbidden(
-            f"Only a person reviews, and {memory.writer.name or 'this caller'} is an agent.",
-            "Review it yourself: `commonplace review`, or the page Review of the dashboard.",
+            f"Only a person can review, and {memory.writer.name or 'this caller'} is an agent.",
+            "Review it yourself: `commonplace review`, or the Review page of the dashboard.",
         )

@@ -40,13 +40,13 @@ _ASK = "Ask whoever runs the server: it takes an admin's key of its own space."
 def create_space(memory: LocalMemory, name: str, limits: Limits, key: Key | None = None) -> SpaceEntry:
     """Make an empty space."""
     if not is_server_admin(memory, key):
-        raise Forbidden("This key makes no spaces.", _ASK)
+        raise Forbidden("This key cannot create spaces.", _ASK)
     name, limits = _checked_name(name), _checked(limits)
     twins = [
         known.name for known in memory.maintenance.spaces(memory.clock()) if known.name.casefold() == name.casefold()
     ]
     if twins or not memory.maintenance.add_space(name, memory.clock(), limits):
-        raise Conflict(f"There is a space {(twins or [name])[0]!r} already.", "Choose another name, or invite into it.")
+        raise Conflict(f"There is already a space {(twins or [name])[0]!r}.", "Choose another name.")
     return get_space(memory, name)
 
 
@@ -68,7 +68,7 @@ def set_space_limits(memory: LocalMemory, name: str, limits: Limits, key: Key | 
     """Change what a space may hold. What it holds already stays; it only grows no more."""
     get_space(memory, name, key)
     if not is_server_admin(memory, key):
-        raise Forbidden("This key does not change what its space may hold.", _ASK)
+        raise Forbidden("This key cannot change the limits of its space.", _ASK)
     memory.maintenance.set_space_limits(name, _checked(limits))
     return get_space(memory, name)
 
@@ -112,7 +112,7 @@ def is_server_admin(memory: LocalMemory, key: Key | None) -> bool:
 def _memory_of_space(memory: LocalMemory, name: str, key: Key | None) -> LocalMemory:
     """The memory of a space, for one who looks after it."""
     if key is not None and not key.allows("admin"):
-        raise Forbidden("This key invites nobody.", "Use an admin's key.")
+        raise Forbidden("This key cannot invite anyone.", "Use an admin's key.")
     return for_space(memory, get_space(memory, name, key).name)
 
 

@@ -31,7 +31,7 @@ def start_stream(
     draft = make_draft(NewItem("x", type=type_, tags=tags, project=project), now)
     stream = Stream(f"stream_{secrets.token_hex(8)}", draft.type, draft.tags, draft.project, "open", now, now)
     if not memory.store.start_stream(stream, MAX_OPEN, now - _IDLE_MS):
-        raise Conflict(f"{MAX_OPEN} streams are open, the most there may be.", "Finalize or cancel some of them.")
+        raise Conflict(f"{MAX_OPEN} streams are open, which is the limit.", "Finalize or cancel some of them.")
     return stream
 
 
@@ -46,7 +46,7 @@ def append_to_stream(memory: LocalMemory, stream_id: str, chunk: str) -> Stream:
     def check(stream: Stream | None) -> Stream:
         found = _open(stream, stream_id, now)
         if found.chunks >= MAX_CHUNKS:
-            raise TooLarge(f"{stream_id} has {found.chunks} chunks, the most there may be.", "Finalize it.")
+            raise TooLarge(f"{stream_id} has {found.chunks} chunks, which is the limit.", "Finalize it.")
         if found.characters + len(chunk) > MAX_TEXT:
             raise TooLarge(
                 f"{stream_id} would have more than {MAX_TEXT} characters.", "Finalize it, and start another."
@@ -66,7 +66,7 @@ def finalize_stream(memory: LocalMemory, stream_id: str) -> tuple[Stream, Rememb
     def draft(stream: Stream, text: str) -> Draft:
         text = joined_chunks(text)
         if not text.strip():
-            raise InvalidInput(f"{stream_id} holds no text.", "Append chunks to it, or cancel it.")
+            raise InvalidInput(f"{stream_id} has no text.", "Append chunks to it, or cancel it.")
         whole = redact_joined(text) if stream.chunks > 1 else text
         note = NewItem(whole, type=stream.type, tags=stream.tags, project=stream.project)
         return sign(memory, make_draft(note, now))

@@ -131,7 +131,7 @@ def _label_from_words(memory: LocalMemory, texts: Sequence[str], own: Session | 
     if not name:
         return []
     folder = own.folder if own else ROOT_FOLDER
-    return [LabelSuggestion(name, folder, _NEW, False, "Its words stand here more often than elsewhere.")]
+    return [LabelSuggestion(name, folder, _NEW, False, "Its words are more frequent here than elsewhere.")]
 
 
 MAX_IMPORTANCE = 10.0

@@ -223,7 +223,7 @@ def parse_record_name(what: str, name: str) -> Name:
     """The name of a record from another store."""
     kinds: dict[str, RecordKind] = {"item": "item", "session": "session", "project": "project"}
     if what not in kinds:
-        raise InvalidInput(f"{what[:40]!r} is no kind of record.", f"Choose one of {', '.join(kinds)}.")
+        raise InvalidInput(f"{what[:40]!r} is not a kind of record.", f"Choose one of {', '.join(kinds)}.")
     return kinds[what], name
 
 

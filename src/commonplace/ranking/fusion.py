@@ -121,9 +121,18 @@ def answer_relevance(answer: float, cosine: float) -> float:
 
 
 def is_answered(read: Sequence[tuple[float, float]]) -> bool:
-    """Whether something among what was read answers: (answer, cosine) of each. Many weak signs count as one strong."""
-    expected = sum(_logistic(_answer_odds(answer, cosine)) for answer, cosine in read)
-    return expected >= EXPECTED_ANSWERS * min(1.0, len(read) / READ_FULLY)
+    """Whether something among all that was worth reading answers: (answer, cosine) of each."""
+    return expected_answers(read) >= EXPECTED_ANSWERS * min(1.0, len(read) / READ_FULLY)
+
+
+def is_surely_answered(read: Sequence[tuple[float, float]]) -> bool:
+    """Whether something among the first that were read answers, whatever the others say: no more need be read."""
+    return expected_answers(read) >= EXPECTED_ANSWERS
+
+
+def expected_answers(read: Sequence[tuple[float, float]]) -> float:
+    """How many of those that were read may answer. Many weak signs count as one strong."""
+    return sum(_logistic(_answer_odds(answer, cosine)) for answer, cosine in read)
 
 
 def _answer_odds(answer: float, cosine: float) -> float:

@@ -15,6 +15,8 @@ from functools import lru_cache
 from math import ceil
 from typing import Generic, NamedTuple, TypeVar
 
+from commonplace.ranking.fusion import best_first
+
 Scores = Mapping[int, float]
 
 # The part of a neighbour's score, and of the best one in the session, that counts for a hit: only what is above the
@@ -38,9 +40,12 @@ REPEATED_QUESTION_PENALTY, REPEATED_QUESTION_CAP = 0.4, 0.55
 # For the reply to such a text, which then ranks this far behind it.
 REPLY_BOOST, REPLY_MARGIN = 0.15, 0.01
 
-# The best so many are read together with the question. What a cross-encoder says of one, between minus the limit and
-# the limit, counts this much; what was not read counts as if it had said UNREAD.
-READ_TOGETHER, ANSWER_WEIGHT, ANSWER_LIMIT, UNREAD = 8, 0.04, 5.0, -2.5
+# At most so many are read together with the question. Those whose scores are no further than this from the best one
+# come first: what is further behind hardly ever wins, and reading is most of what a search costs.
+READ_TOGETHER, READ_MARGIN = 8, 0.25
+# What a cross-encoder says of one, between minus the limit and the limit, counts this much; what was not read counts as
+# if it had said UNREAD.
+ANSWER_WEIGHT, ANSWER_LIMIT, UNREAD = 0.04, 5.0, -2.5
 
 # What counts for a hit besides what it says, and the most that each counts for: importance, from 0 to 10 around the
 # middle; trust in who stated it; uses, as many as are enough. Together less than a word of the question more or less.
@@ -125,6 +130,13 @@ def newer_boosts(scores: Scores, created_ms: Mapping[int, int]) -> dict[int, flo
 def rerank_score(score: float, *, nearness: float, question_ratio: float) -> float:
     """The score of a hit once it was read; `nearness` in time and the share that is questions are from 0 to 1."""
     return score + TIME_BOOST * nearness - QUESTION_PENALTY * question_ratio
+
+
+def reading_order(scores: Scores) -> tuple[list[int], list[int]]:
+    """The candidates to read together with the question: those close to the best one, and the others, best first."""
+    first = best_first(scores, newest={})[:READ_TOGETHER]
+    close = [key for key in first if scores[key] >= scores[first[0]] - READ_MARGIN]
+    return close, first[len(close) :]
 
 
 def add_answer_scores(scores: Scores, answers: Mapping[int, float]) -> dict[int, float]:

@@ -34,7 +34,7 @@ TRIES = 4
 # Somebody else writes, or we were too quick: the same again in a moment.
 RETRY_STATUSES = frozenset({429, 502, 503, 504})
 _URL_HINT = "Write it like https://memory.example.org: set remote_url, or give --to."
-_KEY_HINT = "Set remote_key or COMMONPLACE_REMOTE_KEY; `commonplace keys create NAME` on the server makes one."
+_KEY_HINT = "Set remote_key or COMMONPLACE_REMOTE_KEY; `commonplace keys create NAME` on the server creates one."
 
 
 def parse_address(url: str) -> HttpAddress:
@@ -50,7 +50,7 @@ class HttpClient:
         if not key:
             raise InvalidInput("There is no key to the server.", _KEY_HINT)
         if not (key.isascii() and key.isprintable()):
-            raise InvalidInput("The key has characters that no key has.", _KEY_HINT)
+            raise InvalidInput("The key has characters that keys never have.", _KEY_HINT)
         self.address = parse_address(url)
         self._key, self._timeout, self._tries = key, timeout, tries
         # Connections that nobody uses at the moment.
@@ -139,18 +139,18 @@ class HttpClient:
             check_json(raw, values_for(len(raw)))
             reply = json.loads(raw)
         except TooLarge as error:
-            raise self.not_commonplace("its reply holds too many values") from error
+            raise self.not_commonplace("its reply has too many values") from error
         except (ValueError, RecursionError, InvalidInput) as error:
             deep = isinstance(error, (RecursionError, InvalidInput))
-            raise self.not_commonplace("its reply is nested too deeply" if deep else "its reply is no JSON") from error
+            raise self.not_commonplace("its reply is nested too deeply" if deep else "its reply is not JSON") from error
         if not isinstance(reply, dict):
-            raise self.not_commonplace("its reply is no object")
+            raise self.not_commonplace("its reply is not an object")
         return reply
 
     def _refusal(self, status: int, raw: bytes) -> CommonplaceError:
         place = self.address.url
         if 300 <= status < 400:
-            return RemoteError(f"The server at {place} sends callers elsewhere (HTTP {status}).", _URL_HINT)
+            return RemoteError(f"The server at {place} redirects (HTTP {status}).", _URL_HINT)
         try:
             error = json.loads(raw[:MAX_REFUSAL_BYTES])["error"]
             code, message, details = str(error["code"]), str(error["message"]), str(error["details"])

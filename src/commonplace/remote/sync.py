@@ -51,7 +51,7 @@ class RemoteServer(HttpClient):
         reply = self.request("GET", API)
         if reply.get("format") != RECORD_FORMAT:
             raise RemoteError(
-                f"The server at {self.address.url} tells records in another way ({reply.get('format')!r}).",
+                f"The server at {self.address.url} uses another record format ({reply.get('format')!r}).",
                 "Upgrade Commonplace on the older of the two machines.",
             )
         with self.reading_reply():
@@ -87,9 +87,9 @@ class RemoteServer(HttpClient):
     def refused(self, status: int, code: str, message: str, details: str) -> CommonplaceError:
         place = self.address.url
         if status == 403:
-            return Forbidden(f"The server at {place} does not let this key do that: {message}", details)
+            return Forbidden(f"The server at {place} does not allow this key to do that: {message}", details)
         if status in (404, 405):
-            return RemoteError(f"The server at {place} does not know how to sync.", "Upgrade Commonplace there.")
+            return RemoteError(f"The server at {place} does not support sync.", "Upgrade Commonplace there.")
         for refusal in _REFUSALS:
             if code == refusal.code:
                 return refusal(f"The server at {place} refused: {message}", details)
@@ -140,7 +140,9 @@ class Sync:
         self._refused: list[Name] = []
         self._uid, last = remote.position()
         if self._uid == sync_records.sync_position(memory)[0]:
-            raise InvalidInput("This is the same memory as the one there.", "Name another server, or another space.")
+            raise InvalidInput(
+                "This is the same memory as the one on the server.", "Name another server, or another space."
+            )
         peer = sync_records.peer_position(memory, self._uid, scope)
         # A store that went back, as after a restored backup, may lack what it was told: all is compared again.
         self._peer = Peer() if last < peer.pulled else peer
@@ -181,7 +183,7 @@ class Sync:
         if private:
             raise InvalidInput(
                 f"Item {min(private)[-12:]} is tagged {sync_records.PRIVATE_TAG}.",
-                "Take the tag away first: commonplace edit.",
+                "Remove the tag first: commonplace edit.",
             )
         self._push_records([replace(one, history=()) for one in chosen], alone=True)
 

@@ -203,10 +203,10 @@ class Resident:
         if hello.get("kind") == "ask" and hello.get("method") in OF_ANY_VERSION:
             return hello
         if hello.get("identity") != self.identity:
-            raise Forbidden("The resident process is of another version.")
+            raise Forbidden("The resident process has a different version.")
         env = hello.get("env")
         if not isinstance(env, dict) or any(env.get(name) != os.environ.get(name) for name in SAME_VARIABLES):
-            raise Forbidden("The resident process has another environment.")
+            raise Forbidden("The resident process has a different environment.")
         return hello
 
     async def _reply(self, connection: Connection, hello: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -167,7 +167,7 @@ def _allowed(endpoint: Endpoint, request: Request) -> Key | None:
         raise request.scope["state"].get("refused") or KeyMissing("A key is needed here.")
     if not key.allows(endpoint.scope):
         raise Forbidden(
-            f"This key may only {key.scope}; {endpoint.method} {endpoint.path} takes one of scope {endpoint.scope}."
+            f"This key can only {key.scope}; {endpoint.method} {endpoint.path} takes one of scope {endpoint.scope}."
         )
     return key
 

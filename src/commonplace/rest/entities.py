@@ -52,7 +52,7 @@ class Whose(Strict):
     """Whose profile it is."""
 
     project: fields.ProjectName | None = Field(
-        None, description="Of those who work on this project, with what holds everywhere; of everybody if omitted."
+        None, description="Of the people on this project, with what applies everywhere; of everyone if omitted."
     )
 
 

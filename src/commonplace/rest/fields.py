@@ -88,7 +88,7 @@ Question = Annotated[
         description='A question, or words with AND, OR, NOT, "a phrase", prefix* and column:term.',
     ),
 ]
-Rev = Annotated[int, Field(ge=1, le=MAX_IDS, description="A revision, as `rev` tells it."), WHOLE]
+Rev = Annotated[int, Field(ge=1, le=MAX_IDS, description="A revision, as in `rev`."), WHOLE]
 Id = Annotated[
     str,
     Field(pattern=_NAMING, max_length=200, description="A number, a UUID, or the last twelve hex digits of one."),
@@ -104,7 +104,7 @@ Status = Literal["active", "archived", "pinned"]
 Since = Annotated[
     str, Field(max_length=100, description="Only from then on: `7d`, `yesterday`, `2026-11-01`, `2026-11-01T09:00`.")
 ]
-Until = Annotated[str, Field(max_length=100, description="Only up to then, a day with all of it.")]
+Until = Annotated[str, Field(max_length=100, description="Only until then, including that day.")]
 Author = Annotated[
     str,
     Field(max_length=2 * MAX_AUTHOR, description="Only by this person, and agents that write for them; or an agent."),
@@ -112,7 +112,7 @@ Author = Annotated[
 Origin = Literal["person", "agreed", "agent", "captured", "imported"]
 AsOf = Annotated[
     str,
-    Field(max_length=100, description="What was held true then: `7d` ago, or at the end of `yesterday`, `2026-11-01`."),
+    Field(max_length=100, description="What was believed then: `7d` ago, or at the end of `yesterday`, `2026-11-01`."),
 ]
 Bound = Annotated[
     str, Field(max_length=100, description="`2026-05-31`, `31 May`, `end of Q3`, `30d`, an ISO 8601 time, or `none`.")
@@ -168,7 +168,7 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 # What a pattern means, for people.
 PATTERN_HINTS = {
-    VISIBLE_CHARACTER: "It has to have a letter that can be seen",
+    VISIBLE_CHARACTER: "It must have a visible character",
     _NAMING: "An id is a number, a UUID, or the last twelve hex digits of one",
     _TYPE: "A type has up to 100 letters, digits, spaces and . : / - _, and begins with a letter or digit",
     _CATEGORY: "A category becomes a file name: up to 100 letters, digits, spaces and . - _",

@@ -210,10 +210,10 @@ class Narrowed(Strict):
     until: fields.Until | None = None
     author: fields.Author = ""
     origin: Annotated[list[fields.Origin], Field(max_length=10)] = Field(
-        [], description="Only what came about like this; may be repeated."
+        [], description="Only this origin; may be repeated."
     )
     as_of: fields.AsOf | None = None
-    include_expired: bool = Field(False, description="Also what no longer holds, or not yet.")
+    include_expired: bool = Field(False, description="Include what is no longer valid, or not yet.")
 
     def scope(self, now_ms: int) -> Scope:
         time = parse_period(self.since, self.until, now_ms)

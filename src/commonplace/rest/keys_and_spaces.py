@@ -26,7 +26,7 @@ class NewKey(Strict):
 
     name: KeyName
     scope: Literal["read", "write", "admin", "reader", "writer"] = "write"
-    project: fields.ProjectName | None = Field(None, description="The only project it may touch; all if omitted.")
+    project: fields.ProjectName | None = Field(None, description="The only project it can use; all if omitted.")
     expires_in_days: Days | None = None
 
 
@@ -41,7 +41,7 @@ class KeyList(TypedDict):
 class NewKeyReply(KeyRecord):
     """A new key."""
 
-    secret: Annotated[str | None, Json(description="Told this once; null where the answer is repeated.")]
+    secret: Annotated[str | None, Json(description="Shown only once; null in a repeated answer.")]
 
 
 @component("Spaces")
@@ -103,7 +103,7 @@ class Invitation(Strict):
 
     name: KeyName
     role: Literal["reader", "writer", "admin", "read", "write"] = "writer"
-    project: fields.ProjectName | None = Field(None, description="The only project it may touch; all if omitted.")
+    project: fields.ProjectName | None = Field(None, description="The only project it can use; all if omitted.")
     expires_in_days: Days | None = None
 
 

@@ -229,6 +229,6 @@ def call_verb(memory: LocalMemory, request: ApiRequest[None, Arguments]) -> Answ
     if verb not in READ_VERBS | WRITE_VERBS:
         raise NotFound(f"There is no method {verb[:60]!r}.", f"There is {', '.join(sorted(READ_VERBS | WRITE_VERBS))}.")
     if verb in WRITE_VERBS and (request.key is None or not request.key.allows("write")):
-        raise Forbidden(f"This key may only read; {verb} takes one of scope write.")
+        raise Forbidden(f"This key can only read; {verb} needs one of scope write.")
     arguments, options = unpack(verb, request.body.root)
     return Answer({"result": encode(getattr(Memory.over(memory), verb)(*arguments, **options))})

@@ -102,13 +102,13 @@ def _json_of_any_encoding(raw: bytes) -> Any:
             f"The body is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.", "Correct it there."
         ) from error
     except (RecursionError, ValueError) as error:
-        raise InvalidInput("The body holds a number that is too long to parse.", "Make it shorter.") from error
+        raise InvalidInput("The body has a number that is too long to parse.", "Make it shorter.") from error
     # Only an escape can stand for half a character.
     return _without_surrogates(value) if "\\u" in text else value
 
 
 def _refuse(name: str) -> NoReturn:
-    raise json.JSONDecodeError(f"{name} is no JSON number", name, 0)
+    raise json.JSONDecodeError(f"{name} is not a JSON number", name, 0)
 
 
 def _without_surrogates(value: Any) -> Any:
@@ -169,7 +169,7 @@ def _problem(found: Mapping[str, Any]) -> str:
             where += f"[{step}]" if isinstance(step, int) else f".{step}" if where else str(step)
     what = _PROBLEM_SENTENCES.get(found["type"]) or found["msg"].removeprefix("Value error, ")
     if found["type"] == "string_pattern_mismatch":
-        what = PATTERN_HINTS.get(found["ctx"]["pattern"], "It has another form")
+        what = PATTERN_HINTS.get(found["ctx"]["pattern"], "It has the wrong form")
     return f"{where}: {what}." if where else f"{what}."
 
 
@@ -213,7 +213,7 @@ async def receive_body(
         yield ReceivedBody(unpacked)
         return
     if packed != "identity" and (endpoint.takes or endpoint.body is not None):
-        raise WrongMedia(f"The body is packed as {packed[:60]!r}.", "Send it as it is, without Content-Encoding.")
+        raise WrongMedia(f"The body is compressed as {packed[:60]!r}.", "Send it as it is, without Content-Encoding.")
     if not endpoint.takes:
         yield ReceivedBody(await request.body())
         return
@@ -253,7 +253,7 @@ async def _parts(request: Request, folder: Path, workers: Workers, caller: int |
             parts = [part for _name, part in form.multi_items()]
             uploads = [part for part in parts if isinstance(part, UploadFile)]
             if len(uploads) < len(parts) or not uploads:
-                raise InvalidInput("The form holds no files.", "Send each file as one part, with its filename.")
+                raise InvalidInput("The form has no files.", "Send each file as one part, with its filename.")
             return await workers.slow.do(lambda: _save_files(uploads, folder), caller)
     except HTTPException as error:
         raise InvalidInput(f"The form cannot be read: {error.detail}", "Send multipart/form-data.") from error

@@ -123,7 +123,7 @@ class Prepared(Strict):
 class Ruled(Strict):
     """Where rules are to hold."""
 
-    project: fields.ProjectName | None = Field(None, description="Its rules, and those that hold everywhere.")
+    project: fields.ProjectName | None = Field(None, description="Its rules, and those that apply everywhere.")
     file: Annotated[list[fields.Title], Field(max_length=100)] = Field(
         [], description="Only rules for these files; may be repeated."
     )

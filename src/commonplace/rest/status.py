@@ -173,7 +173,7 @@ def rebuild_embeddings(memory: LocalMemory, _request: ApiRequest[None, None]) ->
             "status": "started",
             "queued": queued,
             "model": memory.embeddings.state,
-            "message": f"{queued} passages wait for their vectors; GET /api/v1/status tells how many still do.",
+            "message": f"{queued} passages are waiting for their vectors; GET /api/v1/status says how many are left.",
         },
         status=202,
     )

@@ -45,7 +45,7 @@ Programs:  {address}/api/v1  (REST; try it at {address}/api/v1/docs)
 Health:    {address}/health
 People:    {address}/        (in a browser), or commonplace --help
 
-Calls need a key: Authorization: Bearer <key>. `commonplace keys create NAME` makes one.
+Calls need a key: Authorization: Bearer <key>. `commonplace keys create NAME` creates one.
 """
 
 

@@ -16,7 +16,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.web.login import LoginTickets
 
 FIRST_KEY_NAME = "first"
-_ANOTHER = "`commonplace keys create NAME` makes a key."
+_ANOTHER = "`commonplace keys create NAME` creates a key."
 
 
 def ensure_first_key(memory: LocalMemory, path: Path) -> str:
@@ -29,7 +29,7 @@ def ensure_first_key(memory: LocalMemory, path: Path) -> str:
     if keys.working_keys(memory):
         return f"Keys exist, but none is in {path}. {_ANOTHER}"
     if stored and not keys.looks_like_key(stored):
-        return f"{path} contains no key of Commonplace. {_ANOTHER}"
+        return f"{path} contains no Commonplace key. {_ANOTHER}"
     try:
         if stored is not None:
             path.unlink(missing_ok=True)
@@ -41,7 +41,7 @@ def ensure_first_key(memory: LocalMemory, path: Path) -> str:
         return f"Its API key is in {path}."
     except OSError as error:
         raise StoreReadOnly(f"The key file {path} cannot be written: {error.strerror}.") from error
-    return f"Its first API key was made and is in {path}."
+    return f"Its first API key was created and is in {path}."
 
 
 def read_key_file(path: Path) -> str | None:

@@ -22,7 +22,7 @@ LIVE, READY = "/live", "/ready"
 # A store that takes longer to answer a probe is unavailable.
 TIMEOUT_SECONDS = 2.0
 SERVICE_UNAVAILABLE = 503
-_WHY = ("The store cannot be used now.", "`commonplace status` on the server tells why.")
+_WHY = ("The store cannot be used at the moment.", "`commonplace status` on the server says why.")
 
 
 class HealthProbes:

@@ -38,7 +38,7 @@ class HostCheck:
             if origins := headers.getlist("origin"):
                 pages = [_ORIGIN.fullmatch(origin.lower()) for origin in origins]
                 if not self._ours([page[1] if page else "" for page in pages]):
-                    error = Forbidden("Pages of other sites may not call.", "Call from a program, without Origin.")
+                    error = Forbidden("Pages from other sites cannot call.", "Call from a program, without Origin.")
                     await error_response(error)(scope, receive, send)
                     return
         await self._app(scope, receive, send)

@@ -188,7 +188,7 @@ class FirstKeyLater:
 
 
 def print_start(address: str, more: str, log_format: str) -> None:
-    words = f"Commonplace is at {address}/mcp (REST: {address}/api/v1/docs). Ctrl-C ends it.\n{more}"
+    words = f"Commonplace is at {address}/mcp (REST: {address}/api/v1/docs). Ctrl-C stops it.\n{more}"
     _print("started", words, log_format, address=address, keys=more)
 
 
@@ -234,7 +234,9 @@ def listening(host: str, port: int) -> socket.socket:
         sock.listen(socket.SOMAXCONN)
     except OSError as error:
         sock.close()
-        raise InvalidInput(f"Port {port} cannot be opened: {error.strerror}.", "Choose another port, or 0.") from error
+        raise InvalidInput(
+            f"Port {port} cannot be opened: {error.strerror}.", "Choose another, or 0 for any."
+        ) from error
     return sock
 
 

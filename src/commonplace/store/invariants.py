@@ -129,7 +129,7 @@ _VECTOR = ("v.passage_id", "passage {}", "vectors", "v.space_id, v.seq")
 DERIVED = (
     _derived(
         "counts",
-        "projects and kinds are counted wrongly",
+        "counts by project and kind are wrong",
         _MISCOUNTED,
         "coalesce(g.place, t.project_id)",
         "project {}",
@@ -146,19 +146,19 @@ DERIVED = (
         f"UPDATE items SET tagged = NOT tagged WHERE {_HERE} AND id IN (SELECT i.id {_MISTAGGED} LIMIT {{limit}})",
         "i.id",
     ),
-    _deleted("vectors", "vectors belong to nothing that is searched", STRAY_VECTORS, *_VECTOR),
+    _deleted("vectors", "vectors belong to nothing searchable", STRAY_VECTORS, *_VECTOR),
     _deleted("vectors", "vectors have the wrong shape", _BAD_VECTORS, *_VECTOR),
-    _deleted("vectors", "vectors stand for another project or kind than their items", _MISPLACED_VECTORS, *_VECTOR),
+    _deleted("vectors", "vectors have a different project or kind from their items", _MISPLACED_VECTORS, *_VECTOR),
     _deleted(
-        *("jobs", "jobs are for nothing that is searched", _STRAY_JOBS, "j.id", "job {}"),
+        *("jobs", "jobs are for nothing searchable", _STRAY_JOBS, "j.id", "job {}"),
         *("jobs", "j.space_id, j.id"),
     ),
     _deleted(
-        *("links", "links lead from or to nothing", _STRAY_EDGES, "e.src", "passage {}"),
+        *("links", "links have a missing end", _STRAY_EDGES, "e.src", "passage {}"),
         *("edges", "e.space_id, e.src, e.rel, e.dst"),
     ),
     _deleted(
-        *("links", "mentions are by no passage", _STRAY_MENTIONS, "m.passage_id", "passage {}"),
+        *("links", "mentions belong to no passage", _STRAY_MENTIONS, "m.passage_id", "passage {}"),
         *("mentions", "m.space_id, m.thing, m.passage_id"),
     ),
     _deleted(
@@ -167,7 +167,7 @@ DERIVED = (
     ),
     _derived(
         "topics",
-        "topics count their passages wrongly",
+        "topics have wrong counts of passages",
         _MISCOUNTED_TOPICS,
         "c.id",
         "topic {}",
@@ -175,12 +175,12 @@ DERIVED = (
         f" WHERE {_HERE} AND id IN (SELECT c.id {_MISCOUNTED_TOPICS} LIMIT {{limit}})",
     ),
     _deleted(
-        *("passages", "passages are of no item", _STRAY_PASSAGES, "p.id", "passage {}"),
+        *("passages", "passages belong to no item", _STRAY_PASSAGES, "p.id", "passage {}"),
         *("passages", "p.space_id, p.id"),
     ),
     _derived(
         "vectors",
-        "passages have no vector and wait for none",
+        "passages have no vector and are not queued for one",
         VECTORLESS,
         "p.id",
         "passage {}",
@@ -205,7 +205,7 @@ UNSPLIT = f"""FROM items i WHERE i.{_HERE} AND (
         OR NOT EXISTS (SELECT 1 FROM passages q
                         WHERE q.{_HERE} AND q.item_id = i.id AND q.seq = p.seq - 1 AND q.text IS NOT NULL))))"""
 SPLIT = Invariant(
-    "passages", "items are not cut into passages", UNSPLIT, "i.id", "item {}", newest="i.id", derived=True
+    "passages", "items are not split into passages", UNSPLIT, "i.id", "item {}", newest="i.id", derived=True
 )
 
 
@@ -219,5 +219,5 @@ def indexed(wordless: str, stray: str, row: str) -> tuple[Invariant, Invariant]:
 
 def counted_use(repair: str) -> Invariant:
     """That a space knows how much it holds; each engine writes that in its own way."""
-    says = "spaces count wrongly how much they hold"
+    says = "spaces have wrong counts"
     return Invariant("counts", says, USED, "g.n", "a space of {} items", repair, derived=True)

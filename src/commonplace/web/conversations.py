@@ -187,7 +187,7 @@ def _checked(memory: LocalMemory, id_: str, rev: int) -> Session:
     session = find_session(memory, id_)
     if session.rev != rev:
         raise Conflict(
-            f"Somebody changed the conversation {session.label[:60]!r} meanwhile. Nothing was changed.",
+            f"Someone else changed the conversation {session.label[:60]!r} in the meantime. Nothing was changed.",
             "Reload the list and choose again.",
         )
     return session

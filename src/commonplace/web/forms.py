@@ -61,7 +61,8 @@ def check_same_origin(request: Request) -> None:
     origin = request.headers.get("origin", "")
     if site not in ("", "same-origin", "none") or (origin and origin.rpartition("/")[2] != request.headers["host"]):
         raise Forbidden(
-            "Pages of other sites may not send anything here.", "Open the page here and send the form from it."
+            "Pages from other sites cannot send anything here.",
+            "Open the page here and send the form from it.",
         )
 
 

@@ -64,7 +64,7 @@ class PageHandler(MethodHandler[Page]):
             return self._sign_in(row, request, form)
         check_form_mark(request, form)
         if not key.allows(row.scope):
-            raise Forbidden(f"Your key may only {key.scope}; this needs one that may {row.scope}.")
+            raise Forbidden(f"Your key can only {key.scope}; this needs a key that can {row.scope}.")
         page_request = PageRequest(request.path_params, read_query(request), form, key, request.headers)
         return await self._workers.do(lambda: self._call(row, request, page_request), key.id)
 

@@ -33,7 +33,7 @@ def show_in_profile(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Pin a memory, hide it, or leave that to the rules."""
     show = next((one for one in SHOW if one == request.given("show")), None)
     if show is None:
-        raise InvalidInput("It is not said what to do with it.", "Pin it, hide it, or leave it to the rules.")
+        raise InvalidInput("The request does not say what to do with it.", "Pin it, hide it, or leave it to the rules.")
     item = set_shown(memory, request.path["id"], show)
     path = with_query("/profile", {"project": request.given("at_project")})
     return Redirect(path, f"profile_{show}", item.short_id)

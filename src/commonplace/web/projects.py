@@ -86,7 +86,7 @@ def reopen_closed_step(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Undo that."""
     notes = [(id_, int(rev)) for id_, rev in _CLOSED.findall(request.given("closed"))]
     if not notes:
-        raise InvalidInput("It is not said which step to open again.", "Go back to the page of the project.")
+        raise InvalidInput("The request does not say which step to reopen.", "Go back to the project page.")
     reopen_step(memory, notes)
     return Redirect(local_path(request.given("back")), "step_open")
 

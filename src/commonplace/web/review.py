@@ -145,7 +145,7 @@ def settle_pair(memory: LocalMemory, request: PageRequest) -> PageReply:
     """Say which of two statements holds."""
     keep = next((one for one in KEEP if one == request.given("keep")), None)
     if keep is None:
-        raise InvalidInput("It is not said which one holds.", "Choose one of the two, or both.")
+        raise InvalidInput("The request does not say which one is right.", "Choose one of the two, or both.")
     try:
         settled = settle_contradiction(memory, request.given("one"), request.given("other"), keep)
     except CommonplaceError as error:
@@ -194,7 +194,7 @@ def undo_decision(memory: LocalMemory, request: PageRequest) -> PageReply:
             for id_, rev in changed:
                 undo_conversation_change(memory, id_, int(rev))
         else:
-            raise InvalidInput("It is not said what to undo.", "Go back, and try it from there.")
+            raise InvalidInput("The request does not say what to undo.", "Go back, and try it from there.")
     except CommonplaceError as error:
         return _refused(memory, request, error)
     return _done(request, "undone_decision", "")

@@ -93,7 +93,7 @@ def test_edges_are_links_that_are_walked_with_their_weights(memory: LocalMemory,
 
 def test_what_had_no_place_is_told(move_in: ImportDatabase) -> None:
     assert move_in(CAUSANTIC, ROWS).reasons == {
-        ("link", "one of its ends does not exist any more"): 1,
+        ("link", "one of its ends no longer exists"): 1,
         ("column", "it is rebuilt here"): 2,
         ("table", "it is rebuilt here"): 1,
     }

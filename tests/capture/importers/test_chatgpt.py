@@ -157,7 +157,7 @@ def test_a_bad_conversation_does_not_stop_the_rest(bad: Any) -> None:
 @pytest.mark.parametrize(
     ("message", "why"),
     [
-        (5, "a message that is no object"),
+        (5, "a message that is not an object"),
         ({}, "no author"),
         ({"author": {"role": "critic"}}, "unknown author 'critic'"),
         ({"author": {"role": "user"}}, EMPTY),

@@ -93,7 +93,7 @@ def test_a_bad_conversation_does_not_stop_the_rest(bad: Any) -> None:
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
-        (7, "a message that is no object"),
+        (7, "a message that is not an object"),
         ({"text": "x"}, "no sender"),
         (claude_message("x", "robot", "Beep"), "unknown sender 'robot'"),
         (claude_message("x", "human", ""), "no text in it"),
@@ -110,5 +110,5 @@ def test_blocks_nested_without_end_do_not_stop_the_rest() -> None:
         block = {"type": "tool_result", "name": "x", "content": [block]}  # type: ignore[dict-item]
     messages = (claude_message("n", "human", "Good"), claude_message("d", "assistant", content=[block]))
     found = list(_claude_conversation(claude(*messages), "here"))
-    assert [one.why for one in found if isinstance(one, Skipped)] == ["nested too deep"]
+    assert [one.why for one in found if isinstance(one, Skipped)] == ["nested too deeply"]
     assert any(isinstance(one, NewConversation) for one in found)

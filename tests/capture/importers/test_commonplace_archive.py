@@ -268,21 +268,21 @@ def first_line(data: bytes) -> bytes:
     return data[: data.index(b"\n") + 1]
 
 
-NO_JSON, NO_RECORD, NOT_TRUE = "no JSON in UTF-8", "no record of this file", "is not what its manifest says"
+NO_JSON, NO_RECORD, NOT_TRUE = "not JSON in UTF-8", "not a record of this file", "is not what its manifest says"
 HOSTILE: Mapping[str, tuple[Callable[[Files], Files], str]] = {
     "one letter is another": (lambda f: f | {"items.jsonl": f["items.jsonl"].replace(b"Use", b"USE", 1)}, NOT_TRUE),
     "cut off between lines": (lambda f: f | {"items.jsonl": first_line(f["items.jsonl"])}, NOT_TRUE),
     "cut off within a line": (lambda f: f | {"items.jsonl": f["items.jsonl"][:-9]}, NO_JSON),
     "more than it says": (lambda f: f | {"items.jsonl": f["items.jsonl"] * 2}, "longer than its manifest says"),
     "a file is missing": (without("sessions.jsonl"), "cannot be read"),
-    "a file too many": (lambda f: f | {"evil.py": b"x"}, "'evil.py' is no part of an archive"),
+    "a file too many": (lambda f: f | {"evil.py": b"x"}, "'evil.py' is not part of an archive"),
     "a later version": (
         lambda f: sealed(f, version=2),
-        "It is of version 2; only 1 is known here. Upgrade Commonplace.",
+        "It has version 2; only 1 is known here. Upgrade Commonplace.",
     ),
     "no version": (lambda f: sealed(f, version="1"), "does not say what is in it"),
     "no files": (lambda f: sealed(f) | {MANIFEST: b'{"format":"commonplace-archive","version":1}'}, "does not say"),
-    "files of other names": (lambda f: sealed(f | {"../../up": b"x"}) | {}, "no part of an archive|does not say"),
+    "files of other names": (lambda f: sealed(f | {"../../up": b"x"}) | {}, "not part of an archive|does not say"),
     "numbers that are none": (
         lambda f: f | {MANIFEST: f[MANIFEST].replace(b'"lines": ', b'"lines": "x", "l": ')},
         "say",

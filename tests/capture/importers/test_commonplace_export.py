@@ -109,7 +109,7 @@ def test_a_plain_list_of_roles_and_contents_is_enough(other: LocalMemory, tmp_pa
     [
         (5, "no list of messages"),
         ({"messages": []}, "no messages"),
-        ({"messages": [5]}, "message 1: it is no object"),
+        ({"messages": [5]}, "message 1: it is not an object"),
         (
             {"messages": [{"role": "user", "content": "Hi"}, {"role": "god", "content": "Hi"}]},
             "message 2: unknown role",

@@ -80,7 +80,7 @@ def test_what_is_no_database_is_told(memory: LocalMemory, tmp_path: Path, data: 
     path = tmp_path / "memory.db"
     path.write_bytes(data)
     summary = import_path(memory, path)
-    assert summary.nothing_read and "no SQLite database, or an encrypted one" in summary.examples[0].why
+    assert summary.nothing_read and "not a SQLite database, or it is encrypted" in summary.examples[0].why
 
 
 def test_an_empty_file_is_told(memory: LocalMemory, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_functions_and_triggers_of_theirs_do_not_run(memory: LocalMemory, tmp_pa
 
 
 def test_a_file_without_permission_or_gone_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableDatabase, match="vanished"), open_copy(tmp_path / "none.db"):
+    with pytest.raises(UnreadableDatabase, match="disappeared"), open_copy(tmp_path / "none.db"):
         pass
     with pytest.raises(UnreadableDatabase, match="cannot be read"), open_copy(tmp_path):
         pass

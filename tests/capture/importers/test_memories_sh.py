@@ -83,7 +83,7 @@ def test_what_had_no_place_is_told(move_in: ImportDatabase) -> None:
         ("column", "it is rebuilt here"): 1,
         ("table", "earlier wordings; the latest one is imported"): 1,
         ("table", "there are no reminders here"): 1,
-        ("link", "one of its ends does not exist any more"): 1,
+        ("link", "one of its ends no longer exists"): 1,
     }
 
 

@@ -71,7 +71,7 @@ def test_ten_is_pinned_and_an_unknown_status_is_kept_as_such(memory: LocalMemory
 
 def test_what_had_no_place_is_told(move_in: ImportDatabase) -> None:
     assert move_in(SEKHA, ROWS).reasons == {
-        ("message", "its conversation does not exist any more"): 1,
+        ("message", "its conversation no longer exists"): 1,
         ("conversation", "it has no messages"): 1,
         ("column", "it is rebuilt here"): 3,
     }

@@ -81,12 +81,12 @@ def test_what_is_wrong_is_told_and_the_rest_kept(memory: LocalMemory, tmp_path: 
     summary = import_path(memory, written(tmp_path / "memory.jsonl", *lines))
     assert summary.items.added == 5
     assert summary.reasons == {
-        ("item", "an observation that is no text"): 1,
+        ("item", "an observation that is not text"): 1,
         ("column", "an unknown field"): 1,
         ("item", "an entity without a name"): 1,
         ("link", "a relation without both ends and a name"): 1,
         ("item", "it is neither an entity nor a relation"): 1,
-        ("item", "it is no object"): 1,
+        ("item", "it is not an object"): 1,
     }
 
 

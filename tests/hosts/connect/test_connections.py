@@ -45,7 +45,7 @@ def read(path: Path) -> Any:
 def test_a_server_of_the_same_name_is_not_overwritten(places: Locations, theirs: object) -> None:
     path = write(places.home / ".cursor" / "mcp.json", {"mcpServers": {"commonplace": theirs}})
     before = tree(places.home)
-    with pytest.raises(Conflict, match="another server that is called commonplace") as caught:
+    with pytest.raises(Conflict, match="another server called commonplace") as caught:
         plan_connection(CURSOR, places, wanted())
     assert "--force" in caught.value.hint and tree(places.home) == before
     assert plan_disconnection(CURSOR, places).state == "not connected"
@@ -133,22 +133,22 @@ def test_an_address_with_its_key_is_written_for_nobody_else_to_read(places: Loca
 
 
 def test_what_an_editor_cannot_do_is_said(places: Locations, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="Claude Desktop cannot call an address"):
+    with pytest.raises(InvalidInput, match="Claude Desktop cannot connect to an address"):
         plan_connection(editor_named("claude-desktop"), places, DesiredConnection(Server(url="http://x/mcp", key=KEY)))
     in_project = Locations(places.home, "linux", {}, tmp_path)
     for name in ("windsurf", "cline", "claude-desktop"):
-        with pytest.raises(InvalidInput, match="reads no servers from a project"):
+        with pytest.raises(InvalidInput, match="does not read servers from a project"):
             plan_connection(editor_named(name), in_project, wanted())
 
 
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("{", "cannot be understood: line 1"),
+        ("{", "cannot be parsed: line 1"),
         ("[]", "it is not an object"),
         ('{"mcpServers": []}', "mcpServers is not an object"),
         ('{"mcpServers": {}} x', "line 1, column 20"),
-        ("\udcff", "cannot be understood"),
+        ("\udcff", "cannot be parsed"),
         ("[" * 50_000, "nested too deeply"),
     ],
 )
@@ -266,7 +266,7 @@ def test_a_file_that_changes_under_us_is_not_overwritten(places: Locations) -> N
     planned = plan_connection(CURSOR, places, wanted())
     write(path, {"mcpServers": {"new": {}}})
     before = tree(places.home)
-    with pytest.raises(Conflict, match="changed by somebody else"):
+    with pytest.raises(Conflict, match="just changed by something else"):
         apply_plan(planned, places)
     assert tree(places.home) == before
 

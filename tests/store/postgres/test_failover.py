@@ -71,7 +71,7 @@ def test_a_server_that_starts_before_its_database_works_once_it_is_there(tmp_pat
         closing(PostgresProcess(SETTINGS)) as database,
         _ended(Served(tmp_path, "--port", "0", COMMONPLACE_DATABASE_URL=database.address(DATABASE))) as server,
     ):
-        assert "cannot be reached" in server.remark and "nothing has to be restarted" in server.remark
+        assert "cannot be reached" in server.remark and "nothing needs a restart" in server.remark
         assert _asked_by_a_stranger(server) == "SERVICE_UNAVAILABLE"
         database.start()
         assert _asked_by_a_stranger(server) == "DB_ERROR", "there is no such database yet"

@@ -161,7 +161,7 @@ def test_a_connection_whose_server_became_a_replica_is_changed_for_one_that_take
         store._database._pool._idle.append(left[0])
         assert store.put([make_draft("written")], NOW)[0].id and left[0].closed
     other._database._pool._idle.append(left[1])
-    with pytest.raises(StoreReadOnly, match="takes no writes"):
+    with pytest.raises(StoreReadOnly, match="does not accept writes"):
         other.put([make_draft("written nowhere else")], NOW)
 
 

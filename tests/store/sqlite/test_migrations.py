@@ -184,7 +184,7 @@ def test_whoever_is_older_writes_no_more_once_a_newer_version_has_migrated_the_f
     newer = apsw.Connection(str(tmp_path / "store.db"))
     newer.pragma("user_version", NEXT)
     newer.close()
-    with pytest.raises(StoreTooNew, match="meanwhile"):
+    with pytest.raises(StoreTooNew, match="in the meantime"):
         store.put([Draft("memory", "note", "", "seal", bytes(31) + b"s", created_ms=1)], 1)
     assert [item.body for item in store.newest(Scope(), 9)] == ["walrus"]
     store.close()

@@ -66,7 +66,7 @@ def write_event(folder: str, content: bytes, ending: str = EVENT, name: str = ""
     if os.name == "posix":
         disk = os.statvfs(folder)
         if not has_disk_space(disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize):
-            raise OSError(errno.ENOSPC, "hardly any space is left")
+            raise OSError(errno.ENOSPC, "hardly any disk space is left")
     name = name or f"{time.time_ns():020d}-{os.getpid():x}-{os.urandom(4).hex()}"
     part = os.path.join(folder, name + PART)
     try:

@@ -65,7 +65,7 @@ def _chatgpt_message(node: TreeNode, before_ms: int | None) -> NewMessage | None
     if message is None:
         return None
     if not isinstance(message, dict):
-        raise UnreadableMessage("a message that is no object")
+        raise UnreadableMessage("a message that is not an object")
     author, details = object_in(message, "author"), object_in(message, "metadata")
     if details.get("is_visually_hidden_from_conversation") is True:
         raise UnreadableMessage(HIDDEN)
@@ -257,7 +257,7 @@ def _claude_conversation(data: Any, where: str) -> Iterator[Entry]:
 def _claude_message(data: Any, before_ms: int | None) -> NewMessage:
     """A message; one without a time gets that of the one before."""
     if not isinstance(data, dict):
-        raise UnreadableMessage("a message that is no object")
+        raise UnreadableMessage("a message that is not an object")
     sender = text_in(data, "sender")
     if sender not in _CLAUDE_ROLES:
         raise UnreadableMessage(f"unknown sender {sender[:40]!r}" if sender else "no sender")

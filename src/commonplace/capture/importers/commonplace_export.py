@@ -35,8 +35,8 @@ MAX_MANIFEST = 1 << 20
 # All projects are in memory at once: hundreds of thousands.
 MAX_PROJECTS = 1 << 26
 _PROJECTS_SHARE = 8
-_USE_COMMAND = "Import it with `commonplace import`, on the machine of the store."
-_AGAIN = "Make the archive again, or fetch it again: nothing of it was imported."
+_USE_COMMAND = "Use `commonplace import` on the store's machine."
+_AGAIN = "Create or download the archive again: nothing was imported."
 _UNREADABLE = (OSError, EOFError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 # Files that operating systems add to folders and zips.
 _STRAY = re.compile(r"(?:.*/)?(?:\.(?!\.).*|__MACOSX/.*|Thumbs\.db|desktop\.ini)", re.DOTALL)
@@ -78,7 +78,7 @@ class Archive:
             raise InvalidInput("A file is in it twice.", _AGAIN)
         for name in names:
             if name not in (MANIFEST, *ARCHIVE_FILES.values()) and not _STRAY.fullmatch(name):
-                raise InvalidInput(f"{name[:100]!r} is no part of an archive.", _AGAIN)
+                raise InvalidInput(f"{name[:100]!r} is not part of an archive.", _AGAIN)
 
     def limit(self, max_held: int, max_records: int) -> None:
         """Hold no more than so many bytes of its text at once, and take no more records than that."""
@@ -198,7 +198,7 @@ def _read_manifest(open_: Callable[[], IO[bytes]]) -> Mapping[str, Any] | None:
 def _read_manifest_entries(manifest: Mapping[str, Any]) -> dict[RecordKind, ManifestEntry]:
     version, files = manifest.get("version"), manifest.get("files")
     if isinstance(version, int) and version > ARCHIVE_VERSION:
-        raise InvalidInput(f"It is of version {version}; only {ARCHIVE_VERSION} is known here.", "Upgrade Commonplace.")
+        raise InvalidInput(f"It has version {version}; only {ARCHIVE_VERSION} is known here.", "Upgrade Commonplace.")
     entries = [one for one in files if isinstance(one, dict)] if isinstance(files, list) else []
     found = {one.get("name"): ManifestEntry(one.get("lines"), one.get("bytes"), one.get("sha256")) for one in entries}
     complete = {*found} == {*ARCHIVE_FILES.values()} and all(one.is_complete for one in found.values())
@@ -216,9 +216,9 @@ def _record(what: RecordKind, line: bytes, where: str) -> Record:
     except CommonplaceError as error:
         raise InvalidInput(error.message, _AGAIN) from error
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{where}: it is no JSON in UTF-8.", _AGAIN) from error
+        raise InvalidInput(f"{where}: it is not JSON in UTF-8.", _AGAIN) from error
     if not isinstance(record, dict) or record.get("what") != what or not isinstance(record.get("name"), str):
-        raise InvalidInput(f"{where}: it is no record of this file.", _AGAIN)
+        raise InvalidInput(f"{where}: it is not a record of this file.", _AGAIN)
     return record
 
 
@@ -265,7 +265,7 @@ def _conversation(data: Any, where: str) -> Entry:
 
 def _message(data: Any) -> NewMessage:
     if not isinstance(data, dict):
-        raise UnreadableMessage("it is no object")
+        raise UnreadableMessage("it is not an object")
     role, content, id_ = text_in(data, "role"), text_in(data, "content"), text_in(data, "id")
     if role not in ROLES:
         raise UnreadableMessage(f"unknown role {role[:40]!r}" if role else "no role")

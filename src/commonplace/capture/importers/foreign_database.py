@@ -140,10 +140,10 @@ def _copy(path: Path, to: Path) -> None:
             if _stamps(path) == before:
                 return
     except FileNotFoundError as error:
-        raise UnreadableDatabase("it vanished while it was read") from error
+        raise UnreadableDatabase("it disappeared while it was being read") from error
     except OSError as error:
         raise UnreadableDatabase(f"it cannot be read: {error.strerror}") from error
-    raise UnreadableDatabase("it is being written to all the time; stop its product for a moment")
+    raise UnreadableDatabase("it keeps changing; stop its product for a moment")
 
 
 def _stamps(path: Path) -> dict[str, tuple[int, int]]:
@@ -215,7 +215,7 @@ def _readable_errors() -> Iterator[None]:
     try:
         yield
     except apsw.NotADBError as error:
-        raise UnreadableDatabase("it is no SQLite database, or an encrypted one") from error
+        raise UnreadableDatabase("it is not a SQLite database, or it is encrypted") from error
     except apsw.CorruptError as error:
         raise UnreadableDatabase("it is damaged from here on; its product may be able to repair it") from error
     except apsw.Error as error:
@@ -241,7 +241,7 @@ def read_export_tables(
                 elif isinstance(element.value, dict):
                     layout.add(_table_of(element, tables), element.value)
                 else:
-                    yield Skipped(f"record {element.number}", "it is no object", "item")
+                    yield Skipped(f"record {element.number}", "it is not an object", "item")
             layout.index()
             yield from read(ForeignDatabase(connection))
     except UnreadableDatabase as error:
@@ -306,9 +306,9 @@ _NAMESPACE = uuid.UUID("5d1f6a2e-0c55-5e0b-9a3e-6f0c1d7c4a11")
 MESSAGES_AT_ONCE = 5_000
 """Messages of one conversation that are read at once."""
 REBUILT_HERE = "it is rebuilt here"
-BOOKKEEPING = "it is bookkeeping of the product, not memory"
+BOOKKEEPING = "it is the product's bookkeeping, not memory"
 SELF_DESCRIPTION = "what the export says about itself"
-MISSING_END = "one of its ends does not exist any more"
+MISSING_END = "one of its ends no longer exists"
 _NOT_IN_TYPE = re.compile(r"[^\w .:/-]+")
 _NOT_IN_CATEGORY = re.compile(r"[^\w .-]+")
 

@@ -175,8 +175,8 @@ def describe_formats() -> str:
 def check_format(name: str, found: object) -> str:
     """What is wrong with the object that an entry point leads to; empty if nothing is."""
     if name in FORMATS or name in PRODUCT_NAMES:
-        return "its name is that of a built-in format"
-    return "" if isinstance(found, Format) else "it is no Format"
+        return "it has the name of a built-in format"
+    return "" if isinstance(found, Format) else "it is not a Format"
 
 
 def _read_by_plugin(name: str, format_: Format, stream: Stream, file: str) -> Iterator[Entry]:
@@ -224,13 +224,13 @@ def why_unknown(head: bytes, name: str, expected: str | None = None) -> str:
     if not head.strip():
         return "it is empty"
     if expected or name.lower().endswith(DATABASE_SUFFIXES):
-        return "it is no SQLite database, or an encrypted one, which its product has to decrypt first"
+        return "it is not a SQLite database, or it is encrypted and its product must decrypt it first"
     for beginning, what in _DOCUMENTS.items():
         if head.lstrip().startswith(beginning):
             return f"it is {what}: save it as text first"
     if head[:4] in ZIP:
         return "a zip inside another or in a pipe"
-    return "it is no text" if b"\0" in head else "its JSON is in no known format"
+    return "it is not text" if b"\0" in head else "its JSON is in no known format"
 
 
 def read_database(
@@ -243,7 +243,7 @@ def read_database(
             if product is None or product != (expected or product):
                 tables = ", ".join(database.tables) or "none"
                 whose = f"of {PRODUCTS[expected].what}" if expected and expected in PRODUCTS else "of a known product"
-                yield Skipped(name, f"it is no database {whose} (its tables: {tables[:200]})", "file")
+                yield Skipped(name, f"it is not a database {whose} (its tables: {tables[:200]})", "file")
             else:
                 yield from PRODUCTS[product].read(database)
     except UnreadableDatabase as error:

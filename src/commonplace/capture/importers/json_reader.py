@@ -104,7 +104,7 @@ def collect_messages(
         except UnreadableMessage as error:
             skipped[str(error)] += 1
         except RecursionError:
-            skipped["nested too deep"] += 1
+            skipped["nested too deeply"] += 1
         else:
             if message is not None:
                 messages.append(message)

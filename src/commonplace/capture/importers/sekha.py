@@ -50,7 +50,7 @@ def read(database: ForeignDatabase) -> Iterator[Entry]:
     for id_, group in groupby(TABLES.rows(database, "messages", _ORDER), key=lambda row: row.text("conversation_id")):
         about = next(TABLES.rows(database, "conversations", "WHERE id = ?", (id_,)), None)
         if about is None:
-            why = "its conversation does not exist any more"
+            why = "its conversation no longer exists"
             yield Skipped(f"conversation {id_}", why, "message", len(list(group)))
             continue
         rows = [row for row in group if row.text("content")]

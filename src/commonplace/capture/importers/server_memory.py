@@ -25,7 +25,7 @@ def read(stream: Stream, name: str) -> Iterator[Entry]:
         if isinstance(element, Skipped):
             yield element
         elif not isinstance(element.value, dict):
-            yield Skipped(f"line {element.number}", "it is no object", "item")
+            yield Skipped(f"line {element.number}", "it is not an object", "item")
         else:
             yield from _line(element.value, f"line {element.number}")
 
@@ -53,7 +53,7 @@ def _entity(data: Mapping[str, Any], where: str) -> Iterator[Entry]:
     observations = observations if isinstance(observations, list) else []
     facts = [fact for fact in observations if isinstance(fact, str) and fact.strip()]
     if len(facts) < len(observations):
-        yield Skipped(f"{where}: {name}", "an observation that is no text", "item", len(observations) - len(facts))
+        yield Skipped(f"{where}: {name}", "an observation that is not text", "item", len(observations) - len(facts))
     yield from _unknown_fields(data, _ENTITY, where)
     yield _fact(name, kind, f"{name} ({kind})" if kind else name, _uid(name), [])
     for fact in facts:

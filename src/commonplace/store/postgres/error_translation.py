@@ -25,11 +25,11 @@ from commonplace.errors import (
 _NOT_LET_IN: Mapping[str, str] = {
     "authentication failed": "Correct the user and the password in `database_url`.",
     "no password supplied": "Name a password in `database_url`.",
-    "no pg_hba.conf entry": "Let this host in by the server's pg_hba.conf, or use another user.",
-    "pg_hba.conf rejects": "Let this host and user in by the server's pg_hba.conf, or use another user.",
+    "no pg_hba.conf entry": "Allow this host in the server's pg_hba.conf, or use another user.",
+    "pg_hba.conf rejects": "Allow this host and user in the server's pg_hba.conf, or use another user.",
     'FATAL: role "': "Correct the user in `database_url`, or create the role.",
     'FATAL: database "': "Create the database, or correct its name in `database_url`.",
-    "permission denied for database": "Let the user of `database_url` connect to it, or use another user.",
+    "permission denied for database": "Allow the user of `database_url` to connect to it, or use another user.",
 }
 # What passes by itself, or when somebody looks after the server.
 _NOT_NOW: Mapping[tuple[str, ...], tuple[str, str]] = {
@@ -41,7 +41,7 @@ _NOT_NOW: Mapping[tuple[str, ...], tuple[str, str]] = {
     ("the database system is",): ("is not ready", "Wait until it has started, then try again."),
     ("session is read-only", "server is in hot standby mode"): (
         "has no host that takes writes",
-        "Wait until a replica was promoted, or promote one. Then try again; nothing has to be restarted.",
+        "Wait until a replica is promoted, or promote one. Then try again; nothing needs a restart.",
     ),
 }
 # What `use_space` says, in words for people.
@@ -58,7 +58,7 @@ _KINDS: tuple[tuple[tuple[type[psycopg.Error], ...], type[CommonplaceError], str
     (
         (errors.ReadOnlySqlTransaction,),
         StoreReadOnly,
-        "The database server takes no writes",
+        "The database server does not accept writes",
         "It may be a replica: name the primary in `database_url`. Nothing was written.",
     ),
     ((errors.DiskFull,), StoreFull, "The disk of the database server is full", None),
@@ -71,7 +71,7 @@ _KINDS: tuple[tuple[tuple[type[psycopg.Error], ...], type[CommonplaceError], str
     (
         (errors.InsufficientPrivilege,),
         StoreError,
-        "The user of the database may not do this",
+        "The database user is not allowed to do this",
         "Let the user of `database_url` own the database, or have its owner run `commonplace status` once.",
     ),
     (
@@ -100,7 +100,7 @@ def not_connected(place: str, error: psycopg.Error) -> StoreError:
             return StoreUnavailable(f"{place} {sentence}: {reason}.", hint)
     for mark, hint in _NOT_LET_IN.items():
         if mark in reason:
-            return StoreError(f"{place} lets nobody in: {reason}.", hint)
+            return StoreError(f"{place} does not accept us: {reason}.", hint)
     return StoreUnavailable(f"{place} cannot be reached: {reason}.")
 
 
@@ -123,9 +123,9 @@ def _refusal(place: str, error: psycopg.Error) -> CommonplaceError:
     if is_cut(error) or isinstance(error, errors.OperatorIntervention):
         return StoreUnavailable(
             f"The connection to {place} was cut: {reason}.",
-            "Try again. What was being written may be there: writing the same twice is one.",
+            "Try again. The last write may have been stored; writing it again is safe.",
         )
-    return StoreError(f"{place} refused: {reason}.", "Look at the log of the database server.")
+    return StoreError(f"{place} refused: {reason}.", "Check the database server's log.")
 
 
 def _sentence(error: psycopg.Error) -> str:

@@ -55,7 +55,7 @@ def check(database: Database) -> int:
         version = _known(connection, database.place)
     if version < migrations()[-1][0]:
         raise StoreReadOnly(
-            f"{database.place} has schema {version} and waits to be migrated.", "Run `commonplace status` once."
+            f"{database.place} has schema {version} and needs to be migrated.", "Run `commonplace status` once."
         )
     return version
 
@@ -131,7 +131,7 @@ def _add_extension(connection: Connection) -> None:
         connection.execute("CREATE EXTENSION vector")
     except errors.InsufficientPrivilege as error:
         raise StoreError(
-            "The user of the database may not add the extension pgvector to it.",
+            "The database user is not allowed to add the extension pgvector.",
             "Have an administrator run CREATE EXTENSION vector in the database once.",
         ) from error
 

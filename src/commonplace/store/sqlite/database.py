@@ -87,7 +87,7 @@ class Database(OpenFile):
                 return
         with self._forks.alone(MOVE_SECONDS) as left:
             if not left:
-                raise StoreReplaced(f"The store {self.path} was replaced, and is still being read.", TRY_AGAIN)
+                raise StoreReplaced(f"The store {self.path} was replaced, and is still being checked.", TRY_AGAIN)
             self._move_on(watch)
 
     def _checkpoint(self, connection: SqliteConnection) -> None:
@@ -154,7 +154,7 @@ class Database(OpenFile):
     def _refuse_newer(self, connection: SqliteConnection) -> None:
         """A newer version may have migrated the file meanwhile: what is written now might miss a rule of it."""
         if self._newest is not None and int(connection.pragma("user_version")) > self._newest:
-            migrated = f"A newer version of Commonplace has migrated the store {self.path} meanwhile."
+            migrated = f"A newer version of Commonplace has migrated the store {self.path} in the meantime."
             raise StoreTooNew(migrated, "Restart this server or editor, so that it runs the newer version too.")
 
     @contextlib.contextmanager

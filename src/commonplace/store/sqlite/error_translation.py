@@ -55,7 +55,7 @@ def refusal(path: Path, error: Exception) -> CommonplaceError:
             return full(path)
         case apsw.IOError():
             kind = StoreFull if has_no_room(error) else StoreError
-            return kind(f"The disk that holds {path} refused a write or a read: {error}.")
+            return kind(f"The disk of {path} failed to read or write: {error}.")
     return StoreError(f"The store refused: {error}.")
 
 
@@ -65,4 +65,4 @@ def has_no_room(error: BaseException) -> bool:
 
 
 def full(path: Path) -> StoreFull:
-    return StoreFull(f"The disk that holds {path} is full.")
+    return StoreFull(f"The disk of {path} is full.")

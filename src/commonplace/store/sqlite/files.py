@@ -67,7 +67,7 @@ def unlock(connection: SqliteConnection, key: str) -> None:
     """Read and write with this key from now on. Another package called apsw, without ciphers, would not tell."""
     if not hasattr(apsw, "mc_version"):
         connection.close()
-        raise StoreError("The store is encrypted, and the SQLite that is installed here cannot read that.", INSTALL)
+        raise StoreError("The store is encrypted, and the installed SQLite cannot read it.", INSTALL)
     connection.pragma("key", spelled(key))
 
 
@@ -100,8 +100,8 @@ def locked(path: Path) -> StoreLocked:
     """Why a key does not open a file: to SQLite neither is a database then."""
     if is_plain(path):
         hint = "`commonplace encrypt` encrypts it; or set `encryption` to off."
-        return StoreLocked(f"The store {path} is not encrypted, and a key is set for it.", hint)
-    return StoreLocked(f"The key that is set does not open the store {path}.")
+        return StoreLocked(f"The store {path} is not encrypted, but a key is set for it.", hint)
+    return StoreLocked(f"The configured key does not open the store {path}.")
 
 
 def is_whole(connection: SqliteConnection) -> bool:
@@ -172,4 +172,4 @@ def _verify(path: Path, key: str, held: tuple[int, ...] | None, *, exactly: bool
         copied: tuple[int, ...] = copy.first(COUNT_ROWS)
         # Others may have written more since it was counted.
         if held is not None and (copied != held if exactly else any(map(operator.lt, copied, held))):
-            raise StoreCorrupt(f"The copy {path.name} does not hold what the store holds.", "Try again.")
+            raise StoreCorrupt(f"The copy {path.name} does not match the store.", "Try again.")

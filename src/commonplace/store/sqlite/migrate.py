@@ -105,7 +105,7 @@ def check(database: Database) -> int:
     with database.read() as connection:
         version = _version(connection)
     if version != migrations()[-1][0]:
-        raise StoreReadOnly(f"The store {database.path} has schema {version} and waits to be migrated.")
+        raise StoreReadOnly(f"The store {database.path} has schema {version} and needs to be migrated.")
     return version
 
 
@@ -126,6 +126,6 @@ def _back_up(database: Database, version: int) -> None:
         if folder.is_symlink():
             raise OSError(f"{folder} is a link")
     except OSError as error:
-        raise StoreReadOnly(f"The folder {folder} for a backup before migrating cannot be made: {error}.") from error
+        raise StoreReadOnly(f"The folder {folder} for a backup before migrating cannot be created: {error}.") from error
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     database.backup(folder / f"{database.path.stem}-schema{version}-{stamp}.db")

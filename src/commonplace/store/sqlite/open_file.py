@@ -40,8 +40,8 @@ MOVE_SECONDS = 5.0
 COMPARE_SECONDS = 0.05
 # How long a process that moves on to another file waits for others to close it.
 SWITCH_SECONDS = 0.5
-TRY_AGAIN = "Nothing was written. Try again: the file that is there now is used from now on."
-_UNSURE = "It may not have been kept. Look whether it is there, and write it again if not."
+TRY_AGAIN = "Nothing was written. Try again: the new file is used from now on."
+_UNSURE = "It may not have been stored. Check whether it is there, and write it again if not."
 
 Recognise = Callable[[SqliteConnection], None]
 """Looks at a file before anything is done to it, and raises if it is not for us."""

@@ -104,7 +104,7 @@ def _recover(path: Path, aside: Path, key: str, busy_ms: int) -> Recovered:
                 copier = _Copier(copy, done)
                 copier.copy_all(damaged, pages, roots, visited)
                 if not any(done.rows[table] for table in (*_NAMED, "spaces")):
-                    raise StoreCorrupt(f"The file {path} has no row of a Commonplace store.", "Restore a backup.")
+                    raise StoreCorrupt(f"The file {path} has no rows of a Commonplace store.", "Restore a backup.")
                 assign_new_identity(copy)
         finally:
             target.close()

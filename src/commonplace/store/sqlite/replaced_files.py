@@ -31,7 +31,7 @@ def missing(path: Path, copy: Path | None = None) -> StoreMissing:
 
 def log_removed(path: Path) -> StoreReplaced:
     message = f"The log {path.name}{LOG} of the store {path} was removed while another process was using it."
-    return StoreReplaced(message, "That process puts it right by itself. Try again; if it lasts, restart that process.")
+    return StoreReplaced(message, "That process recovers by itself. Try again; if it persists, restart that process.")
 
 
 def unsound(path: Path) -> StoreReplaced:

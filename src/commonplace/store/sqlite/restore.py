@@ -81,7 +81,7 @@ def _restore_copy(path: Path, copy: Path, aside: Path, key: str, busy_ms: int) -
             backup.step(-1)
         assign_new_identity(live)
         if not is_whole(live):
-            raise StoreCorrupt(f"The store {path} failed its check after {copy.name} was put back.")
+            raise StoreCorrupt(f"The store {path} failed its check after {copy.name} was restored.")
     return there
 
 
@@ -142,7 +142,7 @@ def exclusive(path: Path, key: str, busy_ms: int) -> Iterator[SqliteConnection]:
         try:
             connection.execute("BEGIN EXCLUSIVE")
         except apsw.BusyError as error:
-            stop = "Stop servers and editors that use this memory, and do it again."
+            stop = "Stop servers and editors that use this memory, and try again."
             raise StoreBusy(f"Another process has the store {path} open.", stop) from error
         connection.execute("COMMIT")
         yield connection
