@@ -23,6 +23,19 @@ LOOKS: tuple[Look, ...] = ((WIDE, "light"), (NARROW, "dark"), (WIDE, "dark"), (N
 WAIT_MS = 60_000
 # What a page can leave in the browser besides cookies.
 STORED = "local_storage,indexeddb,cache_storage,service_workers,file_systems,websql"
+# How far a page's parts may move by themselves while it loads: the share of the window that moves, times how far.
+MOST_SHIFT = 0.01
+WATCH_SHIFTS = """
+window.shifts = { total: 0, moved: [] };
+new PerformanceObserver((list) => {
+  for (const shift of list.getEntries().filter((one) => !one.hadRecentInput)) {
+    window.shifts.total += shift.value;
+    window.shifts.moved.push(...shift.sources.map((one) => one.node?.parentElement?.outerHTML.slice(0, 120) ?? ""));
+  }
+}).observe({ type: "layout-shift", buffered: true });
+"""
+# Everything has arrived, is laid out and is painted: two frames later what moved is told.
+SETTLED = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
 # WCAG 2.2, levels A and AA.
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
@@ -75,6 +88,14 @@ class Visitor:
             if (size, theme) in examined:
                 self.check_access()
             self.picture(f"{name}-{theme}-{size[0]}")
+
+    def check_still(self) -> None:
+        """Nothing on the page moves while it loads."""
+        self.page.wait_for_load_state("load")
+        self.page.evaluate("() => document.fonts.ready")
+        self.page.evaluate(SETTLED)
+        shifts = self.page.evaluate("window.shifts")
+        assert shifts["total"] < MOST_SHIFT, (self.page.url, shifts)
 
     def picture(self, name: str) -> None:
         """Keep a picture of the page as it is, if this run is to keep some."""
