@@ -4,6 +4,8 @@
 PYTHON ?= python3
 UV ?= uv
 ARGS ?=
+# One more than there are cores on the smallest machine: tests also wait.
+WORKERS ?= 3
 
 VENV := .venv
 ifeq ($(OS),Windows_NT)
@@ -14,7 +16,7 @@ endif
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install serve test check lint types unit test-postgres judge torture soak pictures bench bench-recall fuzz audit demo docs lock build clean
+.PHONY: help install serve test check lint types prepare unit test-postgres judge torture soak pictures bench bench-recall fuzz audit demo docs lock build clean
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | tr '@' '\t' | expand -t 22
@@ -33,7 +35,13 @@ $(STAMP): pyproject.toml requirements.lock $(wildcard packaging/*.py)
 serve: install ## Run the HTTP server (more options: make serve ARGS="--port 9000")
 	$(BIN)/commonplace serve $(ARGS)
 
-test: lint types unit ## Lint, check types, run every test
+test: install ## Lint, check types, run every test
+	$(MAKE) -j3 lint types prepare
+	$(MAKE) unit
+
+prepare: install # What all workers would do at once: compile the tests, and install Chromium where it is missing
+	$(BIN)/python -c 'from tests.web.browser import chromium; chromium()'
+	$(BIN)/python -m pytest --collect-only -qq > /dev/null
 
 # Tests that need no PostgreSQL, no browser, no wheel and hardly a process of their own.
 QUICK := tests/test_architecture.py tests/test_docs.py tests/text tests/ranking tests/hosts tests/promises
@@ -51,7 +59,7 @@ types: install ## Check types
 	$(BIN)/mypy
 
 unit: install ## Run the tests (some of them: make unit ARGS="tests/embed -x")
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-postgres: install ## Run all tests of dialects, memory and promises with their stores in PostgreSQL
 	$(BIN)/python -m pytest tests/contract tests/dialects tests/memory tests/promises --engine postgres $(ARGS)

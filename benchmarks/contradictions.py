@@ -5,7 +5,8 @@ nobody changes a rule for them. contradictions.txt and no_contradictions.txt wer
 pair was kept apart, but their words went into the tables, and false reports among the look-alikes were read and
 corrected: figures of them are too good, and serve to notice what gets worse. Also compared are lines of one world of
 the training corpus that share two words and more: real look-alikes of which some do change something, so that what is
-reported there has to be read (--show).
+reported there has to be read (--show). Those of *_second_blind.txt were written without looking at the rules, twelve of
+each kind; to their look-alikes pairs of lines of one world are added, so that there are a thousand.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from commonplace.text.statement_comparison import contradiction_kind
 from commonplace.text.statement_reading import statements_in
 
 HERE = Path(__file__).parent
+THOUSAND = 1000
 WORLDS = HERE.parent / "training" / "worlds"
 _STATEMENT = re.compile(r"^\d+ (?:decision|rule|fact|note|preference|constraint): (.*)$", re.MULTILINE)
 
@@ -73,12 +75,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--show", action="store_true", help="print what is reported among the lines of worlds")
     options = parser.parse_args(arguments)
-    for name in ("contradictions_blind", "no_contradictions_blind", "contradictions", "no_contradictions"):
+    names = ("second_blind", "blind", "")
+    for name in [f"{start}contradictions{'_' * bool(end)}{end}" for end in names for start in ("", "no_")]:
         pairs_read = read_pairs(f"{name}.txt")
         counts = found([pair for pair in pairs_read if pair.is_kept_apart or name.endswith("_blind")])
         print(f"{name}: {sum(a for a, _b in counts.values())} of {sum(b for _a, b in counts.values())} reported")
         print("  " + ", ".join(f"{kind} {some}/{total}" for kind, (some, total) in counts.items()))
     pairs = list(world_pairs())
+    apart = [(pair.earlier, pair.later) for pair in read_pairs("no_contradictions_second_blind.txt")]
+    step = len(pairs) // (THOUSAND - len(apart))
+    thousand = apart + pairs[::step][: THOUSAND - len(apart)]
+    count = sum(bool(contradiction_kind(a, b)) for a, b in thousand)
+    print(f"a thousand look-alikes: {count} of {len(thousand)} reported")
     reported = [(a, b) for a, b in pairs if contradiction_kind(a, b)]
     print(f"lines of one world: {len(reported)} of {len(pairs)} pairs with two words in common reported")
     for earlier, later in reported if options.show else ():

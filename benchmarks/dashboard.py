@@ -1,8 +1,8 @@
 """Server time of the dashboard's pages on a large memory, and of what is asked while somebody types.
 
 `python -m benchmarks.dashboard --items 100000` measures every page that shows something without being told what, the
-suggestions of the search box for every letter that is typed, and the search for the same text. Times on a machine that
-is busy with other work are long; how they compare within one run is not changed by that.
+suggestions of the search box for every letter that is typed, and the search for the same text. On a machine that is
+busy with other work times are long: what a page costs is the processor time of the server.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ TYPED = (
 )
 PAGES = (
     "/",
+    "/projects/project-1",
     "/search",
     "/timeline",
     "/conversations",
     "/rules",
+    "/about",
     "/review",
     "/review/count",
     "/topics",
@@ -51,20 +53,14 @@ def main() -> None:
     built = store_of(given.items, given.folder)
     with closing(Served(built.data_dir, embedder="builtin", rate_limit="100000", rate_burst="100000")) as served:
         connection = HTTPConnection("127.0.0.1", served.port, timeout=120)
-        print(f"{given.items:,} items\n\n| page | median ms | 95 % ms | slowest ms | KB |\n|---|---|---|---|---|")
-        for path in () if given.typing else PAGES:
-            times, size = zip(*(_took(connection, served, path) for _ in range(REPEAT)), strict=True)
-            _row(path, times[1:], size[-1])
+        print(f"{given.items:,} items\n\n| page | processor ms | median ms | 95 % ms | KB |\n|---|---|---|---|---|")
         _took(connection, served, f"/search?q={quote_plus(TYPED[0])}", part="results")  # loads the models
-        medians, processor = [], []
+        for path in () if given.typing else PAGES:
+            _took(connection, served, path)
+            _measured(connection, served, path, [(path, "")] * REPEAT)
         for name, path, part in (("suggestions", "/find", "options"), ("search", "/search", "results")):
-            before = cpu_seconds([served.pid])
-            typed = [_took(connection, served, f"{path}?q={text}", part) for text in _typing()]
-            processor.append(1000 * (cpu_seconds([served.pid]) - before) / len(typed))
-            medians.append(statistics.median(ms for ms, _size in typed))
-            _row(f"{name}, letter by letter", [ms for ms, _size in typed], typed[-1][1])
-        print(f"\nSuggestions take {medians[0] / medians[1]:.2f} of the time of a search,", end=" ")
-        print(f"and {processor[0]:.0f} ms of the processor each (a search {processor[1]:.0f} ms).")
+            asked = [(f"{path}?q={text}", part) for text in _typing()]
+            _measured(connection, served, f"{name}, letter by letter", asked)
 
 
 def _typing() -> Iterator[str]:
@@ -85,10 +81,15 @@ def _took(connection: HTTPConnection, served: Served, path: str, part: str = "")
     return (time.perf_counter() - started) * 1000, size
 
 
-def _row(name: str, times: Sequence[float], size: int) -> None:
-    ordered = sorted(times)
-    late = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
-    print(f"| {name} | {statistics.median(times):.1f} | {late:.1f} | {ordered[-1]:.1f} | {size / 1024:.0f} |")
+def _measured(connection: HTTPConnection, served: Served, name: str, asked: Sequence[tuple[str, str]]) -> None:
+    """Ask for pages or parts of them, and print a row with what each took."""
+    before = cpu_seconds([served.pid])
+    answers = [_took(connection, served, path, part) for path, part in asked]
+    processor = 1000 * (cpu_seconds([served.pid]) - before) / len(asked)
+    times = sorted(ms for ms, _size in answers)
+    late = times[min(len(times) - 1, int(0.95 * len(times)))]
+    size = answers[-1][1] / 1024
+    print(f"| {name} | {processor:.0f} | {statistics.median(times):.1f} | {late:.1f} | {size:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

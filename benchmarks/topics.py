@@ -86,10 +86,10 @@ def hdbscan(dimensions: int | None) -> Method:
 
 METHODS: Mapping[str, Method] = {
     "small groups, joined (shipped)": shipped(),
-    "joined at 0.1": shipped(JOIN=0.1),
-    "joined at 0.3": shipped(JOIN=0.3),
-    "border 0.4": shipped(BORDER=0.4),
-    "without memory": shipped(MEMORY=0.0),
+    "joined at 0.1": shipped(JOIN_COSINE=0.1),
+    "joined at 0.3": shipped(JOIN_COSINE=0.3),
+    "border 0.4": shipped(MIN_COSINE=0.4),
+    "without memory": shipped(STABILITY_BONUS=0.0),
     "k-means, root of n/2": k_means,
     "HDBSCAN": hdbscan(None),
     "HDBSCAN in 20 dimensions": hdbscan(20),

@@ -32,6 +32,8 @@ START = date(2025, 1, 1)
 DAYS = 365
 PHRASES = Path(__file__).with_suffix(".txt")
 PROJECTS = ("web", "mobile", "platform", "data")
+# The same year said in other words.
+REWORDED = Path(__file__).with_name("year_of_life_reworded.txt")
 Told = Literal["first", "again", "said", "superseded", "edited", "announced", "temporary", "noise"]
 # How a change is told, with its share.
 HOW: Mapping[Told, float] = {"said": 0.66, "superseded": 0.14, "edited": 0.08, "announced": 0.07, "temporary": 0.05}
@@ -147,12 +149,21 @@ def read_phrases(path: Path = PHRASES) -> tuple[dict[str, Kind], dict[str, tuple
     return kinds, others
 
 
+def read_subjects(path: Path = PHRASES) -> list[str]:
+    """What the year is about: each name with each noun, those that the file gives or else ours."""
+    fields = dict(line.split(": ", 1) for line in path.read_text(encoding="utf-8").splitlines() if ": " in line)
+    names = fields["subjects"].split(" | ") if "subjects" in fields else _NAMES.split()
+    nouns = fields["nouns"].split(" | ") if "nouns" in fields else _NOUNS.split()
+    return [f"the {name} {noun}" for name in names for noun in nouns]
+
+
 class Generator:
     """Makes a year: first what holds, then its changes, what is said again, and everything that changes nothing."""
 
-    def __init__(self, items: int = ITEMS, changes: int = CHANGES, seed: int = 22) -> None:
+    def __init__(self, items: int = ITEMS, changes: int = CHANGES, seed: int = 22, phrases: Path = PHRASES) -> None:
         self.chance = random.Random(seed)
-        self.kinds, self.others = read_phrases()
+        self.kinds, self.others = read_phrases(phrases)
+        self.subjects = read_subjects(phrases)
         self.items, self.changes = items, changes
         self.entries: list[Entry] = []
         self.said: set[str] = set()
@@ -172,8 +183,7 @@ class Generator:
 
     def _slots(self, count: int) -> list[_Slot]:
         """Things of all kinds in turn; no two of a kind have the same subject."""
-        subjects = [f"the {name} {noun}" for name in _NAMES.split() for noun in _NOUNS.split()]
-        shuffled = {name: self.chance.sample(subjects, len(subjects)) for name in self.kinds}
+        shuffled = {name: self.chance.sample(self.subjects, len(self.subjects)) for name in self.kinds}
         made = []
         for number in range(count):
             kind = list(self.kinds.values())[number % len(self.kinds)]
@@ -309,7 +319,8 @@ def _fitting(kind: Kind, before: str, value: str) -> Sequence[str]:
     """The wordings of a change that are true of it: nothing is raised from 200 to 50."""
     if kind.name != "number":
         return kind.change
-    wrong = ("lower", "reduce", "cut") if int(value) > int(before) else ("raise", "increase", "bump", "doubled")
+    down, up = ("lower", "reduce", "cut", "drop"), ("raise", "increase", "bump", "doubled", "goes up")
+    wrong = down if int(value) > int(before) else up
     return [phrase for phrase in kind.change if not any(word in phrase for word in wrong)]
 
 
@@ -403,8 +414,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--print", type=Path, help="write the items and the answer key to this folder, and stop")
     parser.add_argument("--wrong", type=int, default=0, help="show so many wrong answers of each round")
     parser.add_argument("--embedder", default="builtin")
+    parser.add_argument("--phrases", type=Path, default=PHRASES, help=f"the wordings, for example {REWORDED.name}")
     options = parser.parse_args(arguments)
-    year = Generator(options.items, options.changes, options.seed).year()
+    year = Generator(options.items, options.changes, options.seed, options.phrases).year()
     if options.print:
         write_files(year, options.print)
         return

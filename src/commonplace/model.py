@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["observation", "memory", "message", "summary", "checkpoint"]
 KINDS: tuple[Kind, ...] = ("observation", "memory", "message", "summary", "checkpoint")
@@ -273,8 +273,7 @@ class Scope:
         return cls(project, with_global=True, only_global=project is None, kinds=kinds, types=types, tag=tag)
 
 
-@dataclass(frozen=True, slots=True)
-class TextHit:
+class TextHit(NamedTuple):
     """A passage found by words; `score` is BM25, higher is better, comparable within one answer only."""
 
     passage_id: int
@@ -282,8 +281,7 @@ class TextHit:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class VectorHit:
+class VectorHit(NamedTuple):
     """A passage found by meaning; `cosine` is exact to the precision of the stored vector."""
 
     passage_id: int

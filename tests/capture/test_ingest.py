@@ -43,6 +43,20 @@ def test_a_session_becomes_a_conversation(memory: LocalMemory, path: Path) -> No
     assert "```\nE   TimeoutError: no answer in 30 s" in answer.body
 
 
+def test_a_session_in_which_nothing_happened_leaves_nothing_until_something_does(
+    memory: LocalMemory, path: Path
+) -> None:
+    claude = Claude()
+    claude.user("hi")
+    claude.says("Hello! What can I do for you?")
+    assert ingest(memory, write(path, claude.records)).conversations.added == 0
+    assert not latest_conversations(memory, SessionScope()).sessions
+    claude.user("Why does the login test fail?")
+    claude.says("The token server is slow.")
+    assert ingest(memory, write(path, claude.records)).conversations.added == 1
+    assert "Why does the login test fail?" in [message.body for message in messages(memory)]
+
+
 def test_twice_changes_nothing_and_reads_nothing(memory: LocalMemory, path: Path) -> None:
     write(path, talk().records)
     ingest(memory, path)

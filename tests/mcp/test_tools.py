@@ -9,8 +9,11 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from mcp.shared.exceptions import MCPError
 from tests.mcp.conftest import ERAS, connected, data_of, play
+from tests.polling import DEADLINE
+from tests.raw_sql import behind
 
 from commonplace.dialects.profiles import tools_of
+from commonplace.mcp import server
 from commonplace.mcp.server import build_server
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
@@ -200,8 +203,13 @@ def test_lists_may_be_kept_for_a_while_in_the_modern_era(memory: LocalMemory) ->
     play(story)
 
 
-def test_a_question_after_a_write_sees_it_even_if_both_are_under_way(memory: LocalMemory) -> None:
+def test_a_question_after_a_write_sees_it_even_if_both_are_under_way(
+    memory: LocalMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import anyio
+
+    # On a busy machine a write may take longer than a question waits for one.
+    monkeypatch.setattr(server, "WAIT_FOR_WRITES", DEADLINE)
 
     async def story() -> None:
         async with connected(memory) as client:
@@ -219,6 +227,25 @@ def test_a_question_after_a_write_sees_it_even_if_both_are_under_way(memory: Loc
                     together.start_soon(write, n)
                     together.start_soon(ask, n)
             assert seen == [1] * 10
+
+    play(story)
+
+
+def test_a_question_does_not_wait_for_a_write_that_hangs(memory: LocalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    import anyio
+
+    monkeypatch.setattr(server, "WAIT_FOR_WRITES", 0.01)
+    remember(memory, NewItem(content="The zebra arrived", project="zoo"))
+
+    async def story() -> None:
+        async with connected(memory) as client, anyio.create_task_group() as together:
+            with behind(memory.settings) as ask:
+                ask("BEGIN IMMEDIATE")
+                together.start_soon(client.call_tool, "add_memory", {"content": "hyena", "project_id": "zoo"})
+                await anyio.wait_all_tasks_blocked()
+                for query, found in (("zebra", 1), ("hyena", 0)):
+                    reply = data_of(await client.call_tool("search", {"query": query}))
+                    assert len(reply["observations"]) == found
 
     play(story)
 

@@ -90,7 +90,7 @@ def test_sessions_tell_what_was_asked_found_changed_and_comes_next(memory: Local
         next_steps="Write the runbook",
     )
     (card,) = shop(memory).sessions
-    assert (card.asked, card.found, card.changed) == ("Make retries safe", "The worker acknowledged too early.", "")
+    assert (card.request, card.found, card.changed) == ("Make retries safe", "The worker acknowledged too early.", "")
     assert card.files == ("src/jobs.py", "src/retry.py") and card.next_steps == ("Write the runbook",)
 
 
@@ -98,7 +98,7 @@ def test_a_conversation_without_a_summary_tells_its_last_answer(memory: LocalMem
     turns = [NewMessage("user", "Why is it slow?"), NewMessage("assistant", "The index was missing, so I added it.")]
     store_conversation(memory, NewConversation("Slow search", turns, project=SHOP, source="claude"))
     (card,) = shop(memory).sessions
-    assert (card.asked, card.found) == ("Slow search", "The index was missing, so I added it.")
+    assert (card.request, card.found) == ("Slow search", "The index was missing, so I added it.")
 
 
 def test_sessions_in_which_nothing_happened_are_not_shown(memory: LocalMemory) -> None:
@@ -203,7 +203,7 @@ def test_all_projects_in_short_the_one_worked_on_last_first(memory: LocalMemory)
     assert blog.decision is not None and blog.decision.reason == "It is quick." and blog.session is None
     assert outside.project is None and outside.items == 1
     assert shop_.open_count == 5 and shop_.open_steps == ("Step 0", "Step 1", "Step 2")
-    assert shop_.session is not None and shop_.session.asked == "Make retries safe"
+    assert shop_.session is not None and shop_.session.request == "Make retries safe"
     assert sum(shop_.activity.values()) == shop_.items == 1
 
 

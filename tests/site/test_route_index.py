@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Match, Route
 
 from commonplace import config
 from commonplace.site import application as site
-from commonplace.site.route_index import RouteIndex
+from commonplace.site.application import RouteIndex
 
 METHODS = ("GET", "HEAD", "POST", "DELETE")
 

@@ -138,6 +138,31 @@ def test_a_part_of_a_sentence_is_no_name(sentence: str) -> None:
 
 
 def test_what_people_tag_texts_with_is_what_they_call_it() -> None:
-    texts = ["The worker delivers webhooks on Mondays.", "Mondays are slow.", "Webhooks are signed.", "Mondays again"]
+    texts = ["Parcels come with webhooks.", "The parcels are slow.", "Webhooks are signed.", "Our parcels are back"]
     plain, tagged = name_topics([texts, LOGIN])[0], name_topics([texts, LOGIN], tags=[["webhooks"] * 2, []])[0]
-    assert "Mondays" in plain and tagged == "Webhooks"
+    assert "Parcels" in plain and tagged == "Webhooks"
+
+
+def test_what_is_asked_and_told_again_is_what_a_topic_is_about() -> None:
+    asked = "Nightly backups of the database have been silent since the move."
+    told = "They had failed because the secret of the bucket was renamed, and nobody is told when the job fails."
+    texts = [asked, f"{asked}\n{told}", asked, f"The job runs again. {told}"]
+    assert name_topics([texts, LOGIN, MIGRATIONS])[0] == "Nightly Backups"
+
+
+@pytest.mark.parametrize(
+    ("texts", "name"),
+    [
+        (
+            ["The event bus is PostgreSQL.", "No Kafka for the event bus.", "An event bus of our own"],
+            "Event Bus",
+        ),
+        (
+            ["The table of orders is new.", "Invoices need a table.", "Invoices are late", "A table of invoices"],
+            "Invoices",
+        ),
+        (["They trained on Monday.", "trained again", "She trained until Monday"], ""),
+    ],
+)
+def test_things_that_people_speak_of_come_before_what_they_do(texts: list[str], name: str) -> None:
+    assert name_topics([texts, LOGIN, MIGRATIONS])[0] == name

@@ -14,6 +14,8 @@ SAID = parse_time("2026-04-15T12:00:00Z", local=False)
 
 READ = {
     "Until 31 May we deploy by hand.": "until 2026-05-31",
+    "Until 31 May, the stand-up is every Monday at 9:00.": "until 2026-05-31",
+    "Until 31 May, backups are kept for two weeks.": "until 2026-05-31",
     "The deploy freeze is on until 31 May": "until 2026-05-31",
     "Deploys are frozen until May 31st, 2026.": "until 2026-05-31",
     "Do not merge to main until 2026-04-20.": "until 2026-04-20",

@@ -17,6 +17,8 @@ QUIET = (
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--disable-default-apps",
 )  # fmt: skip
 INSTALL_SECONDS = 600
+# Taking a picture takes longer than everything else that a test does with a page.
+PICTURES = os.environ.get("COMMONPLACE_TEST_PICTURES")
 
 
 def chromium() -> str:
@@ -37,9 +39,11 @@ def chromium_there() -> str:
     return found
 
 
-def pictures() -> Path:
-    """Where pictures of the pages are kept by a run, to be looked at."""
-    folder = Path(__file__).parents[2] / "build" / "pictures"
+def pictures() -> Path | None:
+    """Where a run keeps pictures of the pages for people to look at, if COMMONPLACE_TEST_PICTURES names a folder."""
+    if not PICTURES:
+        return None
+    folder = Path(PICTURES)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -17,6 +17,17 @@ def say(memory: LocalMemory, *texts: str, project: str | None = None) -> list[in
     return [remember_item(anna, NewItem(text, type="fact", project=project)).item.id for text in texts]
 
 
+def test_a_statement_leads_to_who_said_it_and_what_it_names(visit: Visit, memory: LocalMemory) -> None:
+    text = "Sessions are kept in Memcached, because the auditors asked for it and a restart costs nothing that matters"
+    (id_,) = say(memory, text)
+    page = visit().go(f"/items/{id_}")
+    assert page.inner_text("h1") == text and page.locator(".item-text").count() == 0
+    page.click(".names-in >> text=Memcached")
+    assert page.inner_text("h1") == "Memcached" and text in page.inner_text(".statement")
+    page.click(".statement .meta >> text=anna")
+    assert page.inner_text("h1") == "anna" and page.inner_text("main .tag") == "person"
+
+
 def test_entities_lead_to_what_is_known_and_on_to_others(visit: Visit, memory: LocalMemory) -> None:
     say(memory, "Jonas maintains checkout-api", "checkout-api uses Redis <b>only</b>", project="github.com/acme/shop")
     say(memory, "The pool is in src/db/pool.py", "Never edit src/db/pool.py by hand")

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 import httpx2
+import pytest
 from tests.mcp.conftest import Served
-from tests.web.conftest import LOOKS, Look, Visit
+from tests.web.conftest import LOOKS, NARROW, WATCH_SHIFTS, WIDE, Look, Visit
 from tests.web.month import fill
 
 from commonplace.memory.local_memory import LocalMemory
@@ -50,6 +51,29 @@ def test_every_page_of_an_empty_memory(visit: Visit, memory: LocalMemory) -> Non
 def test_every_page_of_a_full_memory(visit: Visit, memory: LocalMemory) -> None:
     fill(memory)
     look_at_all(visit, memory, "full", LOOKS)
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_nothing_moves_while_a_page_loads(visit: Visit, memory: LocalMemory, size: tuple[int, int]) -> None:
+    visitor = visit(size)
+    visitor.page.add_init_script(WATCH_SHIFTS)
+    for path, address in addresses(memory).items():
+        page = visitor.go(address + ("?q=webhook+retries" if path == "/search" else ""))
+        if path == "/feed":
+            page.wait_for_selector(".pulse.on")
+        visitor.check_still()
+
+
+def test_what_moves_is_noticed(visit: Visit) -> None:
+    visitor = visit()
+    visitor.page.add_init_script(WATCH_SHIFTS)
+    page = visitor.go("/settings")
+    page.evaluate(
+        "document.querySelector('main').prepend(Object.assign(document.createElement('p'), "
+        "{textContent: 'late', style: 'height: 300px'}))"
+    )
+    with pytest.raises(AssertionError):
+        visitor.check_still()
 
 
 def look_at_all(visit: Visit, memory: LocalMemory, state: str, looks: Sequence[Look]) -> None:

@@ -97,7 +97,7 @@ def test_an_item_is_changed_in_place_and_its_history_shows_how(visit: Visit, mem
     page.click("text=Save")
     page.wait_for_selector("h1")
     assert len(item_history(memory, item.id)) == 1
-    page.click("text=Revert to revision 1")
+    page.click("text=Go back to before this edit")
     page.wait_for_selector(".done >> text=Reverted")
     again = get_item(memory, item.id)
     assert (again.body, again.project, again.tags) == (item.body, None, ("auth",)) and again.rev == 3

@@ -81,6 +81,84 @@ def test_proposals_are_decided_by_keys_and_each_can_be_undone(visit: Visit, memo
     assert get_item(memory, oldest).review is None
 
 
+def reviews(memory: LocalMemory, ids: list[int]) -> list[str | None]:
+    return [get_item(memory, id_, forgotten=True).review for id_ in ids]
+
+
+def test_several_proposals_are_selected_and_decided_together(visit: Visit, memory: LocalMemory) -> None:
+    ids = propose(memory, *(f"Feed the yak at {n}" for n in range(6)), project="yak")
+    page = visit().go("/review?project=yak")
+    texts, selected = page.locator(".decide .text"), page.locator("[data-bulk=proposals] [data-selected]")
+    expect(selected).to_have_text("Nothing selected")
+    expect(page.get_by_role("button", name="Accept selected")).to_be_disabled()
+    page.keyboard.press("x")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Shift+J")
+    expect(selected).to_have_text("3 selected")
+    expect(page.locator("#told")).to_have_text("3 selected")
+    page.keyboard.press("a")
+    accepted = [ids[5], ids[3], ids[2]]
+    is_soon(page, lambda: reviews(memory, accepted) == ["accepted"] * 3)
+    expect(page.locator(".toast")).to_contain_text("Accepted: 3.")
+    expect(texts).to_have_text(["Feed the yak at 4", "Feed the yak at 1", "Feed the yak at 0"])
+    assert page.inner_text(".decide.at .text") == "Feed the yak at 4"
+    # Undo brings all of them back, and nothing is selected any more.
+    page.keyboard.press("u")
+    is_soon(page, lambda: reviews(memory, ids) == ["proposed"] * 6)
+    expect(texts).to_have_count(6)
+    expect(selected).to_have_text("Nothing selected")
+    page.keyboard.press("Shift+J")
+    page.keyboard.press("Escape")
+    expect(selected).to_have_text("Nothing selected")
+    page.get_by_label("Select all").check()
+    page.get_by_label("Select: Feed the yak at 5").uncheck()
+    expect(selected).to_have_text("5 selected")
+    page.get_by_role("button", name="Dismiss selected").click()
+    is_soon(page, lambda: reviews(memory, ids) == ["dismissed"] * 5 + ["proposed"])
+    expect(texts).to_have_text(["Feed the yak at 5"])
+
+
+def test_all_proposals_of_a_session_are_decided_together(visit: Visit, memory: LocalMemory) -> None:
+    texts = ("Water the fern", "Repot the fern", "Never move the fern")
+    drafts = [NewItem(text, type="rule", review="proposed", project="fern", session="s-fern") for text in texts]
+    ids = [remember(memory, draft).id for draft in drafts]
+    (alone,) = propose(memory, "Name the fern", project="fern")
+    visitor = visit()
+    page = visitor.go("/review?project=fern")
+    assert page.locator(".session-group .decide").count() == 3
+    visitor.check_access()
+    page.keyboard.press("j")
+    page.keyboard.press("d")
+    is_soon(page, lambda: reviews(memory, ids) == ["proposed", "proposed", "dismissed"])
+    page.get_by_role("button", name="Accept all of this session").click()
+    is_soon(page, lambda: reviews(memory, ids) == ["accepted", "accepted", "dismissed"])
+    expect(page.locator(".session-group")).to_be_hidden()
+    assert get_item(memory, alone).review == "proposed"
+    page.keyboard.press("u")
+    is_soon(page, lambda: reviews(memory, ids) == ["proposed", "proposed", "dismissed"])
+    expect(page.locator(".session-group")).to_be_visible()
+
+
+def test_several_are_decided_without_javascript(visit: Visit, memory: LocalMemory) -> None:
+    ids = propose(memory, "Oil the gate", "Paint the gate", "Lock the gate", project="gate")
+    page = visit(script=False).go("/review?project=gate")
+    page.get_by_label("Select: Oil the gate").check()
+    page.get_by_label("Select: Lock the gate").check()
+    page.get_by_role("button", name="Accept selected").click()
+    page.wait_for_selector(".done >> text=Accepted: 2.")
+    assert reviews(memory, ids) == ["accepted", "proposed", "accepted"]
+    page.click(".done >> text=Undo")
+    page.wait_for_selector(".done >> text=Undone")
+    assert reviews(memory, ids) == ["proposed"] * 3
+
+
+def test_nothing_selected_is_told(served: Served) -> None:
+    for path in ("/review/accept", "/review/dismiss", "/review/archive", "/review/keep"):
+        reply = httpx2.post(served.url + path, headers={**served.headers, **HTML}, data={"id": "no id"})
+        assert reply.status_code == 422 and "Nothing is selected" in reply.text, path
+
+
 def test_contradictions_and_duplicates_are_settled_by_keys(visit: Visit, memory: LocalMemory) -> None:
     old, new = (state(memory, f"The moat is {n} metres deep", "moat") for n in (3, 5))
     wide, wider = (state(memory, f"The bridge is {n} metres wide", "moat") for n in (2, 4))
@@ -92,7 +170,7 @@ def test_contradictions_and_duplicates_are_settled_by_keys(visit: Visit, memory:
     is_soon(page, lambda: get_item(memory, wider.id, forgotten=True).superseded_by == wide.id)
     page.keyboard.press("u")
     is_soon(page, lambda: get_item(memory, wider.id, forgotten=True).superseded_by is None)
-    page.keyboard.press("x")
+    page.keyboard.press("b")
     is_soon(page, lambda: "both_hold" in get_item(memory, wider.id, forgotten=True).meta)
     page.keyboard.press("n")
     is_soon(page, lambda: get_item(memory, old.id, forgotten=True).superseded_by == new.id)
@@ -118,6 +196,11 @@ def test_old_conversations_are_archived_or_kept(visit: Visit, memory: LocalMemor
     is_soon(page, lambda: find_session(memory, other.id).importance == PRUNE_IMPORTANCE)
     page.keyboard.press("u")
     is_soon(page, lambda: find_session(memory, other.id).importance == 2)
+    page.get_by_label("Select all").check()
+    page.get_by_role("button", name="Keep selected").click()
+    is_soon(page, lambda: find_session(memory, hostile.id).importance == PRUNE_IMPORTANCE)
+    page.keyboard.press("u")
+    is_soon(page, lambda: find_session(memory, hostile.id).importance == find_session(memory, other.id).importance == 2)
     page.click("text=Archive all 2")
     page.wait_for_selector(".done >> text=Archived: 2")
     assert find_session(memory, other.id).status == "archived"

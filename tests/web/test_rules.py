@@ -118,3 +118,11 @@ def test_whoever_may_only_read_sees_rules_and_no_buttons(visit: Visit, memory: L
     page = visit(key=secret).go("/rules")
     assert "Readers read this" in page.inner_text("main")
     assert not page.query_selector("main textarea") and page.query_selector(f"#r{kept.short_id}")
+
+
+def test_what_is_proposed_is_no_rule_until_somebody_accepts_it(visit: Visit, memory: LocalMemory) -> None:
+    rule(memory, "Use tabs in the shop.")
+    remember(memory, NewItem("Never deploy on Fridays.", type="rule", review="proposed"))
+    page = visit().go("/rules")
+    assert "Use tabs in the shop." in page.inner_text("main")
+    assert "Never deploy on Fridays." not in page.inner_text("main")

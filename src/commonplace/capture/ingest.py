@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from commonplace.capture.hooks.noise_filter import is_small_talk_prompt
 from commonplace.capture.import_report import UNTITLED, Advance, ImportReport, Skipped, Tally
 from commonplace.capture.transcript_files import ReadMark, changed_since, file_stamp, mark_of_file, plain_name
 from commonplace.capture.transcripts import (
@@ -50,6 +51,8 @@ from commonplace.text.project_names import normalise_project
 
 BATCH_MESSAGES = 200
 BATCH_CHARACTERS = 2_000_000
+# An answer to a greeting that is longer than this says something.
+SMALL_TALK_REPLY = 200
 # A database changes all the time while its editor runs, and is read whole.
 DATABASE_SECONDS = 60.0
 # Between two looks at least this long, and this many times as long as the look took.
@@ -204,7 +207,7 @@ class _Session:
 
     def _store(self) -> None:
         messages, self._waiting, self._characters = self._waiting, [], 0
-        if not messages:
+        if not messages or (not self._added + self._known and self._is_empty(messages)):
             return
         try:
             stored = store_conversation(self._memory, self._conversation(messages))
@@ -217,6 +220,15 @@ class _Session:
             for message in messages:
                 self._waiting = [message]
                 self._store()
+
+    def _is_empty(self, messages: Sequence[NewMessage]) -> bool:
+        """Whether nothing happened: a greeting and a reply, in a session of which nothing is stored."""
+        said = all(is_small_talk_prompt(one.content) for one in messages if one.role == "user")
+        if not said or any(one.details or len(one.content) > SMALL_TALK_REPLY for one in messages):
+            return False
+        with contextlib.suppress(NotFound):
+            return not find_session(self._memory, session_key(self._reading.transcript), forgotten=True)
+        return True
 
     def _replace_answers(self, stored: StoredConversation, messages: list[NewMessage]) -> None:
         """Let the messages replace the answers that hooks captured from the same turns."""

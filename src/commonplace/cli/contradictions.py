@@ -90,9 +90,9 @@ def _list_pairs(call: Call, memory: Memory, pairs: list[StatementPair]) -> None:
 
 
 def _answer_settled(call: Call, settled: Settled) -> None:
-    kept = " and ".join(str(item.id) for item in settled.kept)
+    winners = " and ".join(str(item.id) for item in settled.kept)
     undo = f"commonplace contradictions {settled.older.id} {settled.newer.id} --undo"
     call.answer(
         {"kept": [item_brief(item) for item in settled.kept], "keep": settled.keep, "undo": undo},
-        f"Settled: {kept} {'are' if len(settled.kept) > 1 else 'is'} right. Undo: {undo}",
+        f"Settled: {winners} {'are' if len(settled.kept) > 1 else 'is'} right. Undo: {undo}",
     )

@@ -296,8 +296,8 @@ def _not_a_command(name: str) -> str:
     word = name.casefold()
     close = [SYNONYMS[word]] if word in SYNONYMS else get_close_matches(word, [*known, *SYNONYMS], 3, 0.7)
     found = list(dict.fromkeys(SYNONYMS.get(one, one) for one in close))
-    meant = f" Did you mean {' or '.join(map(repr, found))}?" if found else ""
-    return f"There is no command {name!r}.{meant}"
+    suggestion = f" Did you mean {' or '.join(map(repr, found))}?" if found else ""
+    return f"There is no command {name!r}.{suggestion}"
 
 
 def _show_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:

@@ -91,8 +91,8 @@ class PluginChoice(click.Choice[str]):
 
         word = str(value).casefold()
         near = [name for name in known if word and name.startswith(word)] or get_close_matches(word, known, 2)
-        meant = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(known)}."
-        return self.fail(f"{value!r} is not known. {meant}", param, ctx)
+        suggestion = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {', '.join(known)}."
+        return self.fail(f"{value!r} is not known. {suggestion}", param, ctx)
 
 
 def combine(*options: Option[Any]) -> Option[Any]:

@@ -213,7 +213,7 @@ def _card(card: SessionCard) -> SessionCardRecord:
         "author": card.author,
         "began_at": iso_time(card.session.started_ms),
         "ended_at": iso_time(card.session.ended_ms),
-        "asked": card.asked,
+        "asked": card.request,
         "found": card.found,
         "changed": card.changed,
         "files": list(card.files),

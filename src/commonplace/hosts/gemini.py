@@ -255,11 +255,11 @@ class _Reader:
 
 
 def _question(record: dict[str, Any]) -> Iterator[Block]:
-    said = record.get("displayContent") or record.get("content")
+    content = record.get("displayContent") or record.get("content")
     parts = (
-        [part for part in said if not (isinstance(part, dict) and "functionResponse" in part)]
-        if isinstance(said, list)
-        else said
+        [part for part in content if not (isinstance(part, dict) and "functionResponse" in part)]
+        if isinstance(content, list)
+        else content
     )
     whole = clean_text(_without_hooks(text_of(parts)))
     text, _, _ = whole.partition(_ADDED)

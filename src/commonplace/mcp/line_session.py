@@ -84,8 +84,8 @@ async def _static_replies(profile: str, workers: Workers, version: str) -> list[
         first, params = "initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": client}
         others: dict[str, Any] = {}
     else:
-        said = {"protocolVersion": version, "clientInfo": client, "clientCapabilities": {}}
-        first, params = "server/discover", {"_meta": {f"{_PREFIX}{name}": value for name, value in said.items()}}
+        handshake = {"protocolVersion": version, "clientInfo": client, "clientCapabilities": {}}
+        first, params = "server/discover", {"_meta": {f"{_PREFIX}{name}": value for name, value in handshake.items()}}
         others = params
     requests = [{"id": first, "method": first, "params": params}]
     if first == "initialize":

@@ -36,7 +36,8 @@ log = logging.getLogger(__name__)
 
 # Lists only change with the configuration, which takes a restart.
 LISTS_FRESH_MS = 300_000
-# A question asked after something was written waits for the writing, unless that hangs.
+# A question asked after something was written waits for the writing, unless that hangs: for so long after the last
+# write that ended.
 WAIT_FOR_WRITES = 1.0
 
 MEMORIES_PATH = "/api/mcp"
@@ -119,6 +120,7 @@ class _RequestHandlers:
         self.tools = {tool.name: tool for tool in tools_of(profile)}
         self._listed = [tool_description(tool) for tool in self.tools.values()]
         self._writing = anyio.Lock()
+        self._waiting_for_writes: set[anyio.CancelScope] = set()
 
     async def list_tools(self, _context: _Context, _params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self._listed)
@@ -146,12 +148,23 @@ class _RequestHandlers:
                     error_body(tool.dialect, Forbidden(f"This key can only read, and {tool.name} writes."))
                 )
             async with self._writing if self._one_caller else contextlib.nullcontext():
-                return await self._do(context, tool, arguments)
+                result = await self._do(context, tool, arguments)
+                for waiting in self._waiting_for_writes:
+                    waiting.deadline = anyio.current_time() + WAIT_FOR_WRITES
+                return result
         if self._one_caller and self._writing.locked():
-            with anyio.move_on_after(WAIT_FOR_WRITES):
+            await self._wait_for_writes()
+        return await self._do(context, tool, arguments)
+
+    async def _wait_for_writes(self) -> None:
+        """Wait until what was asked to be written before is written, or nothing of it ended for too long."""
+        with anyio.move_on_after(WAIT_FOR_WRITES) as waiting:
+            self._waiting_for_writes.add(waiting)
+            try:
                 async with self._writing:
                     pass
-        return await self._do(context, tool, arguments)
+            finally:
+                self._waiting_for_writes.discard(waiting)
 
     async def _do(self, context: _Context, tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
         """Have it done where it delays nobody else: in threads of its kind, or by a helper if much was sent."""

@@ -230,8 +230,8 @@ class _Opened:
     def _definition(self, statements: Iterable[Item]) -> str:
         """The first sentence that says what it is: "Kestrel is our deploy tool."."""
         defines = re.compile(rf"(?:{self._pattern.pattern})`?\s+is\s+(?:our|the|an?|my)\s", re.IGNORECASE)
-        told = (sentence for item in statements for sentence in sentences(shown_text(item)) if defines.search(sentence))
-        return next(told, "")
+        every = (sentence for item in statements for sentence in sentences(shown_text(item)))
+        return next(filter(defines.search, every), "")
 
     def _related(self, statements: Sequence[Item]) -> list[RelatedEntity]:
         """Relations first, then what is named together with it most often."""

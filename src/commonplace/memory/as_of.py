@@ -35,6 +35,8 @@ MOST_CHANGES = 20_000
 COMPARED, READ = 60, 6
 # What it is worth, beside a relevance, that all neighbouring words of the question are neighbours in a hit.
 ADJACENT = 0.3
+# What it is worth that a hit tells the attribute that is asked for (ranking/rerank.py).
+TOLD = 2.0
 # Characters that are read of each.
 _READ_CHARACTERS = 2_000
 
@@ -71,10 +73,13 @@ def recall_as_of(
 
 def _in_order(parsed: ParsedQuestion, hits: Sequence[Hit]) -> list[Hit]:
     """Hits of now and of then by relevance, those first in which words of the question stand together as in it."""
-    from commonplace.memory.recall import adjacent_shares
+    from commonplace.memory.recall import DATED_BOOST, adjacent_shares, told_boosts
 
-    shares = adjacent_shares(parsed, [hit.item for hit in hits])
-    ordered = sorted(hits, key=lambda hit: -hit.relevance - ADJACENT * shares.get(hit.item.id, 0.0))
+    items = [hit.item for hit in hits]
+    shares, told = adjacent_shares(parsed, items), told_boosts(parsed, items)
+    worth = {item.id: ADJACENT * shares.get(item.id, 0.0) + TOLD * told.get(item.id, 0.0) for item in items}
+    worth |= {item.id: worth[item.id] + DATED_BOOST for item in items if item.is_dated}
+    ordered = sorted(hits, key=lambda hit: -hit.relevance - worth[hit.item.id])
     least = 0.0
     for place in range(len(ordered) - 1, -1, -1):
         least = max(least, ordered[place].relevance)
@@ -128,7 +133,7 @@ def _past(memory: LocalMemory, scope: Scope, states: Mapping[int, Item | None]) 
 
 def _matching(memory: LocalMemory, parsed: ParsedQuestion, past: Sequence[Item]) -> list[Hit]:
     """Items as they were that answer a question, each with how likely it does."""
-    from commonplace.memory.recall import DATED_BOOST, Hit
+    from commonplace.memory.recall import DATED_BOOST, Hit, told_boosts
 
     shares = _word_shares(parsed, past)
     if parsed.query.strict:
@@ -136,7 +141,8 @@ def _matching(memory: LocalMemory, parsed: ParsedQuestion, past: Sequence[Item])
         return [
             Hit(item, 0, relevance(1.0), 0.0, 1.0) for item, share in zip(past, shares, strict=True) if share == 1.0
         ]
-    best = sorted(range(len(past)), key=lambda n: -shares[n])[:COMPARED]
+    told = told_boosts(parsed, past)
+    best = sorted(range(len(past)), key=lambda n: -shares[n] - told.get(past[n].id, 0.0))[:COMPARED]
     texts = {n: _text(past[n]) for n in best}
     cosines = _cosines(memory, parsed, texts)
     evidence = {n: Evidence(shares[n], cosines.get(n), shares[n]) for n in best}

@@ -147,7 +147,7 @@ def build_context(
     ranked, answers, summaries, checkpoint = memory.store.snapshot(read)
     ranked = [entry for entry in ranked if entry.item.type != RULE or applies_to(entry.item, files)]
     longest = max(80, int(token_budget * ITEM_SHARE) * 4)
-    shown = [replace(entry, content=_within(entry.content, longest)) for entry in _limited(ranked, answers, limit)]
+    shown = [_shortened(entry, longest) for entry in _limited(ranked, answers, limit)]
     selection = _Selection(TokenBudget(token_budget, spent=envelope), measure, least)
     answers, last, chosen = selection.select(shown, answers, checkpoint, summaries, question is not None)
 
@@ -316,7 +316,7 @@ def _order(entry: ContextItem) -> tuple[bool, float, int, int]:
 def _summaries(memory: LocalMemory, here: Scope, question: ParsedQuestion | None) -> list[Item]:
     """The newest summaries of the project; with a query those that answer it first."""
     newest = newest_items(memory, replace(here, kinds=("summary",)), SUMMARIES)
-    if question is None:
+    if question is None or len(newest) < 2:
         return newest
     from commonplace.memory.recall import recall_scopes
 
@@ -329,6 +329,11 @@ def _content(item: Item) -> str:
     """The text of an item; of an observation its narrative, which is shorter than its input and output."""
     narrative = item.details.get("narrative", "").strip() if item.kind == "observation" else ""
     return narrative or item.text or item.title
+
+
+def _shortened(entry: ContextItem, longest: int) -> ContextItem:
+    short = _within(entry.content, longest)
+    return entry if short is entry.content else replace(entry, content=short)
 
 
 def _within(text: str, longest: int) -> str:

@@ -31,8 +31,9 @@ LONGEST_WORDS = 6
 # Statements are short; of a long text the beginning says what it is about.
 _STATEMENT_READ = 2_000
 # So many of the newest statements are compared with each other for a list, each with so many that share words with it.
-# A word of more statements than this does not bring two together.
-SCANNED, COMPARED, COMMON_WORD = 5_000, 60, 250
+# A word of more statements than this does not bring two together; alone, without another in common, not even a word of
+# so many as LONE_WORD.
+SCANNED, COMPARED, COMMON_WORD, LONE_WORD = 5_000, 60, 250, 40
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 # Metadata of an item: the uids of others that it does not contradict though it may look so, and that it repeats.
 BOTH_HOLD, SAME_AS = "both_hold", "same_as"
@@ -204,9 +205,11 @@ def _pairs(items: Sequence[Item], *, twins: bool) -> Iterator[StatementPair]:
     words = [_subjects(statements) for statements in read]
     holding: dict[str, list[int]] = defaultdict(list)
     for place in reversed(range(len(items))):
-        shared = Counter(n for word in words[place] if len(holding[word]) <= COMMON_WORD for n in holding[word])
-        for other, _count in shared.most_common(COMPARED):
-            if is_settled(items[other], items[place]):
+        found = [holding[word] for word in words[place] if len(holding[word]) <= COMMON_WORD]
+        shared = Counter(n for places in found for n in places)
+        rare = {n for places in found if len(places) <= LONE_WORD for n in places}
+        for other, count in shared.most_common(COMPARED):
+            if (count == 1 and other not in rare) or is_settled(items[other], items[place]):
                 continue
             reason = contradiction_between(read[other], read[place])
             if not reason and twins and are_the_same(read[other], read[place]):

@@ -21,7 +21,7 @@ from commonplace.text.sentences import sentences, shorten
 MAX_ENTRIES = 5_000
 FILES, STEPS, STATEMENTS = 8, 5, 40
 # Characters of what was asked, and of what was found.
-ASKED, FOUND = 140, 260
+REQUEST, FOUND = 140, 260
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class DaySession:
     session: Session
     start_ms: int
     end_ms: int
-    asked: str
+    request: str
     found: str
     author: str
     files: tuple[str, ...]
@@ -98,8 +98,8 @@ def _session(memory: LocalMemory, session: Session, headers: Sequence[ItemHeader
         if one.kind in ("summary", "checkpoint"):
             noted |= {name: text for name, text in one.details.items() if text.strip() and name not in noted}
     first_words = next((one.title for one in reversed(headers) if one.type == "prompt" or one.kind == "message"), "")
-    asked = noted.get("request") or noted.get("task") or session.label or first_words or session.key
-    asked = shorten(next(iter(sentences(asked)), asked), ASKED)
+    request = noted.get("request") or noted.get("task") or session.label or first_words or session.key
+    request = shorten(next(iter(sentences(request)), request), REQUEST)
     answers = [one.details.get("narrative") or one.title for one in headers if one.type == "answer"]
     found = noted.get("learned") or next(iter(answers), "")
     files = dict.fromkeys(
@@ -113,14 +113,14 @@ def _session(memory: LocalMemory, session: Session, headers: Sequence[ItemHeader
         session,
         happened[-1].at_ms,
         happened[0].at_ms,
-        asked,
+        request,
         shorten(found.strip().replace("\n", " "), FOUND),
         author,
         tuple(files)[:FILES],
         len(failures),
         sum(one.fixed_ms is not None for one in failures),
         tuple(line.strip() for line in noted.get("next_steps", "").splitlines() if line.strip())[:STEPS],
-        tuple(one for one in headers if one.kind == "memory" and one.title.rstrip("…") not in asked),
+        tuple(one for one in headers if one.kind == "memory" and one.title.rstrip("…") not in request),
         len(headers),
     )
 

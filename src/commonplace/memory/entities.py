@@ -212,7 +212,12 @@ def named_in(item: Item) -> dict[str, EntityName]:
 
 def files_of(item: Item) -> list[str]:
     named = " ".join(item.details.get(name, "") for name in _FILE_FIELDS)
-    return list(references(_redacted(named).replace(",", " ")).files) if named.strip() else []
+    return list(_files_in(named)) if named.strip() else []
+
+
+@lru_cache(maxsize=4096)
+def _files_in(named: str) -> tuple[str, ...]:
+    return tuple(references(_redacted(named).replace(",", " ")).files)
 
 
 def person_of(item: Item) -> str:

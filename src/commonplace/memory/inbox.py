@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
@@ -17,7 +17,7 @@ from commonplace.memory.contradictions import MAX_LIMIT, StatementPair, list_con
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import PRUNE_DAYS, PRUNE_IMPORTANCE, PruneCandidate, find_prunable
 from commonplace.memory.review import list_proposals
-from commonplace.model import Item, Scope
+from commonplace.model import Item, Scope, Session
 from commonplace.text.dates import DAY_MS
 from commonplace.text.paths import ROOT_FOLDER
 
@@ -52,6 +52,14 @@ class Inbox:
     @property
     def total(self) -> int:
         return len(self.proposals) + len(self.contradictions) + len(self.twins) + len(self.conversations)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalGroup:
+    """Proposals of one session, to be decided together; `session` is None for those that came one by one."""
+
+    session: Session | None
+    items: tuple[Item, ...]
 
 
 class _ResultCache:
@@ -99,3 +107,24 @@ def read_inbox(memory: LocalMemory, project: str = "", prune: PruneThresholds | 
         tuple(pair for pair in pairs if pair.reason == "same"),
         tuple(one for one in old if not project or one.session.project == project),
     )
+
+
+def proposals_by_session(memory: LocalMemory, proposals: Sequence[Item]) -> list[ProposalGroup]:
+    """Proposals in their order, those of one session together where the first of them stands."""
+    sessions = memory.store.sessions_of([item.id for item in proposals])
+    own: dict[int, list[Item]] = {}
+    for item in proposals:
+        if item.id in sessions:
+            own.setdefault(sessions[item.id].id, []).append(item)
+    groups: list[ProposalGroup] = []
+    for item in proposals:
+        session = sessions.get(item.id)
+        together = own[session.id] if session else []
+        if session and len(together) > 1:
+            if item is together[0]:
+                groups.append(ProposalGroup(session, tuple(together)))
+        elif groups and groups[-1].session is None:
+            groups[-1] = ProposalGroup(None, (*groups[-1].items, item))
+        else:
+            groups.append(ProposalGroup(None, (item,)))
+    return groups

@@ -168,9 +168,9 @@ def _line(what: RecordKind, line: Mapping[str, Any]) -> Change:
 
 
 def _source(fields: Mapping[str, Any]) -> dict[str, str | None]:
-    """Who said something, in which way, and its review, as far as they are told; a value of a later version is kept."""
-    told = {name: _text_or_none(fields, name) for name in SOURCE_FIELDS if name in fields}
-    return {name: value and (clean_text(value, name).strip()[:MAX_AUTHOR] or None) for name, value in told.items()}
+    """Who said something, in which way, and its review, as far as given; a value of a later version is kept."""
+    texts = {name: _text_or_none(fields, name) for name in SOURCE_FIELDS if name in fields}
+    return {name: value and (clean_text(value, name).strip()[:MAX_AUTHOR] or None) for name, value in texts.items()}
 
 
 def _cleaned(value: Any, levels: int) -> Any:

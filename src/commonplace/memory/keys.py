@@ -168,11 +168,6 @@ def end_login(memory: LocalMemory, token: str) -> None:
     memory.maintenance.end_login(key_digest(token), until, memory.clock())
 
 
-def is_login_token(secret: str) -> bool:
-    """Whether this looks like a login token, not a key."""
-    return "." in secret
-
-
 def csrf_token(token: str) -> str:
     """The token in forms, so that only our own pages can send them; it does not reveal the login token."""
     return hashlib.sha256(f"form {token}".encode()).hexdigest()[:32]

@@ -101,12 +101,12 @@ def build_profile(memory: LocalMemory, project: str | None = None, tokens: int =
 
 
 def profile_lines(memory: LocalMemory, scope: Scope, but_types: Collection[str] = ()) -> Iterator[ProfileLine]:
-    """The lines of a profile, what is most worth telling first; nothing is said twice."""
-    said: set[str] = set()
+    """The lines of a profile, what is most worth telling first; nothing twice."""
+    seen: set[str] = set()
     for line in _by_turns(_candidates(memory, scope, but_types)):
         words = normalise_statement(line.text)
-        if words not in said:
-            said.add(words)
+        if words not in seen:
+            seen.add(words)
             yield line
 
 
@@ -160,10 +160,10 @@ def _candidates(memory: LocalMemory, scope: Scope, but_types: Collection[str]) -
 
 def _line(item: Item) -> ProfileLine | None:
     pinned = PINNED_TAG in item.tags
-    said = item.meta.get(SENTENCE_KEY)
+    sentence = item.meta.get(SENTENCE_KEY)
     # Before a sentence is cut out: what stands around a secret shows that it is one.
     text = redact(item.text)
-    found = profile_sentence(text, item.type, said if isinstance(said, str) else "")
+    found = profile_sentence(text, item.type, sentence if isinstance(sentence, str) else "")
     twins = item.meta.get(SAME_AS)
     times = 1 + len(twins) if isinstance(twins, list) else 1
     if found is not None and (pinned or not rule_paths(item)):
@@ -182,8 +182,8 @@ def _attributed(memory: LocalMemory, line: ProfileLine) -> ProfileLine:
 
 def _sessions_with(memory: LocalMemory, scope: Scope, item: Item) -> int:
     """In how many sessions a person said what an item says."""
-    said = str(item.meta.get(SENTENCE_KEY, "")).replace('"', " ")
-    query = parse_query(f'"{said}"', QUERY_COLUMNS)
+    sentence = str(item.meta.get(SENTENCE_KEY, "")).replace('"', " ")
+    query = parse_query(f'"{sentence}"', QUERY_COLUMNS)
     if not query.strict:
         return 1
     prompts = replace(scope, kinds=("observation", "message"), lapsed=True)

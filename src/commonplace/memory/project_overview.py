@@ -58,7 +58,7 @@ class SessionCard:
     """
 
     session: Session
-    asked: str
+    request: str
     found: str
     changed: str
     files: tuple[str, ...]
@@ -270,15 +270,15 @@ def _session_cards(
 
 def _session_card(memory: LocalMemory, session: Session, notes: Sequence[Item], request: str) -> SessionCard:
     """A session as its summary and checkpoint tell it; a conversation without them by its last answer."""
-    told = {name: text.strip() for item in reversed(notes) for name, text in item.details.items() if text.strip()}
-    files, changed = _changes(told.get("completed") or told.get("progress", ""))
-    found = told.get("learned", "") or _without_reading(told.get("investigated", ""))
+    noted = {name: text.strip() for item in reversed(notes) for name, text in item.details.items() if text.strip()}
+    files, changed = _changes(noted.get("completed") or noted.get("progress", ""))
+    found = noted.get("learned", "") or _without_reading(noted.get("investigated", ""))
     if not (found or changed or files) and session.messages:
         found = _outcome(memory, session)
-    asked = told.get("request") or told.get("task") or session.label or request or session.key or session.short_id
+    shown = noted.get("request") or noted.get("task") or session.label or request or session.key or session.short_id
     return SessionCard(
         session,
-        shorten(asked.partition("\n")[0], REQUEST),
+        shorten(shown.partition("\n")[0], REQUEST),
         shorten(_joined(found), PART),
         shorten(_joined(changed), PART),
         files,
@@ -344,8 +344,8 @@ def _people(items: Iterable[Item], now: int) -> list[Contributor]:
 def _worked_on(item: Item) -> str:
     if item.kind == "memory":
         return stated_and_why(item)[0]
-    asked = item.details.get("request") or item.details.get("task") or item.title
-    return next(iter(sentences(asked)), "")
+    request = item.details.get("request") or item.details.get("task") or item.title
+    return next(iter(sentences(request)), "")
 
 
 def _proposals(memory: LocalMemory, project: str | None) -> int:

@@ -58,8 +58,8 @@ def _work(found: ProjectOverview, week: Report, *, quiet: bool) -> Iterator[str]
     with_ = f", with {_and(agents)}" if agents else ""
     there = f"There {'was' if number == 1 else 'were'} {_count(number, 'session', 'sessions').lower()}"
     yield f"{there}{by} {when}{with_}{_busiest(sessions)}."
-    asked = list(dict.fromkeys(shorten(_first_sentence(one.request), _QUOTED) for one in sessions))[:_NAMED]
-    yield _ended(f"The latest request{'' if len(asked) == 1 else 's'}: {_and([f'“{one}”' for one in asked])}")
+    requests = list(dict.fromkeys(shorten(_first_sentence(one.request), _QUOTED) for one in sessions))[:_NAMED]
+    yield _ended(f"The latest request{'' if len(requests) == 1 else 's'}: {_and([f'“{one}”' for one in requests])}")
 
 
 def _busiest(sessions: Sequence[ReportedSession]) -> str:
@@ -125,8 +125,8 @@ def _ended(sentence: str) -> str:
 
 def _quote(text: str) -> str:
     """A quoted sentence, with its full stop inside."""
-    said = shorten(text, _QUOTED)
-    return f"“{said if said.endswith(('.', '!', '?', '…')) else said + '.'}”"
+    quote = shorten(text, _QUOTED)
+    return f"“{quote if quote.endswith(('.', '!', '?', '…')) else quote + '.'}”"
 
 
 def _command(one: FailedCommand) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from commonplace.errors import TooLarge
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_QUERY = 10_000
+# Shorter ones are kept as they were parsed.
+SHORT_QUERY = 500
 # Everybody has a role: to name it names nobody.
 _ROLES = frozenset(map(stem, ROLES))
 _BEGUN = re.compile(r"(\w+)\*")
@@ -42,11 +45,17 @@ class ParsedQuestion:
     text: str = ""
 
 
+@lru_cache(maxsize=256)
+def _parse_again(question: str) -> Query:
+    """What is asked again is parsed once."""
+    return parse_query(question, QUERY_COLUMNS)
+
+
 def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = True) -> ParsedQuestion:
     """What a question asks for; to ask it again costs no second look at its meaning."""
     if len(question) > MAX_QUERY:
         raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
-    query = parse_query(question, QUERY_COLUMNS)
+    query = _parse_again(question) if len(question) <= SHORT_QUERY else parse_query(question, QUERY_COLUMNS)
     words = [] if query.strict else [word for word in query.words if word.token not in _ROLES]
     named = memory.store.speakers(words) if words else []
     # Who speaks is seldom said in what they say: with the name, "Wow, Ann!" would be nearest to all about Ann.

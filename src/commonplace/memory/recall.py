@@ -36,6 +36,7 @@ from commonplace.ranking.rerank import (
     Weight,
     WordSets,
     add_answer_scores,
+    attribute_boosts,
     boost_by_adjacent_words,
     boost_by_context,
     boost_by_role,
@@ -48,6 +49,7 @@ from commonplace.ranking.rerank import (
     rerank_score,
 )
 from commonplace.store.types import Job
+from commonplace.text.attributes import answers, asked_in, mentions, told_in
 from commonplace.text.query import (
     adjacent_words,
     is_about_questions,
@@ -364,8 +366,8 @@ def _session_requests(item: Item) -> set[tuple[str, str]]:
     notes = item.kind in ("summary", "checkpoint")
     if item.session is None or not (notes or (item.type == "prompt" and len(item.body) <= len(item.title) + 20)):
         return set()
-    asked = [item.title, *(f"{item.details.get('request', '')}\n{item.details.get('task', '')}".splitlines())]
-    titles = {" ".join(line.casefold().split()).rstrip(" .?!…") for line in asked}
+    lines = [item.title, *(f"{item.details.get('request', '')}\n{item.details.get('task', '')}".splitlines())]
+    titles = {" ".join(line.casefold().split()).rstrip(" .?!…") for line in lines}
     return {(item.session, title) for title in ({*titles, ""} if notes else titles - {""})}
 
 
@@ -381,6 +383,8 @@ def _score_read(
 ) -> dict[int, float]:
     """The scores of items after a look at what they say and when they said it."""
     scores = parts.add("phrase", scores | boost_by_adjacent_words(scores, adjacent_shares(parsed, read)))
+    boosts = told_boosts(parsed, read)
+    scores = parts.add("attribute", scores | {id_: scores[id_] + boost for id_, boost in boosts.items()})
     return parts.add("time", scores | _rerank_read(parsed, scores, read))
 
 
@@ -391,6 +395,19 @@ def _prefer_newer(scores: Mapping[int, float], read: Sequence[Item], weights: Ma
     equal = {item.id: item.created_ms for item in stated if weights[item.id].total == highest}
     boosts = newer_boosts(scores, equal)
     return {id_: score + boosts.get(id_, 0.0) for id_, score in scores.items()}
+
+
+def told_boosts(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:
+    """What items are worth more that tell the attribute that a question asks for, of what it asks about."""
+    asked = [] if parsed.query.strict else asked_in(parsed.query.text)
+    if not asked:
+        return {}
+    told: dict[int, int] = {}
+    for item in items:
+        text = item.text[:READ_CHARACTERS]
+        if any(mentions(one, text) and answers(one, told_in(text)) for one in asked):
+            told[item.id] = max(item.created_ms, item.valid_from_ms or 0)
+    return attribute_boosts(told)
 
 
 def adjacent_shares(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:

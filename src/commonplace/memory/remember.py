@@ -123,22 +123,28 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
     from commonplace.memory.edit_and_forget import enrich_item
     from commonplace.memory.items import get_item
 
-    known = _find_same_statement(memory, new)
+    now = memory.clock()
+    draft = make_draft(new, now)
+
+    def compare() -> tuple[Item | None, Compared]:
+        known = _find_same_statement(memory, new, draft)
+        return known, Compared() if known is not None else compare_statement(memory, sign(memory, draft))
+
+    known, compared = memory.store.snapshot(compare)
     if known is None:
-        compared = compare_statement(memory, sign(memory, make_draft(new, memory.clock())))
         own = [twin.uid for twin in compared.twins if twin.author == memory.writer.name]
-        stored = remember_all(memory, [replace(new, meta={**new.meta, SAME_AS: own}) if own else new])[0]
+        written = replace(draft, meta={**draft.meta, SAME_AS: own}) if own else draft
+        stored = _put(memory, [written], now)[0]
     else:
-        compared, stored = Compared(), Stored(known.id, known.uid, duplicate=True)
-    item = get_item(memory, stored.id, forgotten=True)
+        stored = Stored(known.id, known.uid, duplicate=True)
+    item = memory.store.get([stored.id])[stored.id]
     if item.forgotten_ms is not None:
         # It was proposed again after it was dismissed.
         return Remembered(item, duplicate=True)
     if not stored.duplicate:
         return Remembered(item, False, compared.contradictions, compared.twins)
-    draft = make_draft(new, memory.clock())
-    said = (draft.valid_from_ms, draft.valid_until_ms, draft.expires_ms)
-    item = enrich_item(memory, item, new.tags, new.meta, said)
+    validity = (draft.valid_from_ms, draft.valid_until_ms, draft.expires_ms)
+    item = enrich_item(memory, item, new.tags, new.meta, validity)
     if item.review == PROPOSED and new.review is None and memory.writer.origin == "person":
         # What a person says themselves they agree with, in other capitals too.
         memory.store.review([item.id], ACCEPTED, memory.clock(), memory.writer)
@@ -151,33 +157,44 @@ def remember(memory: LocalMemory, note: NewItem) -> Stored:
 
     A statement is the same with other punctuation, another spacing, or without its capital letters.
     """
-    known = _find_same_statement(memory, note)
-    return remember_all(memory, [note])[0] if known is None else Stored(known.id, known.uid, duplicate=True)
+    now = memory.clock()
+    draft = make_draft(note, now)
+    known = memory.store.snapshot(lambda: _find_same_statement(memory, note, draft))
+    return _put(memory, [draft], now)[0] if known is None else Stored(known.id, known.uid, duplicate=True)
 
 
 def remember_all(memory: LocalMemory, notes: Sequence[NewItem]) -> list[Stored]:
     """Store several things in one transaction: all of them, or, if one is wrong, none."""
     now = memory.clock()
-    stored = memory.store.put([sign(memory, make_draft(note, now)) for note in notes], now)
+    return _put(memory, [make_draft(note, now) for note in notes], now)
+
+
+def _put(memory: LocalMemory, drafts: Sequence[Draft], now: int) -> list[Stored]:
+    stored = memory.store.put([sign(memory, draft) for draft in drafts], now)
     memory.embeddings.wake()
     return stored
 
 
-def _find_same_statement(memory: LocalMemory, note: NewItem) -> Item | None:
+def _find_same_statement(memory: LocalMemory, note: NewItem, draft: Draft) -> Item | None:
     """The statement that this one repeats with other capitals, another spacing or other punctuation.
 
     None if it is the very same, which the store itself knows.
     """
-    alike = same_statements(memory, note, (note.type or _DEFAULT_TYPE[note.kind],))
+    alike = same_statements(memory, note, (note.type or _DEFAULT_TYPE[note.kind],), draft)
     return None if any(item.body.strip() == note.content.strip() for item in alike) else next(iter(alike), None)
 
 
-def same_statements(memory: LocalMemory, note: NewItem, types: tuple[str, ...] = ()) -> list[Item]:
-    """The memories of these types, or of any, that state the same in the same place."""
+def same_statements(
+    memory: LocalMemory, note: NewItem, types: tuple[str, ...] = (), draft: Draft | None = None
+) -> list[Item]:
+    """The memories of these types, or of any, that state the same in the same place.
+
+    `draft` is the note as it will be stored, if somebody has made that already.
+    """
     text = note.content.strip()
     if note.kind != "memory" or note.title or note.uid is not None or not 0 < len(text) <= MAX_STATEMENT:
         return []
-    draft = make_draft(note, memory.clock())
+    draft = draft or make_draft(note, memory.clock())
     # As one phrase, which holds whatever the case and the marks between the words.
     query = parse_query('"' + draft.body.replace('"', " ") + '"', QUERY_COLUMNS)
     if not query.strict:

@@ -76,10 +76,10 @@ def session_context(
     text.add(_STEPS, _steps(memory, project), _STEPS_SHARE)
     profile = _profile(memory, project)
     number = text.add(_PROFILE, (f"- {line.quote} ({line.item.short_id})" for line in profile), _PROFILE_SHARE)
-    told = [*holding, *(line.item for line in profile[:number])]
-    others = [item for item in _by_others(memory, project) if item not in told]
+    listed = [*holding, *(line.item for line in profile[:number])]
+    others = [item for item in _by_others(memory, project) if item not in listed]
     text.add(_OTHERS, map(_line_by, others), _OTHERS_SHARE)
-    text.add(_KNOWN, (_line(item) for item in known if item not in others and item not in told))
+    text.add(_KNOWN, (_line(item) for item in known if item not in others and item not in listed))
     text.add(_RULES, map(_line, holding))
     text.add(_EARLIER, map(_session_line, earlier))
     return text.printed()
@@ -93,7 +93,7 @@ class _Text:
         self._sections: dict[str, list[str]] = {
             title: [] for title in (_RULES, _PROFILE, _THREAD, _STOPPED, _STEPS, _OTHERS, _KNOWN, _EARLIER)
         }
-        self._said: set[str] = set()
+        self._statements: set[str] = set()
         self._items: set[int] = set()
 
     def add(self, title: str, lines: Iterable[str], share: float = 1.0) -> int:
@@ -103,11 +103,11 @@ class _Text:
         """
         number = 0
         for line in lines:
-            said = normalise_statement(_without_id(line))
-            if said not in self._said:
+            statement = normalise_statement(_without_id(line))
+            if statement not in self._statements:
                 if not self._fits(title, [line], share):
                     break
-                self._said.add(said)
+                self._statements.add(statement)
                 self._sections[title].append(line)
             number += 1
         return number
@@ -169,8 +169,8 @@ def _decisions(memory: LocalMemory, project: str | None, changing: WorkInProgres
     about = changing.stems
 
     def shared(item: Item) -> int:
-        said = content_stems(f"{item.title} {item.text} {item.details.get('files_modified', '')}") if about else ()
-        return len(about.intersection(said))
+        stems = content_stems(f"{item.title} {item.text} {item.details.get('files_modified', '')}") if about else ()
+        return len(about.intersection(stems))
 
     return sorted(found, key=lambda item: (-shared(item), item.project is None))
 
@@ -185,20 +185,20 @@ def _last_sessions(memory: LocalMemory, project: str | None) -> tuple[list[Item]
     last = by_session[0] if by_session else []
     titles = {_title(item) for item in last}
     # Of a session, its summary says more in a line than its checkpoint.
-    told = [next((item for item in notes if item.kind == "summary"), notes[0]) for notes in by_session[1:]]
-    return last, [item for item in told if _title(item) not in titles][:_MOST_EARLIER]
+    earlier = [next((item for item in notes if item.kind == "summary"), notes[0]) for notes in by_session[1:]]
+    return last, [item for item in earlier if _title(item) not in titles][:_MOST_EARLIER]
 
 
 def _last_exchange(memory: LocalMemory, project: str | None, last: Sequence[Item], session: str) -> list[str]:
     """The last prompt with its answer, if it is of a later session than the last that has a summary."""
     scope = Scope.inside(project, kinds=("observation",), types=(ANSWER_TYPE, "prompt"))
-    said = memory.store.newest(scope, 2)
-    told = {session, *(item.session for item in last)}
-    if not said or said[0].session in told or any(_time(item) > said[0].created_ms for item in last):
+    newest = memory.store.newest(scope, 2)
+    covered = {session, *(item.session for item in last)}
+    if not newest or newest[0].session in covered or any(_time(item) > newest[0].created_ms for item in last):
         return []
-    same = [item for item in reversed(said) if item.session == said[0].session]
+    same = [item for item in reversed(newest) if item.session == newest[0].session]
     text = " → ".join(shorten(redact(item.text or item.title), _LONGEST) for item in same)
-    return [f"- {_day(said[0])} {text} ({said[0].short_id})"]
+    return [f"- {_day(newest[0])} {text} ({newest[0].short_id})"]
 
 
 def _steps(memory: LocalMemory, project: str | None) -> list[str]:
@@ -242,13 +242,13 @@ def _fields(notes: Sequence[Item]) -> list[str]:
     """The checkpoint and the summary of a session: their day and title, then a line for each field that says more."""
     first = notes[0]
     lines = [f"- {_day(first)} {_title(first)} ({first.short_id})"]
-    said = {normalise_statement(_title(first))}
+    seen = {normalise_statement(_title(first))}
     for item in notes:
         left_out = (*_LEFT_OUT, "notes") if HOOK_DIGEST in item.meta else _LEFT_OUT
         for name in DETAIL_FIELDS[item.kind]:
             text = shorten(redact(item.details.get(name, "").strip()), _LONGEST_FIELD)
-            if text and name not in left_out and normalise_statement(text) not in said:
-                said.add(normalise_statement(text))
+            if text and name not in left_out and normalise_statement(text) not in seen:
+                seen.add(normalise_statement(text))
                 lines.append(f"  {name.replace('_', ' ')}: {text}")
     return lines
 

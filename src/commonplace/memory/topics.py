@@ -141,8 +141,8 @@ def _spoken(text: str, item: Item | None) -> str:
         return "\n".join(lines)
     if item.kind == "observation":
         return text
-    said = (item.details.get(name, "") for name in ("request", "learned", "task", "next_steps", "open_questions"))
-    return "\n".join(filter(None, said)) or item.title
+    parts = (item.details.get(name, "") for name in ("request", "learned", "task", "next_steps", "open_questions"))
+    return "\n".join(filter(None, parts)) or item.title
 
 
 def is_tool_use(item: Item) -> bool:

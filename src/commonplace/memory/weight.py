@@ -63,6 +63,9 @@ def weightiest_first(
 
 def words_of(item: Item) -> str:
     """What an item says and where, to be compared with others."""
+    if item.kind == "message":
+        # Nobody gave it a title, and its details tell who said it.
+        return f"{item.body} {item.project}"
     return embedding_text(item.kind, item.type, item.title, item.body, item.details, ()) + f" {item.project}"
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from commonplace.text.dates import DAY_MS
 
@@ -22,8 +22,7 @@ STALE_FACTOR = 0.5
 SAME_PROJECT, OTHER_PROJECT = 1.0, 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What is known of one passage: BM25 (0 if no word matched), cosine (None if unknown), share of the words found."""
 
     bm25: float = 0.0
@@ -191,8 +190,7 @@ def is_noise_when_read(relevance: float, *, has_words: bool, answered: bool) -> 
     return relevance < (READ_NOISE_BORDER if answered else UNANSWERED_NOISE_BORDER)
 
 
-@dataclass(frozen=True, slots=True)
-class Signals:
+class Signals(NamedTuple):
     """What the score of an entry of a context is made of, each between 0 and 1."""
 
     semantic: float

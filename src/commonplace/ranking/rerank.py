@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ TIME_BOOST = 0.15
 ADJACENT_BOOST = 0.15
 # For the newest of statements whose scores differ by no more than this from the best of them.
 NEWER_BOOST, EQUAL_STATEMENTS = 0.1, 0.2
+# For a hit that tells just the attribute that is asked for, of what is asked about, and for the latest of them.
+ATTRIBUTE_BOOST, LATEST_BOOST = 0.3, 0.15
 # Against a question to somebody else: it has the words of the answer, but not the answer.
 QUESTION_PENALTY = 0.1
 # Against a text that only repeats the question and has no reply, and the most that it can score.
@@ -127,6 +130,15 @@ def newer_boosts(scores: Scores, created_ms: Mapping[int, int]) -> dict[int, flo
     return {key: NEWER_BOOST * place / (len(order) - 1) for place, key in enumerate(order)}
 
 
+def attribute_boosts(told_ms: Mapping[int, int]) -> dict[int, float]:
+    """What hits are worth more that tell what is asked for, each by the moment from which on it does; the latest most.
+
+    An attribute has one value at a time.
+    """
+    latest = max(told_ms.values(), default=0)
+    return {key: ATTRIBUTE_BOOST + LATEST_BOOST * (ms == latest) for key, ms in told_ms.items()}
+
+
 def rerank_score(score: float, *, nearness: float, question_ratio: float) -> float:
     """The score of a hit once it was read; `nearness` in time and the share that is questions are from 0 to 1."""
     return score + TIME_BOOST * nearness - QUESTION_PENALTY * question_ratio
@@ -166,31 +178,66 @@ def prefer_answers(scores: Scores, repeats: Iterable[int], replies: Mapping[int,
 
 # From this share of common words two texts are the same, and from this one they are similar.
 SAME_TEXT, SIMILAR_TEXT = 0.9, 0.7
+# The sets of words of so many texts of at most so many characters are kept, as long as they have no more words.
+MOST_SETS, SHORT_ENOUGH, MOST_WORDS = 2_048, 2_000, 8_192
 
 _T = TypeVar("_T")
 _WORD = re.compile(r"\w+")
 
 
-class WordSets(Generic[_T]):
-    """The sets of words of items, each read once. `text` is what an item says, and `key` what it is known by.
+class _Vocabulary:
+    """Words by their numbers, and the sets of texts that were read lately.
 
     Words are numbered as they appear, so that the highest numbers of a set are its rarest words, because common ones
     come early. A set is an integer with a bit for each word, which is compared much faster than a set.
     """
 
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._sets: dict[str, _WordSet] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._numbers) > MOST_WORDS or len(self._sets) > MOST_SETS
+
+    def words_in(self, text: str) -> _WordSet:
+        known = self._sets.get(text)
+        if known is None:
+            words = dict.fromkeys(_WORD.findall(text.lower()))
+            numbers = self._numbers
+            with self._lock:
+                mine = sorted([numbers.setdefault(word, len(numbers)) for word in words], reverse=True)
+            known = _WordSet(sum([1 << number for number in mine]), len(mine), mine or [-1])
+            if len(text) <= SHORT_ENOUGH:
+                self._sets[text] = known
+        return known
+
+
+_vocabulary = _Vocabulary()
+
+
+def _shared_vocabulary() -> _Vocabulary:
+    """The one of this process: what one question reads, the next finds read. A new one is begun when it is full."""
+    global _vocabulary
+    if _vocabulary.is_full:
+        _vocabulary = _Vocabulary()
+    return _vocabulary
+
+
+class WordSets(Generic[_T]):
+    """The sets of words of items, each read once. `text` is what an item says, and `key` what it is known by."""
+
     def __init__(self, text: Callable[[_T], str], key: Callable[[_T], Hashable] | None = None) -> None:
         self._text, self._key = text, key or text
-        self._numbers: dict[str, int] = {}
+        self._vocabulary = _shared_vocabulary()
         self._known: dict[Hashable, _WordSet] = {}
 
     def of(self, item: _T) -> _WordSet:
         key = self._key(item)
         known = self._known.get(key)
         if known is None:
-            numbers = self._numbers
-            words = dict.fromkeys(_WORD.findall(self._text(item).lower()))
-            mine = sorted([numbers.setdefault(word, len(numbers)) for word in words], reverse=True)
-            known = self._known[key] = _WordSet(sum([1 << number for number in mine]), len(mine), mine or [-1])
+            known = self._known[key] = self._vocabulary.words_in(self._text(item))
         return known
 
 

@@ -40,7 +40,8 @@ def ask(
 ) -> dict[str, Any] | None:
     """What the resident process of a data folder answers; None if there is none, or it fails or takes too long.
 
-    `method` is a row of `resident_process/questions.py`. It answers with the settings of `env`, for the current folder.
+    `method` is one of QUESTIONS in `resident_process/server.py`. It answers with the settings of `env`, for the
+    current folder.
     """
     if is_off(env):
         return None

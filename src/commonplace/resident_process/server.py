@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,10 @@ from commonplace.malloc import trim
 from commonplace.mcp.jsonrpc import line_or_refusal
 from commonplace.mcp.line_session import serve_lines, static_replies
 from commonplace.mcp.server import build_server
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import detect_known_project
+from commonplace.memory.recall import recall
+from commonplace.model import Scope
 from commonplace.resident.address import (
     MAX_SOCKET_PATH,
     SAME_VARIABLES,
@@ -47,7 +51,6 @@ from commonplace.resident_process.commands import run_command, take_streams
 from commonplace.resident_process.link import PING, PONG, RECEIVED
 from commonplace.resident_process.memories import Caller, Memories
 from commonplace.resident_process.prepared_replies import write_replies
-from commonplace.resident_process.questions import find_answer
 from commonplace.text.redact import redact
 from commonplace.worker_threads import Workers
 
@@ -65,6 +68,16 @@ MAX_HELLO, MAX_LOG = 1 << 20, 1 << 18
 _CHUNK = 1 << 16
 # Seconds after which what a window with a new profile can be told at once is prepared.
 PREPARE_AFTER = 1.0
+
+Answer = Callable[[LocalMemory, Mapping[str, Any]], dict[str, Any]]
+
+# What a hook or a command may ask (`client.ask`), and the function that answers: it is given the caller's memory and
+# the parameters, and returns what becomes JSON. Imported when it is first asked.
+QUESTIONS: dict[str, str] = {
+    "completion": "commonplace.cli.completion_values:answer_completion",
+    "hints": "commonplace.capture.hooks.hint_answers:answer_hints",
+    "search": "commonplace.resident_process.server:answer_search",
+}
 
 
 @dataclass(slots=True)
@@ -417,3 +430,20 @@ def main(data: str, *, locked: bool) -> None:
 
 async def _run(data: str) -> None:
     await Resident(data).run()
+
+
+def find_answer(method: str) -> Answer:
+    """The function that answers; InvalidInput if there is none."""
+    if method not in QUESTIONS:
+        raise InvalidInput(f"There is no question {method!r}.", f"Known: {', '.join(sorted(QUESTIONS))}.")
+    module, _, name = QUESTIONS[method].partition(":")
+    found: Answer = getattr(import_module(module), name)
+    return found
+
+
+def answer_search(memory: LocalMemory, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The best hits for a question, in a project or in all."""
+    project = params.get("project")
+    found = recall(memory, str(params.get("query", "")), Scope(project=project), int(params.get("limit", 10)))
+    hits = [{"id": hit.item.id, "title": hit.item.title, "relevance": hit.relevance} for hit in found.hits]
+    return {"hits": hits, "by_meaning": found.by_meaning}

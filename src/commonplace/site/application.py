@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.config import Settings
@@ -29,7 +29,6 @@ from commonplace.site.health_probes import SERVICE_UNAVAILABLE, HealthProbes, wi
 from commonplace.site.logs import AccessLog
 from commonplace.site.rate_limits import RateLimits
 from commonplace.site.request_origin import HostCheck
-from commonplace.site.route_index import RouteIndex
 from commonplace.site.server_state import OwnState, ServerState
 from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import PageHandler
@@ -47,6 +46,10 @@ People:    {address}/        (in a browser), or commonplace --help
 
 Calls need a key: Authorization: Bearer <key>. `commonplace keys create NAME` creates one.
 """
+
+# So many parts of a path tell routes apart well enough: /api/v1/items.
+_INDEXED_PARTS = 3
+_MATCHED = "commonplace.route"
 
 
 class FrontPage:
@@ -157,3 +160,42 @@ async def _not_here(_request: Request) -> Response:
 
 async def _server_error(_request: Request, error: Exception) -> Response:
     return error_response(CommonplaceError(f"The call failed: {type(error).__name__}."))
+
+
+class RouteIndex(BaseRoute):
+    """All routes as one, in the same order of precedence: only those that begin like a path are tried."""
+
+    def __init__(self, routes: Sequence[BaseRoute]) -> None:
+        beginnings = [_fixed_parts(route) for route in routes]
+        known = {parts[:depth] for parts in beginnings for depth in range(len(parts) + 1)}
+        self._routes = {
+            key: [route for route, parts in zip(routes, beginnings, strict=True) if key[: len(parts)] == parts]
+            for key in known
+        }
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        found: tuple[Match, Scope] = (Match.NONE, {})
+        for route in self._beginning_like(scope["path"]):
+            match, matched = route.matches(scope)
+            if match is not Match.NONE and found[0] is Match.NONE:
+                found = (match, {**matched, _MATCHED: route})
+            if match is Match.FULL:
+                return match, {**matched, _MATCHED: route}
+        return found
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = scope.pop(_MATCHED)
+        await scope["route"].handle(scope, receive, send)
+
+    def _beginning_like(self, path: str) -> Sequence[BaseRoute]:
+        """The routes whose fixed beginning is also that of the path."""
+        parts = tuple(path.split("/", _INDEXED_PARTS + 1)[1 : _INDEXED_PARTS + 1])
+        while parts not in self._routes:
+            parts = parts[:-1]
+        return self._routes[parts]
+
+
+def _fixed_parts(route: BaseRoute) -> tuple[str, ...]:
+    """The first parts of a route's path, up to one that is filled in; none if it has no path."""
+    parts = route.path.split("/")[1 : _INDEXED_PARTS + 1] if isinstance(route, Route) else []
+    return tuple(parts[: next((n for n, part in enumerate(parts) if "{" in part), len(parts))])

@@ -85,15 +85,23 @@ def embedding_text(
     kind: Kind, type_: str, title: str, body: str, details: Mapping[str, str], tags: tuple[str, ...]
 ) -> str:
     """The text that stands for the item when its meaning is compared: its words, each said once."""
+    if not (details or tags) and kind != "message":
+        # Nothing but a title and a text, as most statements are.
+        begun, whole = _said(title), _said(body)
+        return whole if begun in whole else f"{begun}\n{whole}" if whole and whole not in begun else begun
     columns = columns_of(kind, type_, title, body, details, tags)
     parts: list[str] = []
     for name in ("title", "subtitle", "narrative", "text", "facts", "concepts"):
-        # A title cut short by "…" is still the beginning of its text.
-        part = columns.get(name, "").strip().removesuffix("…").rstrip()
+        part = _said(columns.get(name, ""))
         if part and not any(part in other for other in parts):
             parts = [other for other in parts if other not in part]
             parts.append(part)
     return "\n".join(parts)
+
+
+def _said(text: str) -> str:
+    """A title cut short by "…" is still the beginning of its text."""
+    return text.strip().removesuffix("…").rstrip()
 
 
 def with_speaker(speaker: str, text: str) -> str:

@@ -63,15 +63,15 @@ class ProfileSentence(NamedTuple):
     group: ProfileGroup
 
 
-def profile_sentence(text: str, type_: str, said: str = "") -> ProfileSentence | None:
+def profile_sentence(text: str, type_: str, prompt_sentence: str = "") -> ProfileSentence | None:
     """The sentence of a statement that tells how people work; None if none does.
 
-    `said` is the sentence of a prompt that it was taken from, which shows whether it was a correction.
+    `prompt_sentence` is the one of a prompt that it was taken from, which shows whether it was a correction.
     """
     first = sentences(text)[:_FIRST]
     if not first:
         return None
-    if said and _CORRECTION.match(said):
+    if prompt_sentence and _CORRECTION.match(prompt_sentence):
         return _short(first[0], "corrections")
     for sentence in first:
         if sentence.endswith(("?", "？")):

@@ -11,9 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from commonplace.text.attributes import replaces, told_in
 from commonplace.text.statement_reading import PLACE, Statement, statements_in
 from commonplace.text.statement_words import (
     AUXILIARY,
+    DESCRIBING,
+    DESCRIPTIONS,
     FAMILIES,
     KEEPING,
     LIGHT,
@@ -22,6 +25,7 @@ from commonplace.text.statement_words import (
     SEVERAL,
     SINGLE_VALUED,
     STORES,
+    WIDE,
 )
 from commonplace.text.tokens import stem
 
@@ -50,21 +54,48 @@ def compare(one: Statement, other: Statement) -> str:
     """The same of two sentences."""
     if one.scope != other.scope and one.scope and other.scope:
         return ""
-    shared = one.subject & other.subject
-    if not shared:
-        return ""
+    if one.subject.isdisjoint(other.subject) or _is_far(one, other):
+        return _attribute(one, other)
     return (
         _opposite(one, other)
         or _number(one, other)
         or _replaced(one, other)
         or _replaced(other, one)
         or _choice(one, other)
+        or _does_it_now(one, other)
+        or _attribute(one, other)
     )
+
+
+def _is_far(one: Statement, other: Statement) -> bool:
+    """Whether both say so much of their own that no comparison of their words finds anything: most pairs of a list."""
+    if one.change or other.change or one.denied or other.denied or one.is_negated or other.is_negated:
+        return False
+    mine, its = one.telling - other.subject, other.telling - one.subject
+    return bool(mine and its) and max(len(mine), len(its)) > MAX_VALUE
+
+
+def _attribute(one: Statement, other: Statement) -> str:
+    """Whether both tell the same attribute of the same thing, in whatever words, with different values."""
+    told = None if one.is_addition or other.is_addition else told_in(one.text)
+    return "replaced" if told is not None and replaces(told, told_in(other.text)) else ""
+
+
+def _does_it_now(old: Statement, new: Statement) -> str:
+    """Whether the new one says of another person or thing, word for word, what the old one says, and that it is new."""
+    if "now" not in new.change or old.is_negated or new.is_negated or old.is_event or new.is_addition:
+        return ""
+    first, second = old.words[0], new.words[0]
+    if first.stem == second.stem or first.place or second.place or old.verb_at == 1 or new.verb_at == 1:
+        return ""
+    rest = old.sequence[1:]
+    same = len(rest) > 1 and rest == new.sequence[1:] and old.numbers == new.numbers and old.when == new.when
+    return "replaced" if same and old.text[:1].isupper() and new.text[:1].isupper() else ""
 
 
 def _own(one: Statement, other: Statement) -> set[str]:
     """What only the one says, besides verbs that say little."""
-    return set(one.subject) - other.subject - LIGHT
+    return set(one.telling - other.subject)
 
 
 def _flips(one: Statement, other: Statement) -> list[tuple[str, str]]:
@@ -82,7 +113,9 @@ def _opposite(one: Statement, other: Statement) -> str:
     flips = _flips(one, other)
     mine -= {a for a, _b in flips}
     its -= {b for _a, b in flips}
-    if flips and (one.is_addition or other.is_addition):
+    # "read-only for guests", "writable for members"
+    for_others = one.purpose and other.purpose and one.purpose.isdisjoint(other.purpose)
+    if flips and (one.is_addition or other.is_addition or for_others):
         return ""
     turns = min(len({a for a, _b in flips}), len({b for _a, b in flips})) + (one.is_negated != other.is_negated)
     if turns % 2 == 0 or _values_differ(one, other):
@@ -275,9 +308,9 @@ def _renames(old: Statement, new: Statement, mine: set[str]) -> bool:
 def _is_bare_name(statement: Statement, own: str) -> bool:
     """Whether a word is all that is said of something, and does not describe it: "the channel is falcon"."""
     word = statement.words[-1]
-    is_said = word.stem == own and word.before in ("is", "are", ":")
-    describes = word.text.endswith(_DESCRIBING) or word.text in _DESCRIPTIONS
-    return is_said and not describes and own not in OPPOSITES and own not in FAMILIES
+    is_predicate = word.stem == own and word.before in ("is", "are", ":")
+    describes = word.text.endswith(DESCRIBING) or word.text in DESCRIPTIONS
+    return is_predicate and not describes and own not in OPPOSITES and own not in FAMILIES
 
 
 def _is_code(text: str) -> bool:
@@ -360,7 +393,7 @@ def _same_purpose(old: Statement, new: Statement, values: AbstractSet[str]) -> b
     """Whether what a thing is used for in the one is what the other is about as well."""
     shared = (old.subject & new.subject) - LIGHT
     purpose = (old.purpose | new.purpose) - values - LIGHT
-    return purpose <= shared and (bool(purpose - _WIDE) or len(shared - _WIDE) > 1)
+    return purpose <= shared and (bool(purpose - WIDE) or len(shared - WIDE) > 1)
 
 
 def _one_place(one: Statement, other: Statement) -> bool:
@@ -394,7 +427,7 @@ def _choice(one: Statement, other: Statement) -> str:
     if one.choice and other.choice and not one.choice & other.choice:
         shared = one.purpose & other.purpose
         apart = bool(mine - one.choice) and bool(its - other.choice)
-        if not apart and shared - _WIDE and len(shared) >= SAME_WORDS * len(one.purpose | other.purpose):
+        if not apart and shared - WIDE and len(shared) >= SAME_WORDS * len(one.purpose | other.purpose):
             return "choice"
     if one.verbs and other.verbs and one.verbs.isdisjoint(other.verbs):
         return ""
@@ -412,7 +445,7 @@ def _single(one: Statement, mine: set[str], other: Statement, its: set[str]) -> 
         stated = [word for word in statement.words if word.stem in own]
         if not before & SINGLE_VALUED or any(word.place < statement.verb_at for word in stated):
             return False
-        if any(word.text.endswith(_DESCRIBING) or word.text in _DESCRIPTIONS for word in stated):
+        if any(word.text.endswith(DESCRIBING) or word.text in DESCRIPTIONS for word in stated):
             return False
     return max(len(mine), len(its)) <= 2
 
@@ -431,15 +464,6 @@ _NUANCES = frozenset(map(stem, "immediately instantly completely entirely altoge
 _CHOICE = frozenset("use uses prefer prefers choose chose".split())
 _SITES = frozenset("in on at to from into under".split())
 _CALLED = frozenset({"call", "name", "known"})
-# How words end that describe something instead of naming it.
-_DESCRIBING = ("ed", "ing", "able", "ible", "ful", "ous", "ive", "less", "ly")
-_DESCRIPTIONS = frozenset("rebuilt full empty slow fast big small old new ready down up safe broken built kept".split())
-# Wide enough for several choices at once: TypeScript and Tailwind are both "for the frontend".
-_WIDE = frozenset(
-    "project code codebas app applic servic frontend backend api web websit team everyth develop product stage"
-    " repositori"
-    " work new".split()
-)
 
 
 # From this cosine on, two statements whose words differ may say the same.

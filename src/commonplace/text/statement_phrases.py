@@ -134,8 +134,18 @@ _PAST_VALUES = (
     ("before", rf": ({_SOME}) now, ({_SOME}) before{_END}", r" is \1 now, formerly \2"),
     (
         "was were",
-        rf"^({_ALL}) (?:was|were) ({_SOME})[;,] (?:but )?(?:it is|they are) ({_SOME}) now{_END}",
+        rf"^({_ALL}) (?:was|were) ({_SOME})(?:[;,] (?:but )?(?:it is|they are)| but (?:is|are)) ({_SOME}) now{_END}",
         r"\1 is \3 now, formerly \2",
+    ),
+    (
+        "but",
+        rf"^({_ALL}) (?:was|were) not (\w+)( {_ALL})? but (?:is|are) \2 now{_END}",
+        r"\1 is now \2\3",
+    ),
+    (
+        "but",
+        rf"^({_ALL}) (?:was|were) (\w+)( {_ALL})? but (?:is|are) not \2 now{_END}",
+        r"\1 is now not \2\3",
     ),
     ("off", rf"\b(is|are) off ({_SOME}) and on (.+?){_END}", r"\1 now on \3, formerly \2"),
     (

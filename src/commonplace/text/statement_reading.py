@@ -46,6 +46,12 @@ _PIECE = re.compile(
     r"\d{4}-\d{2}-\d{2}|\d+(?:[.,:]\d+)*(?:%|(?![\w/-]))|[#/~]?\w+(?:['’./:@+-]\w+)*#?|->|[,;:.!?()—–=]"
 )
 _SENTENCE = re.compile(r"(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bSt\.)(?<!Mrs\.)(?<=[.!?])\s+|\n+")
+# From when on something holds is not what it is about.
+_FROM_DAY = re.compile(
+    r"from (?:\d{4}-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th)? [a-z]{3,9}\.?|[a-z]{3,9}\.? \d{1,2}(?:st|nd|rd|th)?)(?:,? \d{4})?"
+    r" on(?:wards)?,? ",
+    re.IGNORECASE,
+)
 _TITLE = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof)\. ")
 _PRONOUN = re.compile(r"(?:it|they|this|that|he|she|these|those|there)\b", re.IGNORECASE)
 _BORDERS = frozenset(",;:.!?()—–=")
@@ -147,11 +153,10 @@ class Statement:
     is_addition: bool = False
     is_event: bool = False
     verb_at: int = -1
-
-    @property
-    def subject(self) -> frozenset[str]:
-        """Everything that it is about."""
-        return frozenset(self.affirmed | self.denied)
+    subject: frozenset[str] = frozenset()
+    """Everything that it is about."""
+    telling: frozenset[str] = frozenset()
+    """The same without verbs that say little."""
 
 
 @lru_cache(maxsize=2048)
@@ -171,6 +176,9 @@ def read_statement(text: str) -> Statement:
     if len(text) > MAX_LENGTH:
         made.is_statement = False
         return made
+    if found := _FROM_DAY.match(text):
+        made.change.add("now")
+        text = text[found.end() :]
     lower = fold(text.replace("’", "'"))
     hedged = bool(HEDGE_PHRASES.search(lower)) or not HEDGES.isdisjoint(re.findall(r"[a-z.]+", lower))
     plain = in_plainer_words(LABEL.sub("", _TITLE.sub("", text.replace("’", "'"))))
@@ -203,6 +211,8 @@ def read_statement(text: str) -> Statement:
     # "from port 80 to port 90" denies no port.
     made.denied -= made.affirmed if made.change and not made.is_negated else set()
     made.affirmed -= made.denied
+    made.subject = frozenset(made.affirmed | made.denied)
+    made.telling = made.subject - LIGHT
     made.is_statement = len(made.words) <= MAX_WORDS
     return made
 
@@ -274,7 +284,7 @@ class _Reader:
 
     def _read_switch(self, place: int, piece: str, before: str, following: str) -> bool:
         """ "on" and "off" where they say whether something is enabled, and verbs that end what is said."""
-        is_state = before in _COPULA or before in ("turned", "switched", "stay", "stays")
+        is_state = before in _COPULA or before in ("turned", "switched", "stay", "stays", "now")
         is_last = following in _BORDERS or following in ("", "by", "in", "for", "again", "now")
         if is_state and (piece == "off" or (piece == "on" and is_last)):
             self._add_word(place, "enabled" if piece == "on" else "disabled", before)

@@ -103,7 +103,11 @@ _OPPOSITES = """
     signed / unsigned
     some-only / everybody-all
     inside / outside
-    verbose / quiet silent
+    verbose / quiet silent terse
+    read-only readonly / writable editable
+    internal private / public
+    blocking / non-blocking nonblocking
+    opt-in / opt-out
     eager / lazy
     indoor / outdoor
     even / odd
@@ -208,13 +212,15 @@ _FAMILIES = """
 CHANGE_VERBS: Mapping[str, str] = {
     verb: kind
     for kind, verbs in {
-        "any": "moved moves moving shifted changed became becomes turned went adjusted updated converted brought",
+        "any": "moved moves moving shifted changed became becomes turned went adjusted updated converted brought"
+        " become flipped toggled",
         "place": "migrated migrating relocated transferred",
         "tool": "switched switching replaced replaces replacing swapped ditched rewritten ported retired",
         "person": "succeeded succeeds inherited inherits reassigned assigned elected appointed handed passed",
         "time": "postponed postpones delayed deferred rescheduled slipped extended pushed advanced adjourned",
         "name": "renamed renames rebranded",
-        "number": "raised raises lowered increased decreased reduced bumped doubled halved shortened lifted rose risen"
+        "number": "raised raises lowered increased decreased reduced bumped doubled halved shortened lifted rose"
+        " risen scaled"
         " grew upgraded downgraded cut",
     }.items()
     for verb in verbs.split()
@@ -358,6 +364,8 @@ ADDITIVE = re.compile(
 # Said of something that happened once: "Released version 1.2", "Fixed the login"; not "Uploaded files are kept".
 EVENT = re.compile(
     r"^(?!decided|agreed|required|allowed|used|need"
+    r"|(?:moved|migrated|renamed|flipped|toggled|switched|changed|raised|lowered|increased|reduced|replaced|swapped"
+    r"|postponed|rescheduled|relocated) (?:the|our) "
     r"|[a-z]+ed (?!the |an? |our )(?:\w+ ){1,2}(?:of [^,;:]+ )?(?:is|are|stay|kept)\b)"
     r"[a-z]+ed\b(?! (?:does|is|are|has|hosts)\b)|^(?:paid|ran|found|wrote|met|sold|bought)\b"
 )
@@ -383,4 +391,13 @@ PREDICATES = frozenset(
     " speaks plays prefers wants likes sits stores reads returns opens closes starts begins ends takes depends"
     " eats drinks"
     " drives writes chairs meets comes pays teaches cooks ships signs draws live run go come".split()
+)
+# How words end that describe something instead of naming it.
+DESCRIBING = ("ed", "ing", "able", "ible", "ful", "ous", "ive", "less", "ly")
+DESCRIPTIONS = frozenset("rebuilt full empty slow fast big small old new ready down up safe broken built kept".split())
+# Wide enough for several choices at once: TypeScript and Tailwind are both "for the frontend".
+WIDE = frozenset(
+    "project code codebas app applic servic frontend backend api web websit team everyth develop product stage"
+    " repositori"
+    " work new".split()
 )

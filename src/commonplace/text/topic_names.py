@@ -1,14 +1,15 @@
 """Names for topics, made of the words that tell one group of texts from the others: "Rate Limiting", "Authentication".
 
 A term is a stem, or two stems side by side. What counts is in how large a share of a group's texts a term stands, and
-how much larger that is than elsewhere; what is shown is the form it is mostly written in. Words that people themselves
-tagged texts with count for more. A sentence that several texts repeat, as a summary repeats a prompt, counts once.
+how much larger that is than elsewhere; what is shown is the form it is mostly written in. What texts begin with, what
+stands in them as a thing does ("the event bus is"), two words that stand together, and what people themselves tagged
+texts with count for more; a sentence that several texts repeat, as a summary repeats a prompt, for less.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,7 +21,7 @@ from commonplace.text.tokens import STOP_WORDS, fold, is_paired, stem, words_of
 # A term has to stand in this share of a group's texts, and in two at least.
 LEAST_SHARE = 0.06
 # A phrase replaces its better word if it stands in this share of the texts that have the word.
-PHRASE_SHARE = 0.5
+PHRASE_SHARE = 0.4
 # A name of one term that covers less than this share of the texts gets a second one.
 COVERING = 0.3
 # A previous name stays while each of its terms tells groups apart at least this well, compared with the best term.
@@ -32,7 +33,12 @@ VERBAL, PROPER = 0.6, 1.2
 # A word that texts of the group are tagged with is what people call it.
 TAGGED = 2.2
 # What is only repeated counts for less.
-REPEATED = 0.2
+REPEATED = 0.35
+LEAST_TEXTS = 1.6
+# What texts begin with is what they are about.
+OPENING, OPENING_WORDS = 0.5, 8
+# People name things by two words where they have them, and by what stands in their sentences as a thing does.
+PHRASE, THING, TOO_GENERAL = 1.3, 0.6, 0.5
 MAX_TOPIC_NAME = 40
 _SAMPLED_WORDS = 400
 
@@ -48,7 +54,8 @@ _CAMEL = re.compile(r"[a-z]+[A-Z]|(?:[A-Z][a-z]+){3}")
 _GOES_ON = frozenset(",;()&+")
 # They stand in many texts of a group and say nothing about it, however rare they are elsewhere.
 _DULL_WORDS = """
-    able absolutely add added after again ago agree aim already although always amazing anyway approach around ask
+    able absolutely add added after appreciate asleep beautiful gorgeous large lovely manage other others special
+    thank thanks wonderful again ago agree aim already although always amazing anyway approach around ask
     asked available away awesome back bad based basically because before behind best better between big biggest bit
     both bring broken btw busy call called came cannot cant case cause certain change check clear come commit
     committed common complete completely consider consist contain cool correct count couple course create created
@@ -69,8 +76,27 @@ _DULL_WORDS = """
     wish within without wont work worked working worry worth would wow write wrong yeah year years yep yesterday
 """
 _VERBAL = ("ed", "ly")
+_NOT_VERBAL = frozenset(
+    "assembly daily early family hourly monthly nightly reply supply weekly yearly feed speed".split()
+)
+# Words that many things are called: alone they name no topic if another word does.
+_TOO_GENERAL = """
+    address amount attempt body cause code copy customer data document endpoint error face field file form group host
+    info issue item job left library line list log machine message method minute mode node object order page person
+    phone picture problem process project question record request response row script section service side site source
+    state statement string system table task team template test text thing title type user version window word world
+    monday tuesday wednesday thursday friday saturday sunday january february march april june july august september
+    october november december
+"""
+# What stands before the name of a thing, and what follows it.
+_BEFORE_A_THING = frozenset(
+    "a an the our my your their its his her this that these those every each no any some all both of for with"
+    " about".split()
+)
+_AFTER_A_THING = frozenset("is are was were has have had must can will does do of".split())
 # A phrase with one of these is part of a sentence, and no name: "Badge Shows", "Against Kafka".
 _NO_PART_OF_A_NAME = """
+    one two three four five six seven eight nine ten hundred thousand twice half
     across after against allow allows along among answer answers appear appears applies apply before begin begins
     beyond bought break breaks buy buys can complain complains cost costs delete deletes disappear draw draws drop
     drops expire expires fail failed fails flicker flickers forget forgets gave gets give gives goes grew grow grows
@@ -84,25 +110,28 @@ _NO_PART_OF_A_NAME = """
 
 @dataclass(slots=True)
 class _Counted:
-    """In how many texts each term stands, and how often it is written in which way."""
+    """In how many texts each term stands, in how many it is what they begin with, and how it is written."""
 
-    texts: int = 0
-    terms: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    texts: float = 0.0
+    terms: dict[tuple[str, ...], float] = field(default_factory=lambda: defaultdict(float))
+    opening: dict[tuple[str, ...], float] = field(default_factory=lambda: defaultdict(float))
+    things: dict[tuple[str, ...], float] = field(default_factory=lambda: defaultdict(float))
     written: dict[tuple[str, ...], Counter[str]] = field(default_factory=dict)
-
-    repeated: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    """The same with what is repeated."""
     seen: set[str] = field(default_factory=set)
 
     def add(self, text: str) -> None:
-        self.repeated.update(_terms(text).keys())
-        text = self._unseen(text)
-        if not text.strip():
+        fresh = _terms(self._unseen(text))
+        whole = _terms(text)
+        if not whole:
             return
-        found = _terms(text)
-        self.texts += 1
-        self.terms.update(found.keys())
-        for term, form in found.items():
+        self.texts += 1.0 if fresh else REPEATED
+        things = _things(text)
+        begins = _terms(" ".join(text.split()[:OPENING_WORDS]))
+        for term, form in whole.items():
+            weight = 1.0 if term in fresh else REPEATED
+            self.terms[term] += weight
+            self.opening[term] += weight if term in begins else 0.0
+            self.things[term] += weight if term in things else 0.0
             self.written.setdefault(term, Counter())[form] += 1
 
     def _unseen(self, text: str) -> str:
@@ -129,6 +158,23 @@ def _terms(text: str) -> dict[tuple[str, ...], str]:
     return found
 
 
+def _things(text: str) -> set[tuple[str, ...]]:
+    """The terms that stand in a text as things do: after an article, or before what they are or do."""
+    found: set[tuple[str, ...]] = set()
+    words = [match[0].lower() for match in islice(_WORD.finditer(_CODE.sub("\n", text)), _SAMPLED_WORDS)]
+    run: list[str] = []
+    before = ""
+    for word in (*words, ""):
+        bare = word.removesuffix("'s").removesuffix("’s")
+        if word and word[0].isalpha() and _tells(bare) and bare not in _no_part_of_a_name():
+            run.append(stem(fold(bare)))
+            continue
+        if run and (before in _BEFORE_A_THING or word in _AFTER_A_THING or word in _no_part_of_a_name()):
+            found.update(((run[-1],), tuple(run[-2:])))
+        run, before = [], word
+    return found
+
+
 def name_topics(
     groups: Sequence[Sequence[str]],
     others: Iterable[str] = (),
@@ -145,7 +191,8 @@ def name_topics(
     everything = _counted(others)
     for one in counted:
         everything.texts += one.texts
-        everything.terms.update(one.terms)
+        for term, number in one.terms.items():
+            everything.terms[term] += number
     tagged = [_tag_terms(given) for given in tags] or [frozenset[tuple[str, ...]]()] * len(groups)
     ranked = [_ranked(one, everything, known) for one, known in zip(counted, tagged, strict=True)]
     names = [""] * len(groups)
@@ -204,16 +251,19 @@ def _ranked(
     group: _Counted, everything: _Counted, tagged: frozenset[tuple[str, ...]]
 ) -> list[tuple[float, tuple[str, ...]]]:
     """The terms of a group, the most characteristic first."""
-    least = max(2 if group.texts > 2 else 1, LEAST_SHARE * group.texts)
+    least = max(LEAST_TEXTS if group.texts > 2 else 1, LEAST_SHARE * group.texts)
     scored: dict[tuple[str, ...], float] = {}
-    # Of a few texts that mostly repeat each other, what is only repeated has to do if nothing else is left.
-    for number, share in ((group.terms, 1.0), (group.repeated, REPEATED)):
-        for term in group.terms:
-            if number[term] >= least and not any(word in _dull() for word in term) and _is_name(group, term):
-                gain = _gain(group, everything, term) * _weight(group, term) * (TAGGED if term in tagged else 1.0)
-                if gain > 0.0:
-                    scored.setdefault(term, share * gain)
+    for term, number in group.terms.items():
+        if number >= least and not _is_dull(group, term) and _is_name(group, term):
+            gain = _gain(group, everything, term) * _weight(group, term) * (TAGGED if term in tagged else 1.0)
+            if gain > 0.0:
+                scored[term] = gain * (1.0 + OPENING * group.opening[term] / number)
     return sorted(((gain, term) for term, gain in scored.items()), key=lambda pair: (-pair[0], pair[1]))
+
+
+def _is_dull(group: _Counted, term: tuple[str, ...]) -> bool:
+    forms = _form(group, term)
+    return any(word in _dull() and form.lower() not in _NOT_VERBAL for word, form in zip(term, forms, strict=True))
 
 
 def _is_name(group: _Counted, term: tuple[str, ...]) -> bool:
@@ -230,10 +280,20 @@ def _gain(group: _Counted, everything: _Counted, term: tuple[str, ...]) -> float
 
 
 def _weight(group: _Counted, term: tuple[str, ...]) -> float:
+    """How much a term looks like what people would call a topic."""
     words = _form(group, term)
-    if any(word.endswith(_VERBAL) for word in words) or (len(term) == 1 and _is_done(words[0])):
-        return VERBAL
-    return PROPER if any(word != word.lower() for word in words) else 1.0
+    thing = THING + (1.0 - THING) * min(1.0, group.things[term] / group.terms[term])
+    if any(_is_verbal(word) for word in words) or (len(term) == 1 and _is_done(words[0])):
+        return VERBAL * thing if group.things[term] or len(term) > 1 else 0.0
+    if len(term) > 1:
+        thing *= PHRASE
+    elif term[0] in _too_general():
+        return TOO_GENERAL * thing if group.things[term] else 0.0
+    return thing * (PROPER if any(word != word.lower() for word in words) else 1.0)
+
+
+def _is_verbal(word: str) -> bool:
+    return word.endswith(_VERBAL) and word.lower() not in _NOT_VERBAL
 
 
 def _is_done(word: str) -> bool:
@@ -276,7 +336,7 @@ def _phrase(group: _Counted, term: tuple[str, ...], terms: Sequence[tuple[str, .
 def _second(group: _Counted, first: tuple[str, ...], terms: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
     for term in terms[:6]:
         phrase = _phrase(group, term, terms)
-        if not set(phrase) & set(first) and _weight(group, phrase) > VERBAL:
+        if not set(phrase) & set(first) and not any(_is_verbal(word) for word in _form(group, phrase)):
             return phrase if len(phrase) + len(first) <= 3 else term
     return None
 
@@ -303,3 +363,8 @@ def _dull() -> frozenset[str]:
 @cache
 def _no_part_of_a_name() -> frozenset[str]:
     return frozenset(_NO_PART_OF_A_NAME.split())
+
+
+@cache
+def _too_general() -> frozenset[str]:
+    return frozenset(map(stem, _TOO_GENERAL.split()))

@@ -67,6 +67,8 @@ _OF_ITSELF = (
 _RECURRING = (
     r"\b(?:every|each|always|usually|typically|annual(?:ly)?|yearly|monthly|weekly|daily|per (?:day|week|month|year))\b"
 )
+_EVERY_YEAR = r"\b(?:every|each) (?:year|month|quarter)\b|\b(?:annual|annually|yearly|always|usually|typically)\b"
+_SAID_FIRST = rf"^(?:{_UNTIL}|from|starting) {_DATE.replace('NAME', 'a')}(?: on\b| onwards?)?,"
 _UNSURE = r"\b(?:if|unless|whether|would|could|might|suppose|assuming|in case|maybe|perhaps|probably)\b"
 _PAST = (
     r"\b(?:was|were|wasn't|weren't|had|hadn't|did|didn't|used to|lasted|ran|worked|stayed|remained|kept|held|lived"
@@ -125,7 +127,10 @@ def read_validity(text: str, stated_ms: int, zone: tzinfo | None = None) -> Read
 
 def _read_sentence(sentence: str, moment: _Moment) -> ReadValidity:
     # Of several statements only one may hold then.
-    if sentence.endswith("?") or ";" in sentence or _search(_RECURRING, sentence) or _search(_UNSURE, sentence):
+    if sentence.endswith("?") or ";" in sentence or _search(_UNSURE, sentence):
+        return NOTHING_READ
+    # What is said first is said of all that follows, also of what happens every Monday.
+    if _search(_RECURRING, sentence) and (not _search(_SAID_FIRST, sentence) or _search(_EVERY_YEAR, sentence)):
         return NOTHING_READ
     if found := _search(_RANGE, sentence):
         begin, end = _dated(found, "a", moment), _dated(found, "b", moment)
@@ -151,7 +156,8 @@ def _read_sentence(sentence: str, moment: _Moment) -> ReadValidity:
 
 def _holds_then(sentence: str, found: re.Match[str], *, needs_state: bool = False) -> bool:
     """Whether what stands around a time is something that holds then."""
-    before, after = sentence[: found.start()], sentence[found.end() :]
+    passive = _compiled(r"\b(?:is|are|be) (?:kept|held|led|made|owned|served|told)\b")
+    before, after = (passive.sub("is", part) for part in (sentence[: found.start()], sentence[found.end() :]))
     if _compiled(_NOT_AFTER).match(after) or _search(_PAST, after):
         return False
     # After a comma it may be about the last part only.

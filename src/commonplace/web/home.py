@@ -10,7 +10,6 @@ from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.profile import build_profile
 from commonplace.memory.project_overview import CARD_DAYS, CARDS, project_briefs
-from commonplace.memory.projects import list_projects
 from commonplace.memory.review import count_proposals
 from commonplace.memory.sessions import active_sessions
 from commonplace.memory.stats import day_start_ms, items_per_day
@@ -92,7 +91,7 @@ def home_page(memory: LocalMemory, request: PageRequest) -> Rendered:
             (brief, activity_bars(brief.activity, today, CARD_DAYS, BAR_HEIGHT)) for brief in briefs if brief != outside
         ],
         "bar_height": BAR_HEIGHT,
-        "more_projects": len(list_projects(memory)) > CARDS,
+        "cards": CARDS,
         "proposals": count_proposals(memory),
         "status": status(memory),
         "profile": build_profile(memory).lines[:PROFILE_LINES],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,7 @@ from commonplace.memory.edit_and_forget import (
     restore_items,
     revert_to_revision,
 )
+from commonplace.memory.entities import named_in
 from commonplace.memory.graph import related_items
 from commonplace.memory.items import changed_file, get_item
 from commonplace.memory.local_memory import LocalMemory
@@ -37,6 +39,10 @@ OWN_META = ("digest", "root", "went_well", "both_hold", "same_as", "heard", "lef
 # How many characters of a long text are shown at once, and how many changes are compared.
 SHOWN = 20_000
 COMPARED = 30
+# So long a text is its own heading, unless it is more than a sentence or two.
+LONGEST_HEADING = 160
+MOST_NAMES = 12
+_MARKUP = re.compile(r"[`*_#\[\n|]")
 # Longer texts are compared only up to here.
 LONGEST_COMPARED = 200_000
 
@@ -86,6 +92,7 @@ def item_page(
         "item": found,
         "heading": heading(found),
         "text": _text(found, whole=bool(request.one("all"))),
+        "names": names_in(found),
         "plain": bool(request.one("plain")),
         "details": [(name, found.details[name]) for name in DETAIL_FIELDS[found.kind] if _own(found, name)],
         "meta": [(name, _as_text(value)) for name, value in found.meta.items() if name not in OWN_META],
@@ -106,8 +113,19 @@ def item_page(
 
 
 def heading(found: Item) -> str:
-    """Its title, or else the beginning of its text."""
-    return redact(found.title) or title_of(found.text) or found.short_id
+    """Its title, or else the beginning of its text; instead of a title that was cut off, a short text as a whole."""
+    title, text = redact(found.title), redact(found.text[: 2 * LONGEST_HEADING]).strip()
+    was_cut = title.endswith("…") and text.startswith(title.removesuffix("…"))
+    if was_cut and len(text) <= LONGEST_HEADING and not _MARKUP.search(text):
+        return text
+    return title or title_of(found.text) or found.short_id
+
+
+def names_in(found: Item) -> list[str]:
+    """The people and things that a statement names, and of which something is known therefore."""
+    if found.kind != "memory" or found.forgotten_ms is not None:
+        return []
+    return [one.name for one in named_in(found).values() if one.strong][:MOST_NAMES]
 
 
 def choices(memory: LocalMemory) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class Templates:
             markdown=_markdown,
             as_written=as_written,
             number=format_number,
+            breakable=breakable,
             coded=code_in_backticks,
             prose=_prose,
             short_project=short_project,
@@ -117,6 +118,11 @@ def code_in_backticks(text: str) -> Markup:
     """A text of ours as HTML, with what stands between backticks as code."""
     parts = text.split("`")
     return Markup("").join(Markup("<code>{}</code>" if n % 2 else "{}").format(part) for n, part in enumerate(parts))
+
+
+def breakable(text: str) -> Markup:
+    """A name that may be a path, which a narrow line breaks after a slash."""
+    return Markup("/<wbr>").join(map(escape, redact(text).split("/")))
 
 
 def _prose(text: str) -> Markup:

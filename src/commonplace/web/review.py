@@ -1,7 +1,8 @@
 """Review: one inbox of what waits for a person, decided one by one from the keyboard, each decision with undo.
 
-Proposals, statements that contradict or repeat each other, and old conversations. With the page's script a decision is
-sent in the background: then only what undoes it is asked for (the part `undo`), and the list stays where it is.
+Proposals, statements that contradict or repeat each other, and old conversations; several proposals or conversations
+can be decided at once. With the page's script a decision is sent in the background: then only what undoes it is asked
+for (the part `undo`), and the list stays where it is.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ from commonplace.memory.conversations import (
     update_conversation,
 )
 from commonplace.memory.edit_and_forget import Changes
-from commonplace.memory.inbox import MOST_PROPOSALS, Inbox, PruneThresholds, read_inbox
+from commonplace.memory.inbox import MOST_PROPOSALS, Inbox, PruneThresholds, proposals_by_session, read_inbox
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE
@@ -54,6 +55,7 @@ AT_ONCE = 25
 COMPARED = 1_000
 _SHORT_ID = re.compile(r"[0-9a-f]{1,12}")
 _CHANGED = re.compile(r"([0-9a-f]{1,12})\.([0-9]{1,9})")
+_ALL_CHANGED = re.compile(rf"{_CHANGED.pattern}(?:,{_CHANGED.pattern})*")
 _WORD = re.compile(r"\s+|[^\s]+")
 
 
@@ -116,6 +118,29 @@ def dismiss_proposal(memory: LocalMemory, request: PageRequest) -> PageReply:
     return _done(request, "dismissed", f"proposal:{item.short_id}")
 
 
+def accept_proposals(memory: LocalMemory, request: PageRequest) -> PageReply:
+    """Accept several proposals as they are."""
+    return _decide_proposals(memory, request, review.accept, "accepted")
+
+
+def dismiss_proposals(memory: LocalMemory, request: PageRequest) -> PageReply:
+    """Dismiss several proposals."""
+    return _decide_proposals(memory, request, review.dismiss, "dismissed")
+
+
+def _decide_proposals(
+    memory: LocalMemory,
+    request: PageRequest,
+    decide: Callable[[LocalMemory, Sequence[str]], list[Item]],
+    did: str,
+) -> PageReply:
+    try:
+        items = decide(memory, _ids(request))
+    except CommonplaceError as error:
+        return _refused(memory, request, error)
+    return _done(request, f"{did}_all", f"proposals:{','.join(item.short_id for item in items)}", str(len(items)))
+
+
 def settle_pair(memory: LocalMemory, request: PageRequest) -> PageReply:
     """Say which of two statements holds."""
     keep = next((one for one in KEEP if one == request.given("keep")), None)
@@ -130,7 +155,7 @@ def settle_pair(memory: LocalMemory, request: PageRequest) -> PageReply:
 
 
 def archive_conversations(memory: LocalMemory, request: PageRequest) -> PageReply:
-    """Archive conversations: one, or all that are shown."""
+    """Archive conversations: one or several."""
     ids = _ids(request)
     try:
         for id_ in ids:
@@ -140,31 +165,38 @@ def archive_conversations(memory: LocalMemory, request: PageRequest) -> PageRepl
     return _done(request, "archived", f"archived:{','.join(ids)}", str(len(ids)))
 
 
-def keep_conversation(memory: LocalMemory, request: PageRequest) -> PageReply:
-    """Let a conversation be important enough that it is not suggested again."""
-    (id_,) = _ids(request)[:1]
+def keep_conversations(memory: LocalMemory, request: PageRequest) -> PageReply:
+    """Let conversations be important enough that they are not suggested again."""
+    ids = _ids(request)
     try:
-        kept = update_conversation(memory, id_, ConversationChanges(importance=PRUNE_IMPORTANCE))
+        conversations = [
+            update_conversation(memory, id_, ConversationChanges(importance=PRUNE_IMPORTANCE)) for id_ in ids
+        ]
     except CommonplaceError as error:
         return _refused(memory, request, error)
-    return _done(request, "kept", f"kept:{kept.short_id}.{kept.rev}")
+    did = "kept" if len(conversations) == 1 else "kept_all"
+    return _done(
+        request, did, f"kept:{','.join(f'{one.short_id}.{one.rev}' for one in conversations)}", str(len(conversations))
+    )
 
 
 def undo_decision(memory: LocalMemory, request: PageRequest) -> PageReply:
     """Take back a decision: what it was about waits again."""
     kind, _, named = request.given("undo").partition(":")
     ids = [id_ for id_ in named.split(",") if _SHORT_ID.fullmatch(id_)]
-    changed = _CHANGED.fullmatch(named)
+    changed = _CHANGED.findall(named) if _ALL_CHANGED.fullmatch(named) else []
     try:
-        if kind == "proposal" and len(ids) == 1:
-            review.undo_review(memory, ids[0])
+        if kind in ("proposal", "proposals") and ids:
+            for id_ in ids:
+                review.undo_review(memory, id_)
         elif kind == "pair" and len(ids) == 2:
             reopen_contradiction(memory, ids[0], ids[1])
         elif kind == "archived" and ids:
             for id_ in ids:
                 unarchive_conversation(memory, id_)
         elif kind == "kept" and changed:
-            undo_conversation_change(memory, changed[1], int(changed[2]))
+            for id_, rev in changed:
+                undo_conversation_change(memory, id_, int(rev))
         else:
             raise InvalidInput("The request does not say what to undo.", "Go back, and try it from there.")
     except CommonplaceError as error:
@@ -203,7 +235,7 @@ def _page(
         "shown": shown,
         "counts": _counts(found),
         "kinds": KINDS,
-        "proposals": found.proposals[:AT_ONCE],
+        "proposals": proposals_by_session(memory, found.proposals[:AT_ONCE]),
         "contradictions": [(pair, _sides(pair.older, pair.newer)) for pair in found.contradictions[:AT_ONCE]],
         "duplicates": [(pair, _sides(pair.older, pair.newer)) for pair in found.twins[:AT_ONCE]],
         "old": found.conversations[:AT_ONCE],
@@ -253,7 +285,7 @@ def _counts(found: Inbox) -> dict[str, int]:
 def _ids(request: PageRequest) -> Sequence[str]:
     ids = [id_ for id_ in dict.fromkeys(request.chosen("id")) if _SHORT_ID.fullmatch(id_)][:AT_ONCE]
     if not ids:
-        raise InvalidInput("No conversation was chosen.", "Go back and choose at least one.")
+        raise InvalidInput("Nothing is selected.", "Go back and select at least one.")
     return ids
 
 

@@ -15,7 +15,7 @@ from commonplace.memory.items import browse_items, get_item, get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember_item
 from commonplace.memory.rules import active_rules, rule_paths
-from commonplace.model import Item, Scope
+from commonplace.model import SETTLED, Item, Scope
 from commonplace.text.paths import any_glob_matches
 from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered, project_names, with_query
 
@@ -132,7 +132,7 @@ def _found(memory: LocalMemory, named: str, files: Sequence[str]) -> tuple[Seque
     if named:
         active = active_rules(memory, None if named == EVERYWHERE else named, files, AT_ONCE)
         return [*active.project, *active.everywhere], active.elsewhere
-    every = browse_items(memory, Scope(kinds=("memory",), types=("rule",)), AT_ONCE).items
+    every = browse_items(memory, Scope(kinds=("memory",), types=("rule",), review=SETTLED), AT_ONCE).items
     holding = [
         one for one in reversed(every) if not files or not rule_paths(one) or any_glob_matches(rule_paths(one), files)
     ]

@@ -93,6 +93,8 @@ EXCERPT = 320
 LIKELY, LIKELY_BY_WORDS, ANSWERS = 0.3, 0.05, 0.5
 # Of a session so many hits are shown, and the others on demand. Before a sentence that answers this much is shown.
 SHOWN_OF_SESSION, BEFORE_ANSWER = 3, 90
+# A text up to so long is shown as a whole instead of a title that was cut off.
+WHOLE_TITLE = 140
 # How much of a long text is searched for the part to show.
 READ = 20_000
 _LEADER = re.compile(r"^\s*(?:(?:`{3,}|~{3,}).*|#{1,6}\s|>\s?|[-*+]\s|\|)")
@@ -213,8 +215,14 @@ def highlighted_item(item: Item, tokens: frozenset[str], limit: int, answer: str
     """Title and excerpt, with the sentence that answers marked; the excerpt does not repeat the title."""
     title = redact(item.title)
     fields = (item.details.get(name, "") for name in DETAIL_FIELDS[item.kind] if name != "snapshot")
-    text = _after(title, redact((item.text or "\n".join(value for value in fields if value != item.title))[:READ]))
+    whole = redact((item.text or "\n".join(value for value in fields if value != item.title))[:READ])
     answer = _running(redact(answer))
+    if title.endswith("…") and len(whole) <= WHOLE_TITLE and _running(whole).startswith(title[:-1]):
+        # The last words of a sentence say nothing on a line of their own.
+        before, found, after = _running(whole).partition(answer) if answer else (_running(whole), "", "")
+        marked = _answering(highlight(found, tokens)) if found else Markup("")
+        return highlight(before, tokens) + marked + highlight(after, tokens), Markup("")
+    text = _after(title, whole)
     if answer and (title.startswith(answer) or (title.endswith("…") and answer.startswith(title[:-1]))):
         marked = _answering(highlight(title[: len(answer)], tokens)) + highlight(title[len(answer) :], tokens)
         return marked, highlight(_running(excerpt(text, tokens, limit)), tokens)

@@ -110,8 +110,8 @@ def handle_event(arguments: Sequence[str], env: Mapping[str, str], stdin: int = 
     call = (data, host, event, cwd, payload.content, env, plugin.output if plugin else None)
     if host in _STARTS.get(name, ()) or (plugin and name in map(_normalise, plugin.starts)):
         return _session_start_output(*call)
-    said = b"" if sample else _hint_output(moment, prompt, *call)
-    return said or _FIXED_REPLIES.get((host, name), b"{}\n" if host == "gemini" else b"")
+    hint = b"" if sample else _hint_output(moment, prompt, *call)
+    return hint or _FIXED_REPLIES.get((host, name), b"{}\n" if host == "gemini" else b"")
 
 
 def _moment(host: str, name: str, plugin: Hooks | None) -> HintMoment | None:

@@ -83,7 +83,11 @@ class Database:
         if deadline is not None:
             begin.append(f"SET LOCAL statement_timeout = {max(1, int(deadline * 1000))}")
         with self._transaction(begin, self.busy_timeout) as connection:
-            yield connection
+            connection.snapshot_cache = {}
+            try:
+                yield connection
+            finally:
+                connection.snapshot_cache = None
 
     def on_replica(self, work: Callable[[], _T]) -> _T:
         """Have something read from a replica that has come far enough; else, or if that fails, from the primary."""

@@ -8,8 +8,8 @@ index that begins with the space, it is written `+space_id`. What stands in `/*p
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from commonplace.model import Item, Kind, Session
 
@@ -17,6 +17,7 @@ Bindings = Sequence[Any] | Mapping[str, Any]
 Columns = Mapping[str, str]
 Rows = Sequence[Sequence[Any]]
 Ids = list[int | None]
+_T = TypeVar("_T")
 
 # Made once: making one takes longer than writing a few fields with it.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -65,6 +66,17 @@ class Connection:
     has_checksums: bool
     # After a SELECT whose rows are about to be changed, past those that others are changing.
     skip_locked: str
+    # What was read once in the snapshot that is open; None outside of one, and in a transaction that writes.
+    snapshot_cache: dict[Hashable, Any] | None = None
+
+    def once(self, key: Hashable, read: Callable[[], _T]) -> _T:
+        """What `read` finds, asked once in a snapshot: nothing changes in it. The key has to be unique in the store."""
+        cache = self.snapshot_cache
+        if cache is None:
+            return read()
+        if key not in cache:
+            cache[key] = read()
+        return cast("_T", cache[key])
 
     def rows(self, sql: str, bindings: Bindings = (), *, prepared: bool = False, binary: bool = False) -> list[Any]:
         """All rows as tuples.

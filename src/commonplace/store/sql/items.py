@@ -8,23 +8,21 @@ that hold them all. A query with operators is a filter, and every hit satisfies 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from commonplace.errors import NotFound
 from commonplace.item_ids import Ref
 from commonplace.model import KINDS, PROPOSED, SETTLED, VIA, Change, Item, Kind, Scope, TextHit, VectorHit
-from commonplace.store.damaged_values import UID, text_of
-from commonplace.store.rows import STATUSES, change_of, damaged_item, has_types
+from commonplace.store.damaged_values import text_of
+from commonplace.store.rows import change_of
 from commonplace.store.sql import projects, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection
+from commonplace.store.sql.item_rows import item_of
 from commonplace.store.sql.space import Space, allow_replica
 from commonplace.store.types import TextAnswer, Turn, Use, turn_of
-from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 from commonplace.text.query import Query, Word
 
 _T = TypeVar("_T")
@@ -33,8 +31,6 @@ Words = Sequence[Word]
 
 # Stored where a project id is expected, for items that belong to no project.
 NO_PROJECT = 0
-# Details of fewer letters are kept as they were read.
-CACHED_DETAILS = 64
 # So many more than asked for are found at most, to be enough without those that do not hold.
 MOST_SPARE = 1_000
 # All of time, in milliseconds.
@@ -53,16 +49,6 @@ _BY_TIME = _SELECT.format(rows="items i")
 _BY_ID = f"{_BY_TIME} WHERE +i.space_id = ? AND i.id {IN_LIST}"
 # With a bound on time SQLite takes the index of time alone, and would look at every other kind on the way.
 _BY_KIND = _SELECT.format(rows="items i INDEXED BY items_kind")
-# What the fields of an item are in a row that is whole, in their order; tags are read by themselves.
-_NUMBER, _MAYBE, _NAME = (int,), (int, type(None)), (str, type(None))
-_TYPES = (
-    *(_NUMBER, (str,), (str,), (str,), (str,), (str,), (str,), (str,), _NAME, _NAME, (str, list, type(None))),
-    *((float, int, type(None)), (str,), _NUMBER, _NUMBER, _NUMBER, _NUMBER, _MAYBE, _MAYBE, (bytes, memoryview)),
-    *(_MAYBE, _MAYBE, _MAYBE, _NAME, _NAME, _NAME),
-)
-_SET_FIELDS = tuple(getattr(Item, field.name).__set__ for field in fields(Item))
-_JSON = json.JSONDecoder()
-_TEXT = frozenset([str])
 # By SQL that an index of what was proposed matches.
 _REVIEW = {PROPOSED: "i.review = 'proposed'", SETTLED: "(i.review IS NULL OR i.review <> 'proposed')"}
 # As the index items_validity has them.
@@ -102,14 +88,16 @@ class Filter:
 
     def without_lapsed(self, k: int, search: Callable[[Filter, int], Sequence[_Found]]) -> list[_Found]:
         """The first `k` that a search finds, but for those that do not hold."""
-        found = search(replace(self, lapsed=frozenset()), k + min(len(self.lapsed), MOST_SPARE))
+        others = replace(self, lapsed=frozenset()) if self.lapsed else self
+        found = search(others, k + min(len(self.lapsed), MOST_SPARE))
         return [hit for hit in found if hit.item_id not in self.lapsed][:k]
 
     @property
     def unindexed(self) -> Filter | None:
         """The part that the full-text index does not know; None if there is none."""
-        rest = replace(self, projects=(), kinds=(), types=())
-        return None if rest == Filter() else rest
+        times, source = (self.since_ms, self.until_ms), (self.author, self.origins, self.review)
+        rest = (self.tag, self.sessions, times, source, self.lapsed)
+        return None if rest == _NOTHING_ELSE else replace(self, projects=(), kinds=(), types=())
 
     def sql(self, connection: Connection) -> tuple[str, list[Any]]:
         """A condition on `items i` for what is live and inside, with its bindings."""
@@ -154,6 +142,9 @@ class Filter:
             )
             bindings += map(_lower, tags)
         return " AND ".join(clauses), bindings
+
+
+_NOTHING_ELSE = ("", None, (None, None), ("", (), ""), frozenset[int]())
 
 
 class Items(Space):
@@ -292,22 +283,46 @@ def filter_of(connection: Connection, space_id: int, scope: Scope, now_ms: int) 
         if not found:
             return None
     chosen = None if scope.sessions is None else tuple(sessions.ids_in(connection, space_id, scope.sessions))
-    moment = now_ms if scope.at_ms is None else scope.at_ms
-    lapsed = frozenset[int]() if scope.lapsed else _not_holding(connection, space_id, moment)
-    filter_ = Filter(found, kinds, scope.types, scope.tag, chosen, scope.since_ms, scope.until_ms)
-    return replace(filter_, author=scope.author, origins=scope.origins, review=scope.review, lapsed=lapsed)
+    lapsed = frozenset[int]()
+    if not scope.lapsed:
+        # All that is read in a snapshot is of one moment: that of the first who asked.
+        moment = now_ms if scope.at_ms is None else scope.at_ms
+        key = ("not holding", space_id, scope.at_ms)
+        lapsed = connection.once(key, lambda: _not_holding(connection, space_id, moment))
+    return Filter(
+        found,
+        kinds,
+        scope.types,
+        scope.tag,
+        chosen,
+        scope.since_ms,
+        scope.until_ms,
+        scope.author,
+        scope.origins,
+        scope.review,
+        lapsed,
+    )
 
 
 def _not_holding(connection: Connection, space_id: int, moment_ms: int) -> frozenset[int]:
     """The live items that do not hold at a moment."""
     rows = connection.rows(_NOT_HOLDING, (space_id, moment_ms, moment_ms, moment_ms), prepared=True)
-    return frozenset(row[0] for row in rows)
+    return frozenset([row[0] for row in rows])
 
 
 def get(connection: Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
     """Items by id, forgotten ones too; ids that do not exist are absent."""
-    ids = connection.array(i for i in dict.fromkeys(item_ids) if -(2**63) <= i < 2**63)
-    return {item.id: item for item in map(item_of, connection.rows(_BY_ID, (space_id, ids), prepared=True))}
+    wanted = dict.fromkeys(item_ids)
+    known = _read_in_snapshot(connection, space_id)
+    if missing := [i for i in wanted if i not in known and -(2**63) <= i < 2**63]:
+        rows = connection.rows(_BY_ID, (space_id, connection.array(missing)), prepared=True)
+        known |= {item.id: item for item in map(item_of, rows)}
+    return {i: known[i] for i in wanted if i in known}
+
+
+def _read_in_snapshot(connection: Connection, space_id: int) -> dict[int, Item]:
+    """The items that were read in the snapshot that is open, by id, to be added to."""
+    return connection.once(("items", space_id), dict[int, Item])
 
 
 def get_one(connection: Connection, space_id: int, item_id: int) -> Item:
@@ -343,6 +358,7 @@ def newest(
             [space_id, *bindings, limit],
         )
         found += map(item_of, rows)
+    _read_in_snapshot(connection, space_id).update((item.id, item) for item in found)
     return sorted(found, key=_when, reverse=True)[:limit]
 
 
@@ -399,62 +415,6 @@ def index_walks(filter_: Filter) -> Iterator[Filter]:
         kinds = [(kind,) for kind in filter_.kinds or KINDS]
     for place, type_, kind in product(places or [()], types or [()], kinds):
         yield replace(filter_, projects=place, types=type_, kinds=kind)
-
-
-def item_of(row: Sequence[Any]) -> Item:
-    """An item from its columns, which stand in the order of its fields; tags are a list, or the text of a JSON list."""
-    id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
-    try:
-        texts = _short_texts(details) if len(details) < CACHED_DETAILS else _texts(details)
-        more = {} if meta == "{}" else json.loads(meta)
-        named = () if not tags else tuple(json.loads(tags) if type(tags) is str else cast("Sequence[str]", tags))
-    except (ValueError, TypeError, RecursionError):
-        return damaged_item(row)
-    if not (
-        _has_types(tuple(map(type, row)))
-        and UID(uid)
-        and kind in KINDS
-        and row[12] in STATUSES
-        and type(more) is dict
-        and _are_texts(named)
-        and EARLIEST_MS <= row[14] <= LATEST_MS
-        and EARLIEST_MS <= row[15] <= LATEST_MS
-    ):
-        return damaged_item(row)
-    # A search reads a hundred of them: setting the slots takes a third of what the constructor of a frozen class does.
-    item = Item.__new__(Item)
-    values = (id_, uid, kind, type_, title, body, texts, more, project, session, named, *rest, {})
-    for set_field, value in zip(_SET_FIELDS, values, strict=True):
-        set_field(item, value)
-    return item
-
-
-@lru_cache(maxsize=256)
-def _has_types(found: tuple[type, ...]) -> bool:
-    return has_types(found, _TYPES)
-
-
-@lru_cache(maxsize=256)
-def _short_texts(text: str) -> Mapping[str, str]:
-    """Short details are much the same from message to message, and read once."""
-    return _texts(text)
-
-
-def _texts(text: str) -> Mapping[str, str]:
-    try:
-        # As `json.loads` does it, without looking for an encoding and white space.
-        details, end = _JSON.raw_decode(text)
-    except ValueError:
-        end = -1
-    if end != len(text):
-        details = json.loads(text)
-    if type(details) is not dict or not _are_texts(details.values()):
-        raise ValueError("not an object of texts")
-    return details
-
-
-def _are_texts(values: Any) -> bool:
-    return {*map(type, values)} <= _TEXT
 
 
 def _when(item: Item) -> tuple[int, int]:

@@ -59,6 +59,10 @@ class Projects(Space):
 
 def find(connection: Connection, space_id: int, raw: str) -> tuple[int, ...]:
     """The ids a name may mean when reading: usually one, none if unknown, several if the short name is shared."""
+    return connection.once(("project", space_id, raw), lambda: _find(connection, space_id, raw))
+
+
+def _find(connection: Connection, space_id: int, raw: str) -> tuple[int, ...]:
     name = normalise_project(raw).casefold()
     exact = _by_alias(connection, space_id, name)
     if exact is not None:

@@ -10,11 +10,11 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
-from commonplace.errors import StoreBusy, StoreCorrupt, StoreReplaced, StoreTooNew
+from commonplace.errors import CommonplaceError, StoreBusy, StoreCorrupt, StoreReplaced, StoreTooNew
 from commonplace.store.sql.connection import Connection
 from commonplace.store.sqlite.checkpoint import fold_log
 from commonplace.store.sqlite.connection import (
@@ -26,6 +26,7 @@ from commonplace.store.sqlite.error_translation import full, refusal
 from commonplace.store.sqlite.file_watch import State, folder_lock
 from commonplace.store.sqlite.files import connect, make_copy
 from commonplace.store.sqlite.open_file import COMPARE_SECONDS, MOVE_SECONDS, TRY_AGAIN, OpenFile
+from commonplace.store.sqlite.write_queue import next_in_line, retry_until
 
 PROGRESS_STEPS = 5000
 # So many pages in the log are folded into the database; tried again after so many more, if somebody still reads there.
@@ -33,6 +34,24 @@ CHECKPOINT_PAGES = 1000
 CHECKPOINT_AGAIN = 100
 
 _T = TypeVar("_T")
+
+
+class _PartOfTransaction:
+    """Reading in a transaction that is open already, at whose end the rest is done."""
+
+    __slots__ = ("_connection", "_refused_as")
+
+    def __init__(self, connection: SqliteConnection, refused_as: Callable[[Any], CommonplaceError]) -> None:
+        self._connection, self._refused_as = connection, refused_as
+
+    def __enter__(self) -> SqliteConnection:
+        return self._connection
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if isinstance(error, (apsw.Error, UnicodeDecodeError, StoreCorrupt)):
+            refused = self._refused_as(error)
+            if refused is not error:
+                raise refused from error
 
 
 class Database(OpenFile):
@@ -60,12 +79,17 @@ class Database(OpenFile):
             with self._forks.holding_forks():
                 yield
         except (apsw.Error, UnicodeDecodeError, StoreCorrupt) as error:
-            refused = error if isinstance(error, StoreCorrupt) else refusal(self.path, error)
-            if isinstance(refused, StoreCorrupt) and self._is_replaced():
-                raise StoreReplaced(f"The store {self.path} was replaced while it was in use.", TRY_AGAIN) from error
+            refused = self._refused_as(error)
             if refused is error:
                 raise
             raise refused from error
+
+    def _refused_as(self, error: apsw.Error | UnicodeDecodeError | StoreCorrupt) -> CommonplaceError:
+        """What an error of SQLite means to a caller."""
+        refused = error if isinstance(error, StoreCorrupt) else refusal(self.path, error)
+        if isinstance(refused, StoreCorrupt) and self._is_replaced():
+            return StoreReplaced(f"The store {self.path} was replaced while it was in use.", TRY_AGAIN)
+        return refused
 
     def _is_replaced(self) -> bool:
         """Whether other files are at the path, or were overwritten during a checkpoint: its end is waited for."""
@@ -105,21 +129,26 @@ class Database(OpenFile):
             raise full(self.path)
         return connection
 
-    @contextlib.contextmanager
-    def read(self, deadline: float | None = None) -> Iterator[SqliteConnection]:
+    def read(self, deadline: float | None = None) -> contextlib.AbstractContextManager[SqliteConnection]:
         """A consistent view of the file. After `deadline` seconds the query is interrupted with TimedOut."""
+        connection = self._connections.mine()
+        if connection is not None and connection.in_transaction and not self._forks.torn:
+            return _PartOfTransaction(connection, self._refused_as)
+        return self._snapshot(deadline)
+
+    @contextlib.contextmanager
+    def _snapshot(self, deadline: float | None) -> Iterator[SqliteConnection]:
         with self._used():
             connection = self.connection()
-            if connection.in_transaction:
-                yield connection
-                return
             if deadline is not None:
                 end = time.monotonic() + deadline
                 connection.set_progress_handler(lambda: time.monotonic() > end, PROGRESS_STEPS)
             connection.execute("BEGIN")
+            connection.snapshot_cache = {}
             try:
                 yield connection
             finally:
+                connection.snapshot_cache = None
                 if not self._forks.torn:
                     if deadline is not None:
                         connection.set_progress_handler(None)
@@ -130,13 +159,7 @@ class Database(OpenFile):
         """One transaction: everything in the block happens, or nothing; StoreBusy if its turn does not come in time."""
         with self._used(), self._turn(patience):
             connection = self._writable()
-            if patience is not None:
-                connection.set_busy_timeout(int(patience * 1000))
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-            finally:
-                if patience is not None:
-                    connection.set_busy_timeout(self._busy_ms)
+            self._begin(connection, self._busy_ms / 1000 if patience is None else patience)
             try:
                 self._require_current()
                 self._refuse_newer(connection)
@@ -150,6 +173,16 @@ class Database(OpenFile):
                 raise
             if self._log_pages >= CHECKPOINT_PAGES and abs(self._log_pages - self._folded_at) >= CHECKPOINT_AGAIN:
                 self._checkpoint(connection)
+
+    def _begin(self, connection: SqliteConnection, patience: float) -> None:
+        """Begin to write when it is this process's turn."""
+        end = time.monotonic() + patience
+        with next_in_line(None if self._watch is None else self._watch.held, end):
+            connection.set_busy_handler(retry_until(end))
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+            finally:
+                connection.set_busy_timeout(self._busy_ms)
 
     def _refuse_newer(self, connection: SqliteConnection) -> None:
         """A newer version may have migrated the file meanwhile: what is written now might miss a rule of it."""

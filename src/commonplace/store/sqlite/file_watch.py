@@ -133,7 +133,8 @@ class FileWatch:
 
     def __init__(self, path: Path, patience: float) -> None:
         self.path, self._patience = path, patience
-        self._paths = _three(path)
+        # As texts: they are looked at before each transaction.
+        self._paths = tuple(map(str, _three(path)))
         self._name = path.with_name(f".{path.name}.open")
         self._files: Files | None = None
         self._seen = (0, 0)
@@ -149,6 +150,11 @@ class FileWatch:
     @property
     def files(self) -> Files | None:
         return self._files
+
+    @property
+    def held(self) -> int | None:
+        """The open record that all processes with the store open share, if there is one."""
+        return self._held
 
     def lock(self, *, wait: bool = True, shared: bool = False) -> contextlib.AbstractContextManager[bool]:
         return folder_lock(self.path, self._patience if wait else 0.0, shared=shared)
@@ -354,9 +360,9 @@ def _locked(folder: int, path: Path, patience: float, *, shared: bool) -> bool:
             return True
 
 
-def _stat(path: Path) -> os.stat_result | None:
+def _stat(path: str | Path) -> os.stat_result | None:
     try:
-        return path.stat()
+        return os.stat(path)
     except OSError:
         return None
 

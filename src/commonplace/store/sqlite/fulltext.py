@@ -70,7 +70,7 @@ class FullText(Items):
 
     def _speakers(self, connection: SqliteConnection, words: Sequence[Word], filter_: Filter) -> list[Word]:
         within = narrow(connection, self._space_id, filter_, exact=True)
-        since = connection.value("SELECT coalesce(max(id), 0) FROM passages") - SPEAKER_ROWS
+        since = _highest_passage(connection) - SPEAKER_ROWS
         select = "SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ? LIMIT 1"
 
         def speaks(some: Sequence[Word]) -> bool:
@@ -91,7 +91,8 @@ def _strict(
     whole = within.around(expression)
     total, scored, all_seen = 0, [], True
     # Items that are one passage, then the wholes of those that were cut (0001_everything.sql); the newest of each.
-    for side, newest, match in ((">", "DESC", f"{whole} NOT {scope_of([PART])}"), ("<", "ASC", whole)):
+    sides = [(">", "DESC", f"{whole} NOT {scope_of([PART])}"), ("<", "ASC", whole)]
+    for side, newest, match in sides if _has_wholes(connection) else sides[:1]:
         rows = connection.rows(
             f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid {side} 0{within.among}"
             f" ORDER BY rowid {newest} LIMIT ?",
@@ -211,7 +212,7 @@ def _holding(within: Within) -> str:
 
 def _estimated(connection: SqliteConnection, expression: str, rows: int) -> int:
     """How many rows hold a common word, judged by the newest few thousand: counting them all would cost too much."""
-    highest = connection.value("SELECT coalesce(max(id), 0) FROM passages")
+    highest = _highest_passage(connection)
     question = "SELECT count(*) FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ?"
     seen = connection.value(question, (expression, highest - SAMPLE_ROWS))
     return int(rows * seen / max(1, min(SAMPLE_ROWS, highest)))
@@ -224,18 +225,17 @@ def _inside(
     condition, bindings = filter_.sql(connection)
     score = dict(scored)
     rows = connection.rows(
-        f"""
-        SELECT p.id, p.id, i.id FROM json_each(?1) j
-         CROSS JOIN passages p ON p.id = j.value CROSS JOIN items i ON i.id = p.item_id
-         WHERE i.space_id = ?2 AND {condition}
-        UNION ALL
-        SELECT j.value, p.id, i.id FROM json_each(?1) j
-         CROSS JOIN items i ON i.id = -j.value
-         CROSS JOIN passages p ON p.space_id = ?2 AND p.item_id = i.id AND p.seq = 0
-         WHERE j.value < 0 AND i.space_id = ?2 AND {condition}
-        """,
-        (json.dumps(list(score)), space_id, *bindings, *bindings),
+        "SELECT p.id, p.id, i.id FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
+        f" CROSS JOIN items i ON i.id = p.item_id WHERE i.space_id = ? AND {condition}",
+        (json.dumps([rowid for rowid in score if rowid > 0]), space_id, *bindings),
     )
+    if wholes := [rowid for rowid in score if rowid < 0]:
+        rows += connection.rows(
+            "SELECT j.value, p.id, i.id FROM json_each(?) j CROSS JOIN items i ON i.id = -j.value"
+            " CROSS JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id AND p.seq = 0"
+            f" WHERE i.space_id = ? AND {condition}",
+            (json.dumps(wholes), space_id, *bindings),
+        )
     found = {rowid: TextHit(passage_id, item_id, score[rowid]) for rowid, passage_id, item_id in rows}
     return [found[rowid] for rowid in score if rowid in found]
 
@@ -289,11 +289,7 @@ def narrow(
 
     With `exact` a project is not left to the end, and with `timely` no stretch of time.
     """
-    tally = connection.rows(
-        f"SELECT kind, sum(items), sum(iif(project_id IN ({', '.join(map(str, filter_.projects))}), items, 0))"
-        " FROM tally WHERE space_id = ? GROUP BY kind",
-        (space_id,),
-    )
+    tally = _tally(connection, space_id, filter_.projects)
     total = sum(row[1] for row in tally)
     require, exclude, loose, rows = [], [], False, total
     if filter_.projects:
@@ -313,7 +309,7 @@ def narrow(
     if filter_.types:
         loose = True
         require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
-    if not require and connection.value("SELECT count(*) FROM spaces") > 1:
+    if not require and connection.once("spaces", lambda: connection.value("SELECT count(*) FROM spaces")) > 1:
         require.append(scope_of([space_token(space_id)]))
     chosen, share = None, 1.0
     rest = filter_.unindexed
@@ -326,6 +322,24 @@ def narrow(
         rows, chosen = min(rows, inside), (ends[0], ends[1])
     required = " AND ".join(f"({part})" for part in require)
     return Within(required, scope_of(exclude) if exclude else "", loose, rows, chosen, share)
+
+
+def _tally(connection: SqliteConnection, space_id: int, projects: tuple[int, ...]) -> list[tuple[str, int, int]]:
+    """How many items there are of each kind, and how many of them in some projects."""
+    inside = "sum(iif(project_id IN (SELECT value FROM json_each(?)), items, 0))" if projects else "0"
+    select = f"SELECT kind, sum(items), {inside} FROM tally WHERE space_id = ? GROUP BY kind"
+    bindings = (connection.array(projects), space_id) if projects else (space_id,)
+    return connection.once(("tally", space_id, projects), lambda: connection.rows(select, bindings))
+
+
+def _has_wholes(connection: SqliteConnection) -> bool:
+    """Whether any item was cut into passages, so that the whole of it has a row of its own."""
+    select = "SELECT rowid FROM passages_fts WHERE rowid < 0 LIMIT 1"
+    return connection.once("wholes", lambda: connection.first(select) is not None)
+
+
+def _highest_passage(connection: SqliteConnection) -> int:
+    return connection.once("passages", lambda: int(connection.value("SELECT coalesce(max(id), 0) FROM passages")))
 
 
 def scope_of(tokens: Iterable[str]) -> str:

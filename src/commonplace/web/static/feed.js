@@ -44,7 +44,7 @@ function arrived(message) {
   button.textContent = `${button.dataset.goOn} (${button.dataset.held.replace("{n}", held.length)})`;
 }
 
-button.hidden = false;
+button.disabled = false;
 button.addEventListener("click", () => {
   paused = !paused;
   held.splice(0).forEach(show);

@@ -1,4 +1,5 @@
 // The inbox by keys: each decision is sent in the background, its card makes room for the next, and u brings it back.
+// Several that are selected are decided together, and come back together.
 
 import { isTyping, move, showWaiting, tellAway } from "/static/frame.js";
 
@@ -33,7 +34,8 @@ function count(kind, by) {
 }
 
 function tidy() {
-  for (const part of inbox.querySelectorAll("section")) part.hidden = !part.querySelector("[data-line]");
+  for (const part of inbox.querySelectorAll("section, .session-group")) part.hidden = !part.querySelector("[data-line]");
+  countSelected();
   if (cards().length) {
     nothing.hidden = true;
     return;
@@ -54,11 +56,10 @@ function say(text, undo = null) {
   requestAnimationFrame(() => { told.textContent = text; });
 }
 
-// Sends a form; what comes back is the form that undoes it, or why it was refused.
-async function send(form) {
-  const body = new URLSearchParams(new FormData(form));
+// Sends what a form holds; what comes back is the form that undoes it, or why it was refused.
+async function send(address, body) {
   try {
-    const reply = await fetch(form.getAttribute("action"), { method: "POST", body, headers: { "X-Part": "undo" } });
+    const reply = await fetch(address, { method: "POST", body, headers: { "X-Part": "undo" } });
     const made = Object.assign(document.createElement("template"), { innerHTML: await reply.text() });
     if (reply.ok) return { undo: made.content.querySelector("form") };
     return { why: made.content.textContent.trim().replace(/\s+/g, " ") };
@@ -68,12 +69,15 @@ async function send(form) {
   }
 }
 
+const written = (form) => new URLSearchParams(new FormData(form));
+
 // Takes cards off the list; what is returned puts them back.
 function take(gone) {
   const places = gone.map((card) => {
     const place = document.createComment("");
     card.replaceWith(place);
     card.classList.remove("at");
+    if (card.querySelector(".select")) card.querySelector(".select").checked = false;
     count(card.dataset.kind, -1);
     return [place, card];
   });
@@ -94,17 +98,21 @@ function settledWith(form, card) {
   return lost ? cards().filter((other) => other !== card && other.id.slice(1).split("-").includes(lost)) : [];
 }
 
-async function decide(form) {
-  busy(1);
+const decide = (form) => {
   const card = form.closest("[data-line]");
-  const gone = [card, ...settledWith(form, card)];
+  form.dispatchEvent(new Event("sending"));
+  return decideAll([card, ...settledWith(form, card)], form.getAttribute("action"), written(form), form.dataset.done);
+};
+
+async function decideAll(gone, address, body, done) {
+  busy(1);
   const all = cards();
   const left = all.filter((other) => !gone.includes(other));
-  const next = left.find((other) => all.indexOf(other) > all.indexOf(card)) ?? left.at(-1);
-  form.dispatchEvent(new Event("sending"));
+  const next = left.find((other) => all.indexOf(other) > all.indexOf(gone[0])) ?? left.at(-1);
   const back = take(gone);
   choose(next);
-  const { undo, why } = await send(form);
+  countSelected();
+  const { undo, why } = await send(address, body);
   busy(-1);
   if (why !== undefined) {
     back();
@@ -112,8 +120,51 @@ async function decide(form) {
     return;
   }
   decided.push({ undo, back });
-  say(form.dataset.done, undo);
+  say(done, undo);
   tidy();
+}
+
+// Selecting: a box on each card, x, and shift with j and k.
+const box = (card) => card?.querySelector(".select");
+const selected = (kind) => cards().filter((card) => box(card)?.checked && (!kind || card.dataset.kind === kind));
+
+function countSelected() {
+  for (const form of inbox.querySelectorAll("[data-bulk]")) {
+    const kind = form.dataset.bulk;
+    const number = selected(kind).length;
+    const place = form.querySelector("[data-selected]");
+    place.textContent = number ? place.dataset.selected.replace("{n}", number) : place.dataset.none;
+    form.querySelectorAll("button").forEach((button) => { button.disabled = !number; });
+    const all = form.querySelector("[data-choose-all]");
+    const there = cards().filter((card) => card.dataset.kind === kind).length;
+    all.checked = number > 0 && number === there;
+    all.indeterminate = number > 0 && number < there;
+  }
+}
+
+function select(card, checked) {
+  const own = box(card);
+  if (!own) return;
+  own.checked = checked;
+  countSelected();
+  const place = inbox.querySelector(`[data-bulk="${card.dataset.kind}"] [data-selected]`);
+  if (place) told.textContent = place.textContent;
+}
+
+function decideSelected(form, button) {
+  const gone = selected(form.dataset.bulk);
+  if (!gone.length) return;
+  const done = button.dataset.done.replace("{about}", gone.length);
+  decideAll(gone, button.getAttribute("formaction") ?? form.getAttribute("action"), written(form), done);
+}
+
+// All of a session that still wait: some may have been decided one by one.
+function decideGroup(form) {
+  const gone = [...form.closest(".session-group").querySelectorAll("[data-line]")];
+  const body = written(form);
+  body.delete("id");
+  gone.forEach((card) => body.append("id", card.id.slice(1)));
+  decideAll(gone, form.getAttribute("action"), body, form.dataset.done.replace("{about}", gone.length));
 }
 
 async function undoLast(form) {
@@ -121,7 +172,7 @@ async function undoLast(form) {
   const [taken] = last < 0 ? decided.splice(-1) : decided.splice(last, 1);
   if (!taken?.undo) return;
   busy(1);
-  const { why } = await send(taken.undo);
+  const { why } = await send(taken.undo.getAttribute("action"), written(taken.undo));
   busy(-1);
   if (why !== undefined) {
     if (why) say(inbox.dataset.failed.replace("{why}", why));
@@ -136,6 +187,12 @@ document.addEventListener("submit", (event) => {
   if (form.matches("[data-decide]")) {
     event.preventDefault();
     decide(form);
+  } else if (form.matches("[data-bulk]")) {
+    event.preventDefault();
+    decideSelected(form, event.submitter ?? form.querySelector("button"));
+  } else if (form.matches("[data-group]")) {
+    event.preventDefault();
+    decideGroup(form);
   } else if (form.matches("[data-undo]") && decided.length) {
     event.preventDefault();
     undoLast(form);
@@ -143,12 +200,27 @@ document.addEventListener("submit", (event) => {
 }, { capture: true });
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) {
+  const onBox = event.target.matches?.(".select, [data-choose-all]");
+  if (event.ctrlKey || event.metaKey || event.altKey || (isTyping(event.target) && !onBox)) {
     const form = event.target.closest?.("form[data-writing]");
     if (form && event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
     return;
   }
-  if (document.querySelector("dialog[open]") || !/^[a-z]$/.test(event.key)) return;
+  if (document.querySelector("dialog[open]")) return;
+  if (event.key === "Escape") return selected().forEach((card) => select(card, false));
+  if (event.key === "J" || event.key === "K") {
+    select(chosen(), true);
+    move(event.key === "J" ? 1 : -1);
+    return select(chosen(), true);
+  }
+  if (!/^[a-z]$/.test(event.key)) return;
+  if (event.key === "x" && box(chosen())) return select(chosen(), !box(chosen()).checked);
+  if (onBox && (event.key === "j" || event.key === "k")) return move(event.key === "j" ? 1 : -1);
+  const [first] = selected();
+  if (first && (event.key === "a" || event.key === "d")) {
+    const bulk = inbox.querySelector(`[data-bulk="${first.dataset.kind}"]`);
+    return bulk.querySelector(`[data-key="${event.key}"]`).click();
+  }
   const wanted = `[data-key~="${event.key}"]`;
   const found = event.key === "u" ? document.querySelector(`.toast ${wanted}`) : chosen()?.querySelector(wanted);
   if (!found) return;
@@ -166,6 +238,17 @@ for (const form of document.querySelectorAll("form[data-writing]")) {
   });
 }
 
+inbox.addEventListener("change", ({ target }) => {
+  if (target.matches("[data-choose-all]")) {
+    const { checked } = target;
+    cards().filter((card) => card.dataset.kind === target.dataset.of).forEach((card) => select(card, checked));
+  } else if (target.matches(".select")) {
+    choose(target.closest("[data-line]"));
+    target.focus({ preventScroll: true });
+    select(target.closest("[data-line]"), target.checked);
+  }
+});
+
 inbox.addEventListener("click", (event) => {
   const card = event.target.closest("[data-line]");
   if (card && !event.target.closest("a, button, summary, textarea, input")) choose(card);
@@ -175,3 +258,4 @@ inbox.addEventListener("click", (event) => {
 const meant = location.hash ? document.getElementById(location.hash.slice(1)) : null;
 if (meant?.matches("[data-line]")) choose(meant);
 else move(1);
+countSelected();

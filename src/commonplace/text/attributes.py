@@ -1,0 +1,229 @@
+"""Attributes: what a sentence says of which attribute of something, and what a question asks for.
+
+"Mira took over the billing service" tells the owner of the billing service, and so does "Contact for the billing
+service: Mira"; "Whom do I ask about the billing service?" asks for it. The sentences are a table that can be read
+(attribute_phrases.py); what does not fit one of them tells nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from commonplace.text.attribute_phrases import ATTRIBUTES, READ_FIRST, WITH_NOUN
+from commonplace.text.statement_words import HEDGE_PHRASES, HEDGES, LABEL, PAST, QUESTION
+from commonplace.text.tokens import STOP_WORDS, fold, stem
+
+# Longer sentences are prose.
+_LONGEST = 200
+MAX_VALUE_WORDS = 6
+_SHORT = 4
+
+_WORD = re.compile(r"\w+(?:[-.'’/]\w+)*")
+_TOKEN = re.compile(r"[\w'-]+|->|:|=")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_MONTH = (
+    "(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
+)
+_DAY = rf"(?:\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)(?:,? \d{{4}})?"
+# What stands before a statement and says only how it is meant, or from when on it holds.
+_LEAD = re.compile(
+    rf"^(?:(?:from {_DAY}(?: on(?:wards)?)?|until {_DAY}|as of [^,:]{{3,20}}|since [^,:]{{3,20}}(?=,)|starting {_DAY}"
+    r"|from (?:now|today|next week|this \w+)(?: on)?|going forward|in (?:the )?future|by default|as far as we know"
+    r"|heads[ -]?up|fyi|just so you know|note(?: that)?|decision|decided|update|change of plan|news|correction|small"
+    r" change|we (?:decided|agreed) (?:that|to)|it was decided that|finished the (?:move|migration|switch)"
+    r"|after the \w+|since (?:today|yesterday|monday|tuesday|wednesday|thursday|friday|saturday|sunday|this \w+"
+    r"|last \w+))\b[:,]? *)+",
+    re.IGNORECASE,
+)
+_ADVERBS = re.compile(
+    r",? ?\b(?:now|currently|nowadays|these days|already|finally|officially|again|still|from now on|as of today"
+    r"|as of now|as of (?:this|last|next) \w+|since (?:this morning|today|yesterday|this \w+|last \w+)|this week"
+    r"|last week|last night|this morning|today|for good|for the time being|at the moment|henceforth|meanwhile"
+    r"|same as last year|as agreed|as before)\b",
+    re.IGNORECASE,
+)
+# Where a value ends: what follows says what it was, why, or something else.
+_TAIL = (
+    r"(?:,? (?:instead of|rather than|because|since|so that|as|after|but|not|no longer|formerly|previously|and no"
+    r" longer) .*| ?[,;(–—].*)?[.! ]*$"
+)
+_SHORT_FORMS = (
+    (re.compile(r"\b(we|they|i|you)['’]ve\b", re.IGNORECASE), r"\1 have"),
+    (re.compile(r"\bit['’]s\b", re.IGNORECASE), "it is"),
+    (re.compile(r"\bwho['’]s\b", re.IGNORECASE), "who is"),
+    (re.compile(r"\bwhat['’]s\b", re.IGNORECASE), "what is"),
+)
+# A subject has no verb of its own.
+_CLAUSE = re.compile(
+    r"\b(?:and|but|or|that|which|who)$|\b(?:no longer|isn't|doesn't|won't|left|dropped|because|moved|switched)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"\b(?:no longer|not|never|isn't|doesn't|nobody|none)\b", re.IGNORECASE)
+_NOT_SUBJECT = frozenset({"it", "they", "this", "that", "he", "she", "we", "you", "there", "everything", "nothing"})
+
+
+class Told(NamedTuple):
+    """What a sentence tells: which attribute, of what (its words), and its value; whether it says that it changed."""
+
+    attribute: str
+    subject: frozenset[str]
+    value: frozenset[str]
+    changes: bool
+
+
+class Asked(NamedTuple):
+    """The attribute that a question asks for, and the words of what it asks about."""
+
+    attribute: str
+    subject: frozenset[str]
+
+
+_CHANGES = re.compile(
+    r"\b(?:now|no longer|any ?more|instead of|rather than|moved|migrated|relocated|transferred|shifted|switched|changed"
+    r"|renamed|rebranded|replaced|replaces|took over|takes over|taken over|handed|passed|became|new|from now on|as of"
+    r"|going forward|upgraded|updated|bumped|downgraded|rolled|ported|postponed?|delayed|deferred|rescheduled|pushed"
+    r"|extended|dropped|stepped|steps|succeed(?:s|ed)|inherit(?:s|ed)|reassigned|relicensed|decision|decided"
+    r"|from .{3,20} on|these days|ripped|retired|swapped|gave up|given up|adopted|left|since|brought|cut over"
+    r"|shut down|got)\b|->",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=8192)
+def told_in(text: str) -> Told | None:
+    """What the first sentence of a text tells of an attribute; None for questions, doubts, plans and the past."""
+    sentence = _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
+    lower = fold(sentence)
+    if len(sentence) > _LONGEST or QUESTION.search(lower) or HEDGE_PHRASES.search(lower):
+        return None
+    if not HEDGES.isdisjoint(re.findall(r"[a-z.]+", lower)) or PAST.search(lower):
+        return None
+    plain = _plainer(sentence)
+    words = frozenset(_TOKEN.findall(plain.lower()))
+    for name in READ_FIRST:
+        for pattern, needed in _patterns(name):
+            if needed and needed.isdisjoint(words):
+                continue
+            if (found := pattern.match(plain)) and (made := _told(name, found, sentence)) is not None:
+                return made
+    return None
+
+
+def _told(name: str, found: re.Match[str], sentence: str) -> Told | None:
+    subject, value = found["s"].strip(), found["v"].strip()
+    if (
+        subject.lower() in _NOT_SUBJECT
+        or _CLAUSE.search(subject)
+        or _DENIED.search(value)
+        or len(value.split()) > MAX_VALUE_WORDS
+    ):
+        return None
+    if name in ("owner", "place", "date") and re.match(r"(?:an?|some|any|no)\b", subject, re.IGNORECASE):
+        return None
+    about, said = _stems(subject) | _stems(found.groupdict().get("p") or ""), _stems(value)
+    if not about or not said or len(about) > 8:
+        return None
+    return Told(name, about, said, bool(_CHANGES.search(sentence)))
+
+
+def asked_in(question: str) -> list[Asked]:
+    """The attributes that a question may ask for, each with the words of what it asks about."""
+    plain = question
+    for short, long in _SHORT_FORMS:
+        plain = short.sub(long, plain)
+    lower = fold(plain)
+    content = [fold(word) for word in _WORD.findall(plain)]
+    found = []
+    for name in READ_FIRST:
+        if _asks(name).search(lower):
+            vocabulary = _vocabulary(name)
+            subject = frozenset(stem(w) for w in content if w not in STOP_WORDS and stem(w) not in vocabulary)
+            if subject:
+                found.append(Asked(name, subject))
+    return found
+
+
+def answers(asked: Asked, told: Told | None) -> bool:
+    """Whether a sentence tells just what a question asks for."""
+    if told is None or told.attribute != asked.attribute:
+        return False
+    return asked.subject <= told.subject and told.subject - asked.subject <= _vocabulary(asked.attribute)
+
+
+def replaces(old: Told | None, new: Told | None) -> bool:
+    """Whether two sentences give one attribute of the same thing different values, of which one can hold."""
+    if old is None or new is None or old.attribute != new.attribute:
+        return False
+    if old.attribute == "name" and new.subject == old.value and new.changes:
+        # "get_user was renamed to fetch_user": it goes by its name.
+        return True
+    if old.subject != new.subject:
+        return False
+    if old.value <= new.value or new.value <= old.value:
+        return False
+    return old.changes or new.changes or ATTRIBUTES[old.attribute].is_exclusive
+
+
+def mentions(asked: Asked, text: str) -> bool:
+    """Whether a text holds the words of what is asked about: cheap, to leave out the rest before it is read."""
+    lower = text.lower()
+    # A stem may end in another letter than the word: pricing, price; library, librari.
+    return all((word[:-1] if len(word) > _SHORT else word) in lower for word in asked.subject)
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in map(fold, _WORD.findall(text)) if word not in STOP_WORDS)
+
+
+def _plainer(sentence: str) -> str:
+    text = sentence.replace("’", "'").rstrip(" .!")
+    for short, long in _SHORT_FORMS:
+        text = short.sub(long, text)
+    for _turn in range(2):
+        text = _LEAD.sub("", LABEL.sub("", text))
+    return " ".join(_ADVERBS.sub("", text).split())
+
+
+@cache
+def _asks(name: str) -> re.Pattern[str]:
+    return re.compile(ATTRIBUTES[name].asks)
+
+
+@cache
+def _vocabulary(name: str) -> frozenset[str]:
+    return frozenset(stem(fold(word)) for word in ATTRIBUTES[name].words.split()) | STOP_WORDS
+
+
+@cache
+def _patterns(name: str) -> tuple[tuple[re.Pattern[str], frozenset[str]], ...]:
+    """The sentences of an attribute as expressions, each with words of which a sentence must have one to be tried."""
+    attribute = ATTRIBUTES[name]
+    named = WITH_NOUN if attribute.nouns else ()
+    made = [(one, _required(attribute.nouns)) for one in named] + [(one, _required(one)) for one in attribute.told]
+    return tuple((_compiled(one, attribute.nouns, attribute.value), words) for one, words in made)
+
+
+def _required(template: str) -> frozenset[str]:
+    """Words of which every sentence of a template has one; none if that cannot be told from how it is written."""
+    plain, before = template, ""
+    while plain != before:
+        before, plain = plain, re.sub(r"\((?:\?:)?[^()]*\)[?*]", " ", plain)
+    parts = [_TOKEN.findall(part.replace("(?:", " ").lower()) for part in re.split("[SVONP]", plain)]
+    words = max(parts, key=lambda part: sum(map(len, part)))
+    return frozenset() if "[" in plain or "\\" in plain else frozenset(words)
+
+
+def _compiled(template: str, nouns: str, value: str) -> re.Pattern[str]:
+    some = value or r"[^,;()]+?"
+    parts = {
+        "S": r"(?P<s>[^,;:()]+?)",
+        "V": rf"(?P<v>{some})",
+        "O": r"(?:[^,;:()]+?)",
+        "N": nouns,
+        "P": r"(?P<p>[^,;:()]+?)",
+    }
+    pattern = re.sub("[SVONP]", lambda found: parts.pop(found[0]) if found[0] in "SVP" else parts[found[0]], template)
+    return re.compile(rf"{pattern}{_TAIL}", re.IGNORECASE)
