@@ -9,7 +9,7 @@ from .conftest import Run
 
 def test_an_interval_is_given_read_and_overridden(run: Run) -> None:
     told = run("add", "Until 31 December 2098 walrus deploys go through Ines.", "--type", "rule", "--global")
-    assert "it holds until 2098-12-31 (read from the text)" in told.out
+    assert "valid until 2098-12-31 (read from the text)" in told.out
     assert run("add", "The otter demo is on port 80", "--global", "--valid-until", "2020-05-31").code == 0
     assert [item["id"] for item in json.loads(run("list", "--json").out)["items"]] == [1]
     assert [item["id"] for item in json.loads(run("list", "--include-expired", "--json").out)["items"]] == [2, 1]
