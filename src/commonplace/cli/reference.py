@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,14 +126,19 @@ def _own_options(command: click.Command) -> list[click.Option]:
 
 
 def _summary(context: click.Context) -> str:
-    """Its help as Markdown: the first paragraph, and what explains an argument or option. The rest is in `--help`."""
+    """Its help as Markdown: the first paragraph, and what explains an argument or begins with an option."""
     first, *others = inspect.cleandoc(context.command.help or "").split("\n\n")
-    named = re.findall(r"[A-Z]{2,}", _usage(context)) + [
-        max(option.opts, key=len) for option in _own_options(context.command)
-    ]
-    explained = re.compile("|".join(rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in named) or r"(?!)")
-    kept = [part for part in others if explained.search(part.partition(".")[0]) and not part.startswith("\b")]
-    return "\n\n".join(map(_with_html_escaped, (first, *kept)))
+    arguments = "|".join(re.findall(r"[A-Z]{2,}", _usage(context))) or "(?!)"
+    kept = (
+        sentence
+        for part in others
+        for number, sentence in enumerate(re.split(r"(?<=[^.]\.)\s+", "" if part.startswith("\b") else part))
+        if re.search(rf"\b({arguments})\b|^Without one", sentence) or (number == 0 and part.startswith("--"))
+    )
+    paragraphs = (first, " ".join(kept))
+    return "\n\n".join(
+        textwrap.fill(_with_html_escaped(text), 120, break_on_hyphens=False) for text in paragraphs if text
+    )
 
 
 def _names(option: click.Option) -> str:
