@@ -89,27 +89,38 @@ def _shared_rows(groups: dict[str, list[click.Context]]) -> dict[str, str]:
 
 
 def _command_lines(context: click.Context, heading: str, shared: dict[str, str]) -> Iterator[str]:
-    """Its arguments, what it says about itself, its options, and its subcommands."""
+    """Its arguments, what it says about itself, its options, and its subcommands: a table if they need no options."""
     yield f"{heading} {_name(context)}\n"
     if (usage := _usage(context)) != _name(context):
         yield f"`{usage}`\n"
     yield _summary(context) + "\n"
-    options = _own_options(context.command)
-    rows = [_option_row(option) for option in options]
-    if own := [row for row in rows if row not in shared]:
+    own, also = _options(context, shared)
+    if own:
         yield "| option | |\n|---|---|"
         yield from own
         yield ""
-    if also := [shared[row] + _default(one) for row, one in zip(rows, options, strict=True) if row in shared]:
-        yield f"{'Also' if own else 'Options:'} {'; '.join(also)}.\n"
+    if also:
+        yield f"{'Also' if own else 'Options:'} {also}.\n"
     inner = _subcommands(context)
-    if plain := [one for one in inner if not _own_options(one.command)]:
+    if plain := [one for one in inner if not _options(one, shared)[0]]:
         yield "| command | |\n|---|---|"
-        yield from (f"| `{_usage(one)}` | {' '.join(_summary(one).split())} |" for one in plain)
+        yield from (_subcommand_row(one, shared) for one in plain)
         yield ""
     for one in inner:
-        if _own_options(one.command):
+        if one not in plain:
             yield from _command_lines(one, f"{heading}#", shared)
+
+
+def _subcommand_row(context: click.Context, shared: dict[str, str]) -> str:
+    _own, also = _options(context, shared)
+    return f"| `{_usage(context)}` | {' '.join(_summary(context).split())}{f' Options: {also}.' if also else ''} |"
+
+
+def _options(context: click.Context, shared: dict[str, str]) -> tuple[list[str], str]:
+    """The rows that only this command has, and the names of the options that it shares."""
+    rows = [(_option_row(option), option) for option in _own_options(context.command)]
+    also = [shared[row] + _default(option) for row, option in rows if row in shared]
+    return [row for row, _option in rows if row not in shared], "; ".join(also)
 
 
 def _name(context: click.Context) -> str:
