@@ -26,7 +26,8 @@ HEAD = """\
 
 ## Options of several commands
 
-Every command takes the first three. The others are only named where they mean the same.
+Every command takes the first three. The others are explained here and only named below, unless they mean something
+else.
 
 | option | |
 |---|---|
@@ -38,7 +39,7 @@ Every command takes the first three. The others are only named where they mean t
 _COMMON = frozenset({"json_", "data_dir", "help"})
 # Options that mean the same everywhere, though commands word them for what they show.
 _REWORDED = {
-    "limit": "Show at most this many, on each page if there are pages (default: in parentheses).",
+    "limit": "Show at most this many, or this many per page; each command names its default.",
     "dry_run": "Change nothing; only show what would be done.",
 }
 _VALUES = {"integer": "N", "integer range": "N", "float": "NUMBER", "float range": "NUMBER"}
