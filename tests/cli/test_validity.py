@@ -9,7 +9,7 @@ from .conftest import Run
 
 def test_an_interval_is_given_read_and_overridden(run: Run) -> None:
     told = run("add", "Until 31 December 2098 walrus deploys go through Ines.", "--type", "rule", "--global")
-    assert "it holds until 2098-12-31 (read from the text)" in told.out
+    assert "valid until 2098-12-31 (read from the text)" in told.out
     assert run("add", "The otter demo is on port 80", "--global", "--valid-until", "2020-05-31").code == 0
     assert [item["id"] for item in json.loads(run("list", "--json").out)["items"]] == [1]
     assert [item["id"] for item in json.loads(run("list", "--include-expired", "--json").out)["items"]] == [2, 1]
@@ -23,3 +23,21 @@ def test_an_interval_is_given_read_and_overridden(run: Run) -> None:
     assert [item["id"] for item in run("list", "--as-of", "now", "--json").data["items"]] == [1]
     refused = run("add", "Something", "--valid-until", "soon")
     assert refused.code == 2 and "2026-05-31" in refused.err
+
+
+def test_undoing_a_change_that_is_still_to_come_takes_back_its_end(run: Run) -> None:
+    run("add", "The request timeout is 30 seconds", "--global")
+    run("add", "From 1 December 2099 the request timeout is 60 seconds", "--global", "--valid-from", "2099-12-01")
+
+    def end() -> str | None:
+        found: str | None = run("show", "1", "--json").data["items"][0].get("valid_until")
+        return found
+
+    assert run("contradictions", "1", "2", "--keep", "new").code == 0
+    assert end() is not None
+    assert run("contradictions", "1", "2", "--undo").code == 0
+    assert end() is None
+    run("supersede", "1", "--by", "2")
+    assert end() is not None
+    assert run("restore", "1").code == 0
+    assert end() is None

@@ -16,6 +16,7 @@ from commonplace.errors import InvalidInput
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.model import Draft, Item, Scope
+from commonplace.store.rows import item_before, state_before_planned_end
 from commonplace.text.query import plain_query
 from commonplace.text.sentences import title_of
 
@@ -264,7 +265,7 @@ def reopen_contradiction(memory: LocalMemory, one: int | str, other: int | str) 
     from commonplace.memory.edit_and_forget import Changes, edit_item, restore_items
 
     older, newer = _by_age(memory, one, other)
-    hidden = [a.id for a, b in ((older, newer), (newer, older)) if a.superseded_by == b.id]
+    hidden = [a.id for a, b in ((older, newer), (newer, older)) if _is_superseded(memory, a, b)]
     if hidden:
         restore_items(memory, hidden)
     for a, b in ((older, newer), (newer, older)):
@@ -274,6 +275,14 @@ def reopen_contradiction(memory: LocalMemory, one: int | str, other: int | str) 
             edit_item(memory, a.id, Changes(meta={**meta, BOTH_HOLD: left} if left else meta))
     older, newer = _by_age(memory, one, other)
     return StatementPair(older, newer, _reason(older, newer))
+
+
+def _is_superseded(memory: LocalMemory, old: Item, by: Item) -> bool:
+    """Whether an item gave way to another, or will when that begins to hold."""
+    if old.superseded_by is not None or by.valid_from_ms is None or old.valid_until_ms != by.valid_from_ms:
+        return old.superseded_by == by.id
+    lines = [(change.op, change.before) for change in memory.store.history(old.id)]
+    return state_before_planned_end(lines, item_before(old)) is not None
 
 
 def _reason(older: Item, newer: Item) -> str:
