@@ -33,7 +33,9 @@ def test_undoing_a_change_that_is_still_to_come_takes_back_its_end(run: Run) -> 
         found: str | None = run("show", "1", "--json").data["items"][0].get("valid_until")
         return found
 
+    assert "2 of" not in run("contradictions").out and ", valid from 2099-12-01  From 1" in run("contradictions").out
     assert run("contradictions", "1", "2", "--keep", "new").code == 0
+    assert run("contradictions").out == ""
     assert end() is not None
     assert run("contradictions", "1", "2", "--undo").code == 0
     assert end() is None
