@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 from tests.text.test_contradiction import DISAGREE, RELATED
 
-from commonplace.errors import InvalidInput, NotFound
+from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.memory.authors import with_writer
 from commonplace.memory.contradictions import (
     MAX_CONTRADICTIONS,
@@ -237,3 +237,16 @@ def test_what_is_said_now_does_not_propose_to_replace_a_coming_change(memory: Lo
     told = remember_item(anna, NewItem("The request timeout is 30 seconds", type="fact"))
     assert [(one.item.id, one.supersede) for one in told.contradictions] == [(coming.id, False)]
     assert [(pair.older.id, pair.supersede) for pair in list_contradictions(memory)] == [(coming.id, False)]
+
+
+def test_what_was_not_decided_cannot_be_undone(memory: LocalMemory) -> None:
+    old, new = added(memory, "Use pnpm, not npm"), added(memory, "Use npm, not pnpm")
+    other = added(memory, "The API listens on port 8080", "fact")
+    for one in (new, other):
+        with pytest.raises(Conflict, match=f"Nothing was decided about {old} and {one}"):
+            reopen_contradiction(memory, old, one)
+    settle_contradiction(memory, old, new, "new")
+    forget_items(memory, [old])
+    with pytest.raises(Conflict, match=f"Item {old} is forgotten"):
+        reopen_contradiction(memory, old, new)
+    assert get_item(memory, old, forgotten=True).forgotten_ms is not None

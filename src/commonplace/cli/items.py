@@ -195,12 +195,18 @@ def forget(call: Call, ids: Sequence[str]) -> None:
 @ids_argument
 def restore(call: Call, ids: Sequence[str]) -> None:
     """Bring back forgotten or superseded memories. If one does not exist, none is brought back."""
+    numbers = [parse_id(text) for text in ids]
     with call.memory() as memory:
-        items = memory.restore(*map(parse_id, ids))
+        before = {item.id: item.rev for item in memory.get_many(numbers, forgotten=True).items}
+        items = memory.restore(*numbers)
+    restored = [item for item in items if item.rev != before[item.id]]
     call.answer(
-        {"restored": [item_brief(item) for item in items]},
-        [f"Restored {item.kind} {item.id}: {item.title}" for item in items],
+        {"restored": [item_brief(item) for item in restored]},
+        [f"Restored {item.kind} {item.id}: {item.title}" for item in restored],
     )
+    for item in items:
+        if item not in restored:
+            call.note(f"{item.kind.capitalize()} {item.id} is neither forgotten nor superseded: nothing to restore.")
 
 
 @command("cancel", "commonplace streams cancel stream_0123456789abcdef")

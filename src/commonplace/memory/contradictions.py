@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from commonplace.errors import InvalidInput
+from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.model import Draft, Item, Scope
@@ -283,7 +283,15 @@ def reopen_contradiction(memory: LocalMemory, one: int | str, other: int | str) 
     from commonplace.memory.edit_and_forget import Changes, edit_item, restore_items
 
     older, newer = _by_age(memory, one, other)
+    for item in (older, newer):
+        if item.forgotten_ms is not None:
+            raise Conflict(f"Item {item.id} is forgotten.", f"Bring it back first: `commonplace restore {item.id}`.")
     hidden = [a.id for a, b in ((older, newer), (newer, older)) if _is_superseded(memory, a, b)]
+    if not hidden and not is_settled(older, newer):
+        raise Conflict(
+            f"Nothing was decided about {older.id} and {newer.id}, so there is nothing to undo.",
+            "`commonplace contradictions` lists what is open.",
+        )
     if hidden:
         restore_items(memory, hidden)
     for a, b in ((older, newer), (newer, older)):
