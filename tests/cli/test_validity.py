@@ -43,3 +43,25 @@ def test_undoing_a_change_that_is_still_to_come_takes_back_its_end(run: Run) -> 
     assert end() is not None
     assert run("restore", "1").code == 0
     assert end() is None
+
+
+def test_show_and_history_name_the_day_that_add_named(run: Run) -> None:
+    told = run(
+        "add", "Deploys go through Ines", "--global", "--valid-until", "2099-12-01", "--valid-from", "2020-01-02"
+    )
+    assert "valid from 2020-01-02 to 2099-12-01" in told.out
+    shown = run("show", "1").out
+    assert "  valid_from: 2020-01-02\n" in shown and "  valid_until: 2099-12-01\n" in shown
+    run("edit", "1", "--valid-until", "2099-12-05", "--expires", "2099-12-24T18:00")
+    assert "  expires_at: 2099-12-24T18:00\n" in run("show", "1").out
+    run("profile", "pin", "1")
+    run("edit", "1", "--content", "Deploys go through Omar")
+    run("forget", "1")
+    header, *rows = run("history", "1").out.splitlines()
+    place = header.split("\t").index("changed")
+    assert [row.split("\t")[place] for row in rows] == [
+        "valid_until: 2099-12-01 → 2099-12-05; expires: none → 2099-12-24T18:00",
+        "tags: none → profile-pinned",
+        "title; content",
+        "",
+    ]

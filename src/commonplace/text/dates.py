@@ -156,6 +156,17 @@ def local_day(ms: int, zone: tzinfo | None = None) -> str:
         return moment.date().isoformat()
 
 
+def describe_bound(ms: int, *, end: bool, zone: tzinfo | None = None) -> str:
+    """From or until when, for people: a day, of which an `end` is the end, or a moment such as 2025-03-15T14:30."""
+    try:
+        moment = (_EPOCH + timedelta(milliseconds=clamp_time(ms))).astimezone(zone).replace(tzinfo=None)
+    except (OSError, OverflowError, ValueError):
+        return short_iso_time(ms)
+    if (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0):
+        return local_day(ms - int(end), zone)
+    return moment.isoformat(timespec="minutes")
+
+
 class _Calendar:
     """Days in the time zone of the person asking; without one, in that of the machine."""
 
