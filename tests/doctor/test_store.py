@@ -91,7 +91,7 @@ def test_vectors_that_nobody_works_on(filled: DoctorContext, behind: Behind) -> 
     behind("DELETE FROM jobs WHERE id > 5; UPDATE jobs SET tries = 5 WHERE id = 1")
     found = failing([*memory_checks.check_index(filled)])
     assert found.what == "vectors" and "6 of 10" in found.sentence and found.fix is not None
-    assert "10 wait" in found.fix()
+    assert "10 are waiting" in found.fix()
     assert states([*memory_checks.check_index(filled)])["vectors"] == "remark"
 
 

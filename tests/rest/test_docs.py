@@ -73,13 +73,13 @@ def test_the_examples_on_the_page_run_in_order(tmp_path: Path) -> None:
         env = {**os.environ, "COMMONPLACE_URL": site.url, "COMMONPLACE_KEY": site.secrets["admin"]}
         told = [run(example, env) for example in examples()]
     assert len(told) >= 7
-    remembered, _key, page, changed, twice, events, metrics, moved, context = told
+    remembered, page, changed, twice, events, moved, context = told
     assert '"duplicate":false' in remembered and '"relevance"' in remembered
     assert len(json.loads(page)["items"]) == 1
     assert '"tags":["redis","sessions"]' in changed and '"op":"edit"' in changed
     first, second = twice.replace("}{", "}\n{").splitlines()
     assert first == second
-    assert "event: item.edited" in events and "commonplace_requests_total{" in metrics
+    assert "event: item.edited" in events
     assert '"conversation_count":1' in moved and "Which cache?" in moved
     assert [one["scope"] for one in json.loads(context)["data"]["memories"]] == ["project"]
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,11 +22,26 @@ HEAD = """\
 
 <!-- Written by `python -m commonplace.cli.reference docs/reference/options.md`; do not edit it by hand. -->
 
-Every command also takes `-j`, `--json` (print JSON, for programs), `--data-dir PATH` (use the store in this folder) and
-`-h`, `--help`, which shows examples. [The command line](commands.md) says what each command is for.
+[The command line](commands.md) says what each command is for, and `commonplace help COMMAND` says more, with examples.
+
+## Options of several commands
+
+Every command takes the first three. The others are explained here and only named below, unless they mean something
+else.
+
+| option | |
+|---|---|
+| `-j`, `--json` | Print JSON, for programs. |
+| `--data-dir` `PATH` | Use the store in this folder. |
+| `-h`, `--help` | Show how to use the command, with examples. |
 """
-# Options of every command, which are described once.
+# Options of every command, which the head describes.
 _COMMON = frozenset({"json_", "data_dir", "help"})
+# Options that mean the same everywhere, though commands word them for what they show.
+_REWORDED = {
+    "limit": "Show at most this many, or this many per page; each command names its default.",
+    "dry_run": "Change nothing; only show what would be done.",
+}
 _VALUES = {"integer": "N", "integer range": "N", "float": "NUMBER", "float range": "NUMBER"}
 
 
@@ -34,44 +51,77 @@ def reference() -> str:
 
 
 def _lines() -> Iterator[str]:
-    yield HEAD
     root = click.Context(commonplace, info_name="commonplace")
-    for title, rows in GROUPS:
+    groups = {title: [_command(name, root) for name, *_rest in rows] for title, rows in GROUPS}
+    shared = _shared_rows(groups)
+    yield HEAD.rstrip()
+    yield from shared
+    yield ""
+    for title, contexts in groups.items():
         yield f"## {title}\n"
-        for name, _where, _what in rows:
-            found = commonplace.get_command(root, name)
-            assert found is not None
-            yield from _command_lines(found, click.Context(found, parent=root, info_name=name), "###")
+        for context in contexts:
+            yield from _command_lines(context, "###", shared)
     yield "## Earlier names\n"
     yield "These still work, and say what they are called now.\n"
     yield "| earlier | now |\n|---|---|"
     yield from (f"| `{old}` | `{new}` |" for old, new in RENAMED.items())
 
 
-def _command_lines(command: click.Command, context: click.Context, heading: str) -> Iterator[str]:
-    """Its arguments, what it says about itself, its options, and its subcommands."""
+def _command(name: str, root: click.Context) -> click.Context:
+    found = commonplace.get_command(root, name)
+    assert found is not None
+    return click.Context(found, parent=root, info_name=name)
+
+
+def _subcommands(context: click.Context) -> list[click.Context]:
+    commands = context.command.commands if isinstance(context.command, click.Group) else {}
+    return [click.Context(one, parent=context, info_name=name) for name, one in commands.items()]
+
+
+def _shared_rows(groups: dict[str, list[click.Context]]) -> dict[str, str]:
+    """Rows that several commands have in common, each with its names. Of one name only the most frequent is shared."""
+    contexts = [one for each in groups.values() for context in each for one in (context, *_subcommands(context))]
+    counts = Counter((_option_row(option), _names(option)) for one in contexts for option in _own_options(one.command))
+    shared: dict[str, str] = {}
+    for (row, names), count in counts.most_common():
+        if count > 1 and names not in shared.values():
+            shared[row] = names
+    return dict(sorted(shared.items(), key=lambda each: each[1].replace("-", "")))
+
+
+def _command_lines(context: click.Context, heading: str, shared: dict[str, str]) -> Iterator[str]:
+    """Its arguments, what it says about itself, its options, and its subcommands: a table if they need no options."""
     yield f"{heading} {_name(context)}\n"
     if (usage := _usage(context)) != _name(context):
         yield f"`{usage}`\n"
-    yield _text(command.help or "") + "\n"
-    if options := _own_options(command):
+    yield _summary(context) + "\n"
+    own, also = _options(context, shared)
+    if own:
         yield "| option | |\n|---|---|"
-        yield from map(_option_row, options)
+        yield from own
         yield ""
-    if isinstance(command, click.Group):
-        yield from _subcommand_lines(command, context, f"{heading}#")
-
-
-def _subcommand_lines(group: click.Group, context: click.Context, heading: str) -> Iterator[str]:
-    """The subcommands of a group: those without options are rows of a table."""
-    inner = [click.Context(one, parent=context, info_name=name) for name, one in group.commands.items()]
-    if plain := [one for one in inner if not _own_options(one.command)]:
+    if also:
+        yield f"{'Also' if own else 'Options:'} {also}.\n"
+    inner = _subcommands(context)
+    if plain := [one for one in inner if not _options(one, shared)[0]]:
         yield "| command | |\n|---|---|"
-        yield from (f"| `{_usage(one)}` | {' '.join(_text(one.command.help or '').split())} |" for one in plain)
+        yield from (_subcommand_row(one, shared) for one in plain)
         yield ""
     for one in inner:
-        if _own_options(one.command):
-            yield from _command_lines(one.command, one, heading)
+        if one not in plain:
+            yield from _command_lines(one, f"{heading}#", shared)
+
+
+def _subcommand_row(context: click.Context, shared: dict[str, str]) -> str:
+    _own, also = _options(context, shared)
+    return f"| `{_usage(context)}` | {' '.join(_summary(context).split())}{f' Options: {also}.' if also else ''} |"
+
+
+def _options(context: click.Context, shared: dict[str, str]) -> tuple[list[str], str]:
+    """The rows that only this command has, and the names of the options that it shares."""
+    rows = [(_option_row(option), option) for option in _own_options(context.command)]
+    also = [shared[row] + _default(option) for row, option in rows if row in shared]
+    return [row for row, _option in rows if row not in shared], "; ".join(also)
 
 
 def _name(context: click.Context) -> str:
@@ -87,29 +137,42 @@ def _own_options(command: click.Command) -> list[click.Option]:
     return [one for one in command.params if isinstance(one, click.Option) and one.name not in _COMMON]
 
 
-def _text(text: str) -> str:
-    r"""Help as Markdown: a paragraph after `\b` is printed as it stands."""
-    paragraphs = inspect.cleandoc(text).split("\n\n")
+def _summary(context: click.Context) -> str:
+    """Its help as Markdown: the first paragraph, and what explains an argument or begins with an option."""
+    first, *others = inspect.cleandoc(context.command.help or "").split("\n\n")
+    arguments = "|".join(re.findall(r"[A-Z]{2,}", _usage(context))) or "(?!)"
+    kept = (
+        sentence
+        for part in others
+        for number, sentence in enumerate(re.split(r"(?<=[^.]\.)\s+", "" if part.startswith("\b") else part))
+        if re.search(rf"\b({arguments})\b|^Without one", sentence) or (number == 0 and part.startswith("--"))
+    )
+    paragraphs = (first, " ".join(kept))
     return "\n\n".join(
-        f"```text\n{inspect.cleandoc(part.removeprefix(chr(8)).strip(chr(10)))}\n```"
-        if part.startswith("\b")
-        else _with_html_escaped(part)
-        for part in paragraphs
+        textwrap.fill(_with_html_escaped(text), 120, break_on_hyphens=False) for text in paragraphs if text
     )
 
 
+def _names(option: click.Option) -> str:
+    return ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+
+
+def _default(option: click.Option) -> str:
+    """The default of an option whose row does not tell it."""
+    return f" ({option.default})" if option.name in _REWORDED and option.show_default and option.default else ""
+
+
 def _option_row(option: click.Option) -> str:
-    names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
-    text, value = option.help or "", ""
+    text, value = _REWORDED.get(option.name or "", option.help or ""), ""
     if isinstance(option.type, click.Choice):
         value = f" `{max(option.opts, key=len).lstrip('-').upper()}`"
         if not all(str(choice) in text for choice in option.type.choices):
             text += f" One of {', '.join(map(str, option.type.choices))}."
     elif not (option.is_flag or option.count):
         value = f" `{option.metavar or _VALUES.get(option.type.name, option.type.name.upper())}`"
-    if option.show_default and option.default is not None:
+    if option.show_default and option.default is not None and option.name not in _REWORDED:
         text += f" Default: {option.default}."
-    return f"| {names}{_in_table(value)} | {_in_table(_with_html_escaped(text))} |"
+    return f"| {_names(option)}{_in_table(value)} | {_in_table(_with_html_escaped(text))} |"
 
 
 def _in_table(text: str) -> str:

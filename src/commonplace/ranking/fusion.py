@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from commonplace.text.dates import DAY_MS
@@ -190,7 +191,8 @@ def is_noise_when_read(relevance: float, *, has_words: bool, answered: bool) -> 
     return relevance < (READ_NOISE_BORDER if answered else UNANSWERED_NOISE_BORDER)
 
 
-class Signals(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Signals:
     """What the score of an entry of a context is made of, each between 0 and 1."""
 
     semantic: float

@@ -213,7 +213,7 @@ def test_connected_while_the_server_is_away_and_back_again(home: Path, tmp_path:
         hook("Stop", session, last_assistant_message=f"Cart {number} was locked because of its payment.")
     assert "7 still waiting" in command("drain").stdout
     assert "does not reach" in command("doctor", "hooks").stdout
-    assert "7 events wait" in command("doctor", "spool").stdout
+    assert "7 events are waiting" in command("doctor", "spool").stdout
     with serving(data, port):
         proved = command("doctor", "hooks").stdout
         assert "was found and removed" in proved

@@ -47,7 +47,7 @@ def test_the_role_of_a_space_changes_no_limit_and_no_use_of_others(url: str) -> 
             "UPDATE spaces SET max_items = NULL",
             "INSERT INTO spaces (name, created_ms) VALUES ('mine', 1)",
         ):
-            with pytest.raises(StoreError, match="may not"), ours._database.write() as connection:
+            with pytest.raises(StoreError, match="not allowed to"), ours._database.write() as connection:
                 connection.execute(change.encode())
         with ours._database.write() as connection:
             assert connection.execute("UPDATE space_use SET items = items").rowcount == 1

@@ -6,7 +6,6 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ from commonplace.store.postgres.migrate import migrations
 from commonplace.store.postgres.store import PostgresStore
 from commonplace.store.types import RequestClaim, SavedReply
 
-TEAM = Path(__file__).parents[3] / "docs" / "reference" / "postgresql.md"
 # Tables of the database as a whole, and why they have no space.
 OF_ALL: Mapping[str, str] = {
     "spaces": "are the spaces",
@@ -53,16 +51,6 @@ def test_every_table_has_the_space_in_front_of_its_key() -> None:
         if table not in OF_ALL:
             assert re.match(r"\s*space_id\s+integer", columns), table
             assert re.search(r"PRIMARY KEY \(space_id\b|space_id\s+integer PRIMARY KEY", columns), table
-
-
-def test_the_page_for_teams_tells_how_each_table_would_be_distributed() -> None:
-    row = re.compile(r"^\| (distributed by `space_id`|reference tables) \| (.*) \|$", re.MULTILINE)
-    rows = dict(row.findall(TEAM.read_text(encoding="utf-8")))
-    told = {how: set(re.findall(r"`(\w+)`", names)) for how, names in rows.items()}
-    assert told == {
-        "distributed by `space_id`": made_tables().keys() - OF_ALL.keys(),
-        "reference tables": set(OF_ALL),
-    }
 
 
 @pytest.fixture(scope="module")
