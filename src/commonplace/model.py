@@ -242,7 +242,7 @@ class Scope:
     with a tag that contains it, or one of its comma separated parts. `sessions` narrows to some sessions' items, and
     `since_ms` and `until_ms` to those of a time, from the one up to but without the other. `author` is a person, with
     the agents that write for them, or an agent; `review` is PROPOSED or SETTLED. What does not hold at `at_ms`, by
-    default now, is left out, unless `lapsed`.
+    default now, is left out, unless `lapsed`; with `coming` what begins later is there too.
     """
 
     project: str | None = None
@@ -259,6 +259,7 @@ class Scope:
     review: str = ""
     at_ms: int | None = None
     lapsed: bool = False
+    coming: bool = False
 
     @classmethod
     def inside(cls, project: str | None, kinds: tuple[Kind, ...] = (), types: tuple[str, ...] = ()) -> Scope:

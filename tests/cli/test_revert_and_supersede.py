@@ -92,3 +92,17 @@ def test_what_cannot_supersede_is_told(run: Run, arguments: tuple[str, ...], cod
     assert done.code == code
     assert message in done.err
     assert len(run("list", "--json").data["items"]) == 3
+
+
+def test_where_nothing_was_done_nothing_is_undone(run: Run) -> None:
+    run("add", "zebra hay", "--global")
+    run("add", "zebra oats", "--global")
+    done = run("restore", "1")
+    assert (done.code, done.out) == (0, "")
+    assert "Memory 1 is neither forgotten nor superseded: nothing to restore." in done.err
+    run("forget", "2")
+    done = run("restore", "1", "2")
+    assert done.out == "Restored memory 2: zebra oats\n" and "Memory 1 is neither" in done.err
+    assert run("restore", "1", "--json").data == {"restored": []}
+    done = run("contradictions", "1", "2", "--undo", "--json")
+    assert (done.code, done.error["code"]) == (4, "CONFLICT")

@@ -23,3 +23,45 @@ def test_an_interval_is_given_read_and_overridden(run: Run) -> None:
     assert [item["id"] for item in run("list", "--as-of", "now", "--json").data["items"]] == [1]
     refused = run("add", "Something", "--valid-until", "soon")
     assert refused.code == 2 and "2026-05-31" in refused.err
+
+
+def test_undoing_a_change_that_is_still_to_come_takes_back_its_end(run: Run) -> None:
+    run("add", "The request timeout is 30 seconds", "--global")
+    run("add", "From 1 December 2099 the request timeout is 60 seconds", "--global", "--valid-from", "2099-12-01")
+
+    def end() -> str | None:
+        found: str | None = run("show", "1", "--json").data["items"][0].get("valid_until")
+        return found
+
+    assert "2 of" not in run("contradictions").out and ", valid from 2099-12-01  From 1" in run("contradictions").out
+    assert run("contradictions", "1", "2", "--keep", "new").code == 0
+    assert run("contradictions").out == ""
+    assert end() is not None
+    assert run("contradictions", "1", "2", "--undo").code == 0
+    assert end() is None
+    run("supersede", "1", "--by", "2")
+    assert end() is not None
+    assert run("restore", "1").code == 0
+    assert end() is None
+
+
+def test_show_and_history_name_the_day_that_add_named(run: Run) -> None:
+    told = run(
+        "add", "Deploys go through Ines", "--global", "--valid-until", "2099-12-01", "--valid-from", "2020-01-02"
+    )
+    assert "valid from 2020-01-02 to 2099-12-01" in told.out
+    shown = run("show", "1").out
+    assert "  valid_from: 2020-01-02\n" in shown and "  valid_until: 2099-12-01\n" in shown
+    run("edit", "1", "--valid-until", "2099-12-05", "--expires", "2099-12-24T18:00")
+    assert "  expires_at: 2099-12-24T18:00\n" in run("show", "1").out
+    run("profile", "pin", "1")
+    run("edit", "1", "--content", "Deploys go through Omar")
+    run("forget", "1")
+    header, *rows = run("history", "1").out.splitlines()
+    place = header.split("\t").index("changed")
+    assert [row.split("\t")[place] for row in rows] == [
+        "valid_until: 2099-12-01 → 2099-12-05; expires: none → 2099-12-24T18:00",
+        "tags: none → profile-pinned",
+        "title; content",
+        "",
+    ]

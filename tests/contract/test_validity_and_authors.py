@@ -76,6 +76,49 @@ def test_superseding_closes_the_interval_and_restoring_opens_it_again(store: Sto
     assert get(store, endless).valid_until_ms is None
 
 
+def test_restoring_takes_back_the_end_that_a_coming_replacement_set(store: Store) -> None:
+    endless, ending, soon, later = (
+        one.id
+        for one in store.put(
+            [
+                make_draft("walrus"),
+                replace(make_draft("seal"), valid_until_ms=THEN + 9 * DAY),
+                replace(make_draft("otter"), valid_from_ms=THEN + 5 * DAY),
+                replace(make_draft("whale"), valid_from_ms=THEN + 3 * DAY),
+            ],
+            THEN,
+        )
+    )
+    for old in (endless, ending):
+        store.supersede(old, soon, THEN + 1)
+        store.supersede(old, later, THEN + 2)
+        assert get(store, old).valid_until_ms == THEN + 3 * DAY
+    assert [change.op for change in store.history(endless)] == ["supersede", "supersede"]
+    # Saying it again does not: it is still true until then.
+    assert store.put([make_draft("walrus")], THEN + 3)[0].id == endless
+    assert get(store, endless).valid_until_ms == THEN + 3 * DAY
+    for end in (THEN + 5 * DAY, None):
+        assert store.restore([endless], THEN + 4) == [endless]
+        assert get(store, endless).valid_until_ms == end
+    assert store.restore([endless], THEN + 5) == []
+    # What was forgotten since comes back as it was, and then what ended it is taken back.
+    store.forget([ending], THEN + 6)
+    for end in (THEN + 3 * DAY, THEN + 5 * DAY, THEN + 9 * DAY):
+        assert store.restore([ending], THEN + 7) == [ending]
+        assert get(store, ending).valid_until_ms == end
+    assert store.restore([ending], THEN + 8) == []
+
+
+def test_an_end_that_somebody_set_since_stays(store: Store) -> None:
+    old, new = (
+        one.id for one in store.put([make_draft("walrus"), replace(make_draft("seal"), valid_from_ms=THEN + DAY)], THEN)
+    )
+    store.supersede(old, new, THEN + 1)
+    store.rewrite(old, replace(make_draft("walrus"), valid_until_ms=THEN + 2 * DAY), THEN + 2)
+    assert store.restore([old], THEN + 3) == []
+    assert get(store, old).valid_until_ms == THEN + 2 * DAY
+
+
 def test_records_carry_them_to_another_store(store: Store, open_store: Opener) -> None:
     (stored,) = store.put([stated("walrus", review="proposed")], THEN)
     store.rewrite(stored.id, stated("seal", author="ben", review="accepted"), THEN + 1)

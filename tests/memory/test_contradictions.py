@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 from tests.text.test_contradiction import DISAGREE, RELATED
 
-from commonplace.errors import InvalidInput, NotFound
+from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.memory.authors import with_writer
 from commonplace.memory.contradictions import (
     MAX_CONTRADICTIONS,
@@ -207,3 +207,46 @@ def test_a_loaded_model_proposes_more(memory_with_model: LocalMemory) -> None:
     memory_with_model.embeddings.catch_up()
     new = added(memory_with_model, "Linear replaces Jira as our tracker")
     assert [id_ for id_, _how in against(memory_with_model, new)] == [old]
+
+
+def test_a_coming_change_is_listed_until_it_is_settled_and_after_it_is_reopened(memory: LocalMemory) -> None:
+    day = 86_400_000
+    now = remember_item(memory, NewItem("The request timeout is 30 seconds", type="fact")).item
+    later = NewItem("The request timeout is 60 seconds", type="fact", valid_from_ms=memory.clock() + 20 * day)
+    told = remember_item(memory, later)
+    coming = told.item
+    assert [(one.item.id, one.reason) for one in told.contradictions] == [(now.id, "number")]
+
+    def listed() -> list[tuple[int, int, str]]:
+        return [(pair.older.id, pair.newer.id, pair.reason) for pair in list_contradictions(memory)]
+
+    for _time in range(2):
+        assert listed() == [(now.id, coming.id, "number")]
+        assert (against(memory, now.id), against(memory, coming.id)) == ([(coming.id, "number")], [(now.id, "number")])
+        settle_contradiction(memory, now.id, coming.id, "new")
+        # One ends when the other begins.
+        assert listed() == []
+        assert (against(memory, now.id), against(memory, coming.id)) == ([], [])
+        reopen_contradiction(memory, now.id, coming.id)
+
+
+def test_what_is_said_now_does_not_propose_to_replace_a_coming_change(memory: LocalMemory) -> None:
+    anna = with_writer(memory, Author("anna", "person"))
+    later = NewItem("The request timeout is 60 seconds", type="fact", valid_from_ms=memory.clock() + 86_400_000)
+    coming = remember_item(anna, later).item
+    told = remember_item(anna, NewItem("The request timeout is 30 seconds", type="fact"))
+    assert [(one.item.id, one.supersede) for one in told.contradictions] == [(coming.id, False)]
+    assert [(pair.older.id, pair.supersede) for pair in list_contradictions(memory)] == [(coming.id, False)]
+
+
+def test_what_was_not_decided_cannot_be_undone(memory: LocalMemory) -> None:
+    old, new = added(memory, "Use pnpm, not npm"), added(memory, "Use npm, not pnpm")
+    other = added(memory, "The API listens on port 8080", "fact")
+    for one in (new, other):
+        with pytest.raises(Conflict, match=f"Nothing was decided about {old} and {one}"):
+            reopen_contradiction(memory, old, one)
+    settle_contradiction(memory, old, new, "new")
+    forget_items(memory, [old])
+    with pytest.raises(Conflict, match=f"Item {old} is forgotten"):
+        reopen_contradiction(memory, old, new)
+    assert get_item(memory, old, forgotten=True).forgotten_ms is not None

@@ -10,7 +10,7 @@ from tests.conftest import Clock
 from commonplace.errors import Conflict, Forbidden, InvalidInput, NotFound
 from commonplace.memory.authors import for_agent, for_capture, for_import, with_writer
 from commonplace.memory.captured_events import SENTENCE_KEY
-from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
 from commonplace.memory.local_memory import LocalMemory, for_project
 from commonplace.memory.profile import PROFILE_TOKENS, build_profile, show_in_profile
 from commonplace.memory.remember import NewItem, remember_item
@@ -239,3 +239,16 @@ def test_where_the_profile_has_no_room_a_heuristic_is_told_as_before(anna: Local
         {line.split("(")[0] for line in text.splitlines() if "I prefer way" in line}
     )
     assert "[heuristic] I prefer way" in text
+
+
+def test_what_the_profile_would_not_show_is_not_pinned(anna: LocalMemory) -> None:
+    old, new = say(anna, "I prefer tabs."), say(anna, "I prefer spaces.")
+    mark_superseded(anna, old.id, by=new.id)
+    with pytest.raises(Conflict, match=f"superseded by {new.id}") as refused:
+        show_in_profile(anna, old.id, "pinned")
+    assert f"commonplace restore {old.id}" in refused.value.hint
+    restore_items(anna, [old.id])
+    assert show_in_profile(anna, old.id, "pinned").tags == ("profile-pinned",)
+    edit_item(anna, new.id, Changes(valid_until_ms=anna.clock() - 1))
+    with pytest.raises(Conflict, match="no longer valid"):
+        show_in_profile(anna, new.id, "pinned")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from commonplace.errors import InvalidInput
 from commonplace.text.dates import period_end, period_start
 
-HOUR, DAY = 3_600_000, 86_400_000
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 
 
 def local(day: int, hour: int = 0, month: int = 11) -> int:
@@ -67,7 +67,44 @@ def test_an_end(text: str, expected: int) -> None:
     assert period_end(text, NOW) == expected
 
 
-@pytest.mark.parametrize("text", ["", "soon", "7x", "-3d", "2026-13-01", "9999-12-31x", "last week in my-api", "12"])
+@pytest.mark.parametrize(
+    ("text", "ago"),
+    [
+        ("2 hours ago", 2 * HOUR),
+        ("1 hour ago", HOUR),
+        ("an hour ago", HOUR),
+        ("Two hours ago", 2 * HOUR),
+        ("a couple of hours ago", 2 * HOUR),
+        ("half an hour ago", 30 * MINUTE),
+        ("30 minutes ago", 30 * MINUTE),
+        ("a minute ago", MINUTE),
+        ("90 min ago", 90 * MINUTE),
+        ("2h ago", 2 * HOUR),
+        ("a month ago", 30 * DAY),
+        ("2 months ago", 60 * DAY),
+        ("1 year ago", 365 * DAY),
+    ],
+)
+def test_a_moment_some_time_ago_is_exact(text: str, ago: int) -> None:
+    assert (period_start(text, NOW), period_end(text, NOW)) == (NOW - ago, NOW - ago)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "soon",
+        "some hours ago",
+        "ago",
+        "99999 hours ago",
+        "7x",
+        "-3d",
+        "2026-13-01",
+        "9999-12-31x",
+        "last week in my-api",
+        "12",
+    ],
+)
 def test_what_names_no_time_is_refused(text: str) -> None:
     for end in (period_start, period_end):
         with pytest.raises(InvalidInput, match="is not a time") as refused:

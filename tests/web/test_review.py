@@ -283,3 +283,24 @@ def test_senseless_filters_are_told(served: Served, asked: str) -> None:
 def test_undoing_nothing_is_told(served: Served, asked: str) -> None:
     reply = httpx2.post(f"{served.url}/review/undo", data={"undo": asked}, headers={**served.headers, **HTML})
     assert reply.status_code == 422 and "does not say what to undo" in reply.text
+
+
+def test_a_coming_change_is_shown_with_its_day_and_undone_once(served: Served, memory: LocalMemory) -> None:
+    old = state(memory, "The request timeout is 30 seconds", "api")
+    new = get_item(
+        memory,
+        remember(
+            memory,
+            NewItem("The request timeout is 60 seconds", type="fact", project="api", valid_from_ms=4_100_000_000_000),
+        ).id,
+    )
+    headers = {**served.headers, **HTML}
+    assert "valid from 2099-12-" in httpx2.get(f"{served.url}/review?project=api", headers=headers).text
+    pair = {"one": old.short_id, "other": new.short_id, "keep": "new"}
+    assert httpx2.post(f"{served.url}/review/pairs", data=pair, headers=headers).status_code == 303
+    assert get_item(memory, old.id).valid_until_ms == 4_100_000_000_000
+    undo = {"undo": f"pair:{old.short_id},{new.short_id}"}
+    assert httpx2.post(f"{served.url}/review/undo", data=undo, headers=headers).status_code == 303
+    assert get_item(memory, old.id).valid_until_ms is None
+    again = httpx2.post(f"{served.url}/review/undo", data=undo, headers=headers)
+    assert again.status_code == 409 and "nothing to undo" in again.text

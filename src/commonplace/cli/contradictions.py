@@ -12,6 +12,7 @@ from commonplace.cli.terminal import is_interactive
 from commonplace.dialects.records import item_brief, pair_record, parse_id
 from commonplace.memory.contradictions import DEFAULT_LIMIT, KEEP, MAX_LIMIT, Keep, Settled, StatementPair
 from commonplace.text.dates import iso_time
+from commonplace.text.validity import describe_interval
 
 if TYPE_CHECKING:
     from commonplace.library.memory import Memory
@@ -76,7 +77,9 @@ def _list_pairs(call: Call, memory: Memory, pairs: list[StatementPair]) -> None:
         call.say(f"{number} of {len(pairs)}: {pair.older.id} and {pair.newer.id} {REASONS[pair.reason]}")
         for item in (pair.older, pair.newer):
             by = f", {item.author}" if item.author else ""
-            call.say(f"  {item.id}  {iso_time(item.created_ms)[:10]}{by}  {' '.join(item.text.split())}")
+            interval = describe_interval(item.valid_from_ms, item.valid_until_ms)
+            valid = f", valid {interval}" if interval else ""
+            call.say(f"  {item.id}  {iso_time(item.created_ms)[:10]}{by}{valid}  {' '.join(item.text.split())}")
         if not asking:
             call.say(f"  commonplace contradictions {pair.older.id} {pair.newer.id} --keep new|old|both")
             continue

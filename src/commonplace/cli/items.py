@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -27,6 +28,11 @@ from commonplace.dialects.records import change_record, item_brief, item_record,
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.text.paths import check_glob
 
+if TYPE_CHECKING:
+    from commonplace.memory.edit_and_forget import FieldChange
+
+# `history` prints the values of a change up to this length in all.
+MAX_VALUES = 120
 NOTHING_STORED = 'Nothing is remembered yet. `commonplace add "..."` remembers something.'
 
 
@@ -81,17 +87,37 @@ def show(call: Call, ids: Sequence[str], everything: bool, forgotten: bool) -> N
 @command("history", "commonplace history 12")
 @id_argument
 def history(call: Call, id_: str) -> None:
-    """Show what a memory was before each change, oldest first, even if it is forgotten."""
+    """Show what a memory was before each change, and what changed, oldest first, even if it is forgotten."""
     with call.memory() as memory:
         item = memory.get(parse_id(id_), forgotten=True)
-        changes = [change_record(change) for change in memory.history(item.id)]
+        lines = memory.history(item.id)
+    changes = [change_record(change) for change in lines]
     record = {"id": item.id, "uid": item.uid, "rev": item.rev, "changes": changes}
     if not changes:
         call.answer(record, f"{item.kind.capitalize()} {item.id} has not been changed.")
         return
-    columns = ("rev", "op", "when", "author", "type", "title", "content")
-    rows = [{**change["before"], "author": None, **change, "when": change["at_epoch"]} for change in changes]
+    from commonplace.memory.edit_and_forget import diff_states, item_state
+
+    columns = ("rev", "op", "when", "author", "type", "changed", "title", "content")
+    states = [*(line.before for line in lines), item_state(item)]
+    changed = ["; ".join(map(_describe_change, diff_states(*pair))) for pair in pairwise(states)]
+    rows = [
+        {**change["before"], "author": None, **change, "when": change["at_epoch"], "changed": fields}
+        for change, fields in zip(changes, changed, strict=True)
+    ]
     call.answer(record, lambda: tables.table(columns, rows))
+
+
+def _describe_change(change: FieldChange) -> str:
+    """A field that changed, with what it was and is where that is short."""
+    if change.name in ("title", "body"):
+        return "content" if change.name == "body" else "title"
+    bounds = change.name in tables.BOUNDS
+    was, now = (
+        tables.bound(change.name, text) if bounds and text else text or "none" for text in (change.before, change.after)
+    )
+    name = change.name.removeprefix("details.")
+    return name if len(was) + len(now) > MAX_VALUES else f"{name}: {was} → {now}"
 
 
 @command(
@@ -195,12 +221,18 @@ def forget(call: Call, ids: Sequence[str]) -> None:
 @ids_argument
 def restore(call: Call, ids: Sequence[str]) -> None:
     """Bring back forgotten or superseded memories. If one does not exist, none is brought back."""
+    numbers = [parse_id(text) for text in ids]
     with call.memory() as memory:
-        items = memory.restore(*map(parse_id, ids))
+        before = {item.id: item.rev for item in memory.get_many(numbers, forgotten=True).items}
+        items = memory.restore(*numbers)
+    restored = [item for item in items if item.rev != before[item.id]]
     call.answer(
-        {"restored": [item_brief(item) for item in items]},
-        [f"Restored {item.kind} {item.id}: {item.title}" for item in items],
+        {"restored": [item_brief(item) for item in restored]},
+        [f"Restored {item.kind} {item.id}: {item.title}" for item in restored],
     )
+    for item in items:
+        if item not in restored:
+            call.note(f"{item.kind.capitalize()} {item.id} is neither forgotten nor superseded: nothing to restore.")
 
 
 @command("cancel", "commonplace streams cancel stream_0123456789abcdef")

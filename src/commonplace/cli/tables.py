@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from commonplace.cli.terminal import console, one_line, plain
-from commonplace.text.dates import iso_time, time_ago
+from commonplace.text.dates import describe_bound, iso_time, parse_time, time_ago
 from commonplace.text.project_names import base_name
 
 Row = Mapping[str, Any]
@@ -33,6 +33,8 @@ NUMBERS = frozenset(
     | {"dimension", "max_tokens", "waiting", "ms_per_text"}
 )
 TIMES = frozenset({"when", "last_used"})
+# When an item is valid, under the names of its record and of its history.
+BOUNDS = frozenset({"valid_from", "valid_until", "expires_at", "expires"})
 # Where a column's value comes from in records, if there is none of its name: the first that is there.
 SOURCES = {
     "when": ("last_message_at_epoch", "last_at_epoch", "touched_at_epoch", "at_epoch", "created_at_epoch"),
@@ -43,7 +45,7 @@ SOURCES = {
 }
 # Columns of text, and their shares of the remaining width.
 WIDE = {"title": 1, "event": 1, "why": 1, "narrative": 1, "content": 1, "aliases": 1, "label": 2, "folder": 1}
-WIDE |= {"request": 1, "file": 1, "command": 1, "text": 1, "topic": 1, "embedder": 1, "model": 1}
+WIDE |= {"changed": 1, "request": 1, "file": 1, "command": 1, "text": 1, "topic": 1, "embedder": 1, "model": 1}
 # How wide a text has to be, alone and next to others, and the columns that make room for it, the least important first.
 MIN_TEXT, MIN_SHARED = 24, 16
 LEFT_OUT = (
@@ -149,9 +151,14 @@ def records(rows: Sequence[Row], *, everything: bool) -> None:
                 continue
             if everything or value not in (None, "", [], {}, False):
                 click.secho(f"  {name}: ", nl=False, fg="cyan")
-                click.echo(_value(value))
+                click.echo(bound(name, value) if name in BOUNDS and value else _value(value))
         if row["content"].strip() and row["content"].strip() != row["title"].strip():
             click.echo("\n" + plain(row["content"]).strip())
+
+
+def bound(name: str, time: str) -> str:
+    """From or until when an item is valid, by the days that were given; `time` is ISO 8601."""
+    return describe_bound(parse_time(time, local=False), end=name != "valid_from")
 
 
 def facts(lines: Mapping[str, object], width: int) -> None:

@@ -1,7 +1,8 @@
 """Statements that cannot both hold, and statements that say the same: found on writing, listed, and settled.
 
 Words decide, for rules, decisions, facts, constraints and notes of one project. A model that is loaded proposes more
-statements to compare. Nothing is replaced unless someone says so; what was settled is not shown again until undone.
+statements to compare. What begins later is compared too, unless the other one ends before that. Nothing is replaced
+unless someone says so; what was settled is not shown again until undone.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from commonplace.errors import InvalidInput
+from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.model import Draft, Item, Scope
+from commonplace.store.rows import item_before, state_before_planned_end
 from commonplace.text.query import plain_query
 from commonplace.text.sentences import title_of
 
@@ -92,7 +94,7 @@ def compare_statement(memory: LocalMemory, written: Draft | Item, known_as: int 
     # Servers load this module when they start.
     from commonplace.text.statement_comparison import contradiction_kind, says_the_same
 
-    text = statement_text(written)
+    text, now_ms = statement_text(written), memory.clock()
     found = _candidates(memory, text, written.project)
     items = memory.store.get(found)
     against, twins = [], []
@@ -100,9 +102,11 @@ def compare_statement(memory: LocalMemory, written: Draft | Item, known_as: int 
         if id_ == known_as or id_ not in items or is_settled(written, items[id_]):
             continue
         other = statement_text(items[id_])
+        if not hold_together(items[id_], written):
+            continue
         if reason := contradiction_kind(other, text):
-            against.append(Contradiction(items[id_], reason, _may_supersede(items[id_], written)))
-        elif says_the_same(other, text, cosine):
+            against.append(Contradiction(items[id_], reason, _may_supersede(items[id_], written, now_ms)))
+        elif items[id_].holds_at(now_ms) and says_the_same(other, text, cosine):
             twins.append(items[id_])
     return Compared(tuple(against[:MAX_CONTRADICTIONS]), tuple(twins))
 
@@ -119,7 +123,7 @@ def _candidates(memory: LocalMemory, text: str, project: str | None) -> dict[int
     # As words, never as operators: a statement may say NOT and hold quotes.
     query = plain_query(text)
     query = replace(query, words=tuple(sorted(query.words, key=lambda word: -len(word.surface))[:LONGEST_WORDS]))
-    scope = Scope.inside(project, kinds=("memory",), types=STATEMENT_TYPES)
+    scope = replace(Scope.inside(project, kinds=("memory",), types=STATEMENT_TYPES), coming=True)
     found = {hit.item_id: 0.0 for hit in memory.store.search_text(query, scope, CANDIDATES, shares=False).hits}
     # Only a model that is loaded: writing does not wait for one.
     vector = memory.embeddings.embed_query(text) if memory.embeddings.is_ready else None
@@ -129,8 +133,18 @@ def _candidates(memory: LocalMemory, text: str, project: str | None) -> dict[int
     return found
 
 
-def _may_supersede(old: Item, new: Draft | Item) -> bool:
+def hold_together(one: Draft | Item, other: Draft | Item) -> bool:
+    """Whether there is a time at which both hold, by when they begin and end."""
+    return all(
+        a.valid_until_ms is None or a.valid_until_ms > (b.valid_from_ms or 0) for a, b in ((one, other), (other, one))
+    )
+
+
+def _may_supersede(old: Item, new: Draft | Item, now_ms: int) -> bool:
     for_a_while = new.valid_until_ms is not None or _FOR_A_WHILE.search(statement_text(new))
+    # What holds now does not say that a later change will not come.
+    if old.valid_from_ms is not None and old.valid_from_ms > max(now_ms, new.valid_from_ms or now_ms):
+        return False
     # An author that is not known may be anybody.
     return old.author is not None and old.author == new.author and not for_a_while
 
@@ -180,23 +194,24 @@ def list_contradictions(
     by_project: dict[str | None, list[Item]] = defaultdict(list)
     for item in _newest_statements(memory, project, scanned):
         by_project[item.project].append(item)
-    pairs = [pair for items in by_project.values() for pair in _pairs(items, twins=twins)]
+    now_ms = memory.clock()
+    pairs = [pair for items in by_project.values() for pair in _pairs(items, now_ms, twins=twins)]
     return sorted(pairs, key=lambda pair: (-pair.newer.created_ms, -pair.newer.id, -pair.older.id))[:limit]
 
 
 def _newest_statements(memory: LocalMemory, project: str | None, scanned: int) -> Iterator[Item]:
-    scope = Scope(project=project, kinds=("memory",), types=STATEMENT_TYPES)
-    now, left, before = memory.clock(), scanned, None
+    scope = Scope(project=project, kinds=("memory",), types=STATEMENT_TYPES, coming=True)
+    left, before = scanned, None
     while left > 0:
         page = memory.store.newest(scope, min(500, left), before)
-        yield from (item for item in page if item.valid_until_ms is None or item.valid_until_ms > now)
+        yield from page
         if len(page) < min(500, left):
             return
         left -= len(page)
         before = (page[-1].created_ms, page[-1].id)
 
 
-def _pairs(items: Sequence[Item], *, twins: bool) -> Iterator[StatementPair]:
+def _pairs(items: Sequence[Item], now_ms: int, *, twins: bool) -> Iterator[StatementPair]:
     """Each item with the older ones that share its words; the newest come first in `items`."""
     from commonplace.text.statement_comparison import are_the_same, contradiction_between
     from commonplace.text.statement_reading import statements_in
@@ -211,11 +226,15 @@ def _pairs(items: Sequence[Item], *, twins: bool) -> Iterator[StatementPair]:
         for other, count in shared.most_common(COMPARED):
             if (count == 1 and other not in rare) or is_settled(items[other], items[place]):
                 continue
+            older, newer = items[other], items[place]
+            if not hold_together(older, newer):
+                continue
             reason = contradiction_between(read[other], read[place])
-            if not reason and twins and are_the_same(read[other], read[place]):
+            alike = twins and not reason and older.holds_at(now_ms) and newer.holds_at(now_ms)
+            if alike and are_the_same(read[other], read[place]):
                 reason = "same"
             if reason:
-                yield StatementPair(items[other], items[place], reason, _may_supersede(items[other], items[place]))
+                yield StatementPair(older, newer, reason, _may_supersede(older, newer, now_ms))
         for word in words[place]:
             holding[word].append(place)
 
@@ -264,7 +283,15 @@ def reopen_contradiction(memory: LocalMemory, one: int | str, other: int | str) 
     from commonplace.memory.edit_and_forget import Changes, edit_item, restore_items
 
     older, newer = _by_age(memory, one, other)
-    hidden = [a.id for a, b in ((older, newer), (newer, older)) if a.superseded_by == b.id]
+    for item in (older, newer):
+        if item.forgotten_ms is not None:
+            raise Conflict(f"Item {item.id} is forgotten.", f"Bring it back first: `commonplace restore {item.id}`.")
+    hidden = [a.id for a, b in ((older, newer), (newer, older)) if _is_superseded(memory, a, b)]
+    if not hidden and not is_settled(older, newer):
+        raise Conflict(
+            f"Nothing was decided about {older.id} and {newer.id}, so there is nothing to undo.",
+            "`commonplace contradictions` lists what is open.",
+        )
     if hidden:
         restore_items(memory, hidden)
     for a, b in ((older, newer), (newer, older)):
@@ -274,6 +301,14 @@ def reopen_contradiction(memory: LocalMemory, one: int | str, other: int | str) 
             edit_item(memory, a.id, Changes(meta={**meta, BOTH_HOLD: left} if left else meta))
     older, newer = _by_age(memory, one, other)
     return StatementPair(older, newer, _reason(older, newer))
+
+
+def _is_superseded(memory: LocalMemory, old: Item, by: Item) -> bool:
+    """Whether an item gave way to another, or will when that begins to hold."""
+    if old.superseded_by is not None or by.valid_from_ms is None or old.valid_until_ms != by.valid_from_ms:
+        return old.superseded_by == by.id
+    lines = [(change.op, change.before) for change in memory.store.history(old.id)]
+    return state_before_planned_end(lines, item_before(old)) is not None
 
 
 def _reason(older: Item, newer: Item) -> str:

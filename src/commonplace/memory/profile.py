@@ -125,6 +125,17 @@ def show_in_profile(memory: LocalMemory, id_: int | str, show: Show) -> Item:
             f"Item {item.id} was not stated or accepted by a person.",
             "Accept it (`commonplace review`), or say it yourself: `commonplace add`.",
         )
+    if show == "pinned" and item.superseded_by is not None:
+        raise Conflict(
+            f"Item {item.id} is superseded by {item.superseded_by}, so the profile does not show it.",
+            f"Pin {item.superseded_by} instead, or bring it back first: `commonplace restore {item.id}`.",
+        )
+    ends = [end for end in (item.valid_until_ms, item.expires_ms) if end is not None]
+    if show == "pinned" and ends and min(ends) <= memory.clock():
+        raise Conflict(
+            f"Item {item.id} is no longer valid, so the profile does not show it.",
+            f"Remove its end first: `commonplace edit {item.id} --valid-until none --expires none`.",
+        )
     tags = [tag for tag in item.tags if tag not in (PINNED_TAG, HIDDEN_TAG)]
     tags += [] if show == "auto" else [PINNED_TAG if show == "pinned" else HIDDEN_TAG]
     return edit_item(memory, item.id, Changes(tags=tags))

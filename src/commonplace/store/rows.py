@@ -93,6 +93,29 @@ def item_before(item: Item) -> Mapping[str, object]:
     return was | {name: value for name, value in extra.items() if value is not None} | _damage_of(item)
 
 
+def state_before_planned_end(
+    lines: Sequence[tuple[str, Mapping[str, object]]], now: Mapping[str, object]
+) -> Mapping[str, object] | None:
+    """What a live item was before something that is still to come superseded it and so gave it its end.
+
+    `lines` are its history, (op, before), and `now` is what it is. None if it has no such end, or no longer.
+    """
+    waiting: list[Mapping[str, object]] = []
+    states = [*(before for _op, before in lines[1:]), now]
+    for (op, before), after in zip(lines, states if lines else (), strict=True):
+        if op == "supersede":
+            waiting.append(before)
+        elif op == "restore":
+            undone = before.get("superseded_by") is not None or before.get("forgotten_ms") is None
+            # What was superseded twice without being restored comes back at once.
+            while undone and waiting and waiting.pop().get("superseded_by") is not None:
+                pass
+        elif before.get("valid_until_ms") != after.get("valid_until_ms"):
+            waiting.clear()
+    live = now.get("superseded_by") is None and now.get("forgotten_ms") is None
+    return waiting[-1] if live and waiting else None
+
+
 def _damage_of(one: Item | Session) -> dict[str, object]:
     return {"damaged": dict(one.damaged)} if one.damaged else {}
 

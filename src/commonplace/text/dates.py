@@ -156,6 +156,17 @@ def local_day(ms: int, zone: tzinfo | None = None) -> str:
         return moment.date().isoformat()
 
 
+def describe_bound(ms: int, *, end: bool, zone: tzinfo | None = None) -> str:
+    """From or until when, for people: a day, of which an `end` is the end, or a moment such as 2025-03-15T14:30."""
+    try:
+        moment = (_EPOCH + timedelta(milliseconds=clamp_time(ms))).astimezone(zone).replace(tzinfo=None)
+    except (OSError, OverflowError, ValueError):
+        return short_iso_time(ms)
+    if (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0):
+        return local_day(ms - int(end), zone)
+    return moment.isoformat(timespec="minutes")
+
+
 class _Calendar:
     """Days in the time zone of the person asking; without one, in that of the machine."""
 
@@ -345,11 +356,14 @@ def _date(year: int, month: int, day: int) -> datetime | None:
         return None
 
 
-_SPAN = r"([0-9]{1,4}) ?(min|h|d|w|y)"
+_SPAN = r"([0-9]{1,4}) ?(min|h|d|w|y)(?: ago)?"
+# Moments: of days and weeks ago people mean the whole day or week.
+_MOMENT_AGO = r"(?i)(?:a )?(half an|[a-z]+|[0-9]{1,3})(?: of)? (min|minute|hour|month|year)s? ago"
+_MOMENT_UNITS = {"min": MINUTE_MS, "minute": MINUTE_MS, "hour": HOUR_MS, "month": 30 * DAY_MS, "year": 365 * DAY_MS}
 UNIT_MS = {"min": MINUTE_MS, "h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS, "y": 365 * DAY_MS}
 """The units of spans such as 7d."""
 
-_PERIOD_HINT = "Write it like now, 7d, 12h, yesterday, last week, monday, 2026-11-01 or 2026-11-01T09:00."
+_PERIOD_HINT = "Write it like now, 7d, 2 hours ago, yesterday, last week, monday, 2026-11-01 or 2026-11-01T09:00."
 
 
 def period_start(text: str, now_ms: int) -> int:
@@ -379,6 +393,12 @@ def _parse_named_period(text: str, now_ms: int) -> Period | None:
         return Period(now_ms, now_ms + 1)
     if span := _compiled(_SPAN).fullmatch(text):
         then = now_ms - int(span[1]) * UNIT_MS[span[2]]
+        return Period(then, then)
+    if moment := _compiled(_MOMENT_AGO).fullmatch(text):
+        number = 0.5 if moment[1].lower() == "half an" else _number(moment[1].lower())
+        if number is None:
+            return None
+        then = now_ms - int(number * _MOMENT_UNITS[moment[2].lower()])
         return Period(then, then)
     if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return _day(text)

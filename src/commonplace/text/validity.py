@@ -20,6 +20,8 @@ from commonplace.text.dates import UNIT_MS, local_day, parse_time, period_end
 _LONGEST, _MOST_SENTENCES = 600, 2
 # A date without a year lies at most so far ahead, or so shortly before.
 _FAR_DAYS, _JUST_PAST_DAYS = 300, 60
+# Nobody says when a sprint ends: most last two weeks.
+_SPRINT_DAYS = 14
 
 _MONTH_NAMES = "january february march april may june july august september october november december".split()
 _MONTHS = {name[:length]: n for n, name in enumerate(_MONTH_NAMES, 1) for length in (3, 4, 9)}
@@ -32,6 +34,7 @@ _MONTH = (
 )
 # The dates that are understood; NAME_ tells the groups of two dates in one expression apart.
 _DATE = rf"""(?:(?P<NAME_iso>\d{{4}}-\d\d-\d\d)|(?P<NAME_dotted>\d\d?\.\d\d?\.(?:19|20)\d\d)
+|(?P<NAME_slashed>(?!24/7\b)\d\d?/\d\d?(?:/20\d\d)?)(?!/)
 |(?:the\ )?(?P<NAME_day>\d\d?)(?:st|nd|rd|th)?(?:\ of)?\ (?P<NAME_month>{_MONTH})(?:,?\ (?P<NAME_year>20\d\d))?
 |(?P<NAME_month2>{_MONTH})\ (?:the\ )?(?P<NAME_day2>\d\d?)(?:st|nd|rd|th)?\b(?:,?\ (?P<NAME_year2>20\d\d))?
 |(?P<NAME_part>(?:the\ )?(?:end|beginning|start|middle)\ of\ )?
@@ -51,8 +54,15 @@ _ENDS = rf"\b(?P<word>{_UNTIL}) {_DATE.replace('NAME', 'a')}"
 _NEXT = rf"\bfor the (?:next|coming) (?:(?P<number>{_COUNT}) ){_UNITS}s?\b"
 _REST = rf"\b(?:for |until )?the (?:rest|remainder) of (?:the|this) {_UNITS}\b"
 _ONLY = (
-    r"\b(?:for this (?P<unit>week|month|quarter|year)|this (?P<unit2>week|month) only|(?P<day>(?:for )?today only))\b"
+    r"\b(?:for this (?P<unit>week|month|quarter|year)|this (?P<unit2>week|month|sprint) only"
+    r"|for (?:this|the current) (?P<unit3>sprint)(?! (?:is|are|was|were|has|have|will)\b)"
+    r"|(?P<day>(?:for )?today only))\b"
 )
+# First or last in a sentence that says what is so for that time.
+_THIS = (
+    r"^this (?P<unit>week|month|quarter|sprint)\b(?!'|’)|(?<!^)\bthis (?P<unit2>week|month|quarter|sprint)(?=\s*[.!]?$)"
+)
+_DURING = rf"\b(?:during|throughout) {_DATE.replace('NAME', 'a')}"
 _STARTS = (
     r"\b(?P<word>from|starting(?: on| from| with)?|beginning(?: on| with)?|effective(?: from| as of| on)?"
     rf"|as (?:of|from)|since) {_DATE.replace('NAME', 'a')}(?P<on> on\b(?! the)| onwards?| forward)?"
@@ -93,6 +103,13 @@ _THINGS = (
     r"|extension|checked|registered|runs|valid|deadline)\b"
 )
 _STATE = r"\b(?:is|are|am|will|has|have|must|may|can|do|does|don't|not|no|only|leads?|owns?|uses?)\b|\w'(?:s|re)\b"
+# What is so for a while, and what happens or is counted in that time.
+_IS_SO = r"\b(?:is|are|leads?|owns?|covers?|handles?|goes?|stays?|must|needs?|don't|do not)\b"
+_DID = r"(?<!is )(?<!are )(?<!be )(?<!not )\b[a-z]{2,}[^e]ed\b"
+_HAPPENS = (
+    r"^,?\s*(?:is|was|are|will)\b|\b(?:is|are|be)[\s.!]*$|\b(?:will|shall|going to|happens?|plan(?:s|ned)?|due)\b"
+    r"|\b\w{3,}ing\b|\b(?:sales|revenue|profit|costs|growth|churn|figures|numbers)\b"
+)
 _NOT_AFTER = (
     r"\s*(?:after|before|following|ago|last year|,? when|,? at which|and again|,? (?:and |but )?then\b|,? after)\b"
 )
@@ -110,7 +127,7 @@ NOTHING_READ = ReadValidity()
 
 def read_validity(text: str, stated_ms: int, zone: tzinfo | None = None) -> ReadValidity:
     """From when until when a statement holds, by its own words, given when it was said."""
-    if len(text) > _LONGEST or not _search(rf"\d|day\b|week|month|quarter|year|tonight|tomorrow|{_MONTH}", text):
+    if len(text) > _LONGEST or not _search(rf"\d|day\b|week|month|quarter|year|sprint|tonight|tomorrow|{_MONTH}", text):
         return NOTHING_READ
     plain = _compiled(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|https?://\S+").sub(" … ", text).strip()
     try:
@@ -143,7 +160,13 @@ def _read_sentence(sentence: str, moment: _Moment) -> ReadValidity:
     for pattern in (_REST, _ENDS, _NEXT, _ONLY):
         if found := _search(pattern, sentence):
             days = _dated(found, "a", moment) if pattern == _ENDS else _spoken_span(found, moment)
-            return _interval("until", days, moment) if _holds_then(sentence, found) else NOTHING_READ
+            if not _holds_then(sentence, found) or ("sprint" in found[0].lower() and _search(_DID, sentence)):
+                return NOTHING_READ
+            return _interval("until", days, moment)
+    if (found := _search(_DURING, sentence)) and _is_so_then(sentence, found):
+        return _throughout(found, moment)
+    if (found := _search(_THIS, sentence)) and _is_so_then(sentence, found):
+        return _interval("until", _spoken_span(found, moment), moment)
     if found := _search(_STARTS, sentence):
         before, after, word = sentence[: found.start()], sentence[found.end() :], found["word"].lower()
         closed = re.match(r"\s*(?:[,.;:!)]|$)", after) is not None
@@ -166,6 +189,24 @@ def _holds_then(sentence: str, found: re.Match[str], *, needs_state: bool = Fals
     if needs_state and before.strip(" ("):
         return bool(_search(_STATE, before)) and not _search(r"\b(?:is|are|be|comes?)\s*$", before)
     return True
+
+
+def _is_so_then(sentence: str, found: re.Match[str]) -> bool:
+    """Whether a sentence says what is so at a time, and not what happens then."""
+    rest = sentence[: found.start()] + sentence[found.end() :]
+    return (
+        bool(_search(_IS_SO, rest))
+        and not any(_search(pattern, rest) for pattern in (_HAPPENS, _DID, _PAST, _THINGS))
+        and _holds_then(sentence, found)
+    )
+
+
+def _throughout(found: re.Match[str], moment: _Moment) -> ReadValidity:
+    """All of a time that is named with its year, or as this or the next one: others may come again."""
+    days = _dated(found, "a", moment)
+    if days is None or not (found["a_quarter_year"] or found["a_alone_year"] or found["a_which"]) or found["a_part"]:
+        return NOTHING_READ
+    return ReadValidity(moment.midnight(days.first), moment.midnight(days.last + timedelta(days=1)))
 
 
 def _interval(word: str, days: _Days | None, moment: _Moment) -> ReadValidity:
@@ -221,6 +262,8 @@ def _dated(found: re.Match[str], name: str, moment: _Moment) -> _Days | None:
     if group("dotted"):
         day, month, year = map(int, group("dotted").split("."))
         return _one_day(date(year, month, day))
+    if group("slashed"):
+        return _one_day(_slashed_day(group("slashed"), moment))
     if name_of_month := group("month") or group("month2"):
         month, number = _MONTHS[name_of_month], int(group("day") or group("day2"))
         named_year = group("year") or group("year2")
@@ -251,6 +294,15 @@ def _one_day(day: date | None) -> _Days | None:
     return None if day is None else _Days(day, day)
 
 
+def _slashed_day(text: str, moment: _Moment) -> date | None:
+    """5/31 or 31/5; None if either number may be the month."""
+    first, second, *named_year = map(int, text.split("/"))
+    if first != second and first <= 12 and second <= 12:
+        return None
+    month, number = (second, first) if first > 12 else (first, second)
+    return date(named_year[0], month, number) if named_year else moment.nearest(lambda year: date(year, month, number))
+
+
 def _part_of(days: _Days, part: str) -> _Days:
     if part.startswith("end"):
         return _Days(days.last, days.last)
@@ -265,7 +317,9 @@ def _spoken_span(found: re.Match[str], moment: _Moment) -> _Days | None:
     groups = found.groupdict()
     if groups.get("day"):
         return _one_day(moment.day)
-    unit = groups.get("unit") or groups.get("unit2") or ""
+    unit = groups.get("unit") or groups.get("unit2") or groups.get("unit3") or ""
+    if unit.lower() == "sprint":
+        return _Days(moment.day, moment.day + timedelta(days=_SPRINT_DAYS))
     if "number" not in groups:
         return _Days(moment.day, moment.day if unit == "day" else _span_of(moment.day, unit).last)
     word = (groups["number"] or "a").lower()

@@ -34,6 +34,7 @@ from commonplace.model import MEMORY_TYPES, Item
 from commonplace.text.paths import ROOT_FOLDER
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
+from commonplace.text.validity import describe_interval
 from commonplace.web.page import (
     PART_HEADER,
     FileReply,
@@ -66,6 +67,10 @@ class Side:
     item: Item
     text: Markup
     keep: str
+
+    @property
+    def interval(self) -> str:
+        return describe_interval(self.item.valid_from_ms, self.item.valid_until_ms)
 
 
 def review_page(memory: LocalMemory, request: PageRequest) -> Rendered:

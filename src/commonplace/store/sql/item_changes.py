@@ -21,7 +21,7 @@ from commonplace.model import (
 )
 from commonplace.store.damaged_values import content_checksum, object_of
 from commonplace.store.records import separate_hash
-from commonplace.store.rows import item_before
+from commonplace.store.rows import item_before, state_before_planned_end
 from commonplace.store.sql import indexing, items, projects, sessions
 from commonplace.store.sql.connection import IN_BLOBS, IN_LIST, Connection
 
@@ -108,11 +108,22 @@ def forget(
 
 
 def restore(
-    connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int, by: Author = UNKNOWN_AUTHOR
+    connection: Connection,
+    space_id: int,
+    item_ids: Sequence[int],
+    now_ms: int,
+    by: Author = UNKNOWN_AUTHOR,
+    *,
+    planned: bool = False,
 ) -> list[int]:
-    """Undo forgetting and superseding. Returns those that were not live already; what was dismissed waits again."""
-    chosen = [item for item in _changeable_all(connection, space_id, item_ids) if not is_live(item)]
+    """Undo forgetting and superseding. Returns those that this changed; what was dismissed waits again.
+
+    With `planned` a live item loses the end that it got because what replaces it is still to come.
+    """
+    found = _changeable_all(connection, space_id, item_ids)
+    chosen = [item for item in found if not is_live(item)]
     ends = _ends_before_superseding(connection, space_id, chosen)
+    opened = _take_back_ends(connection, space_id, [item for item in found if is_live(item)], now_ms, by, planned)
     record_before(connection, space_id, chosen, "restore", now_ms, by)
     restored = [item.id for item in chosen]
     connection.run_all(
@@ -124,7 +135,23 @@ def restore(
     locations = locations_of(connection, space_id, restored)
     indexing.show(connection, space_id, [(locations[item.id].project_id, item) for item in chosen])
     count_items(connection, space_id, [(locations[item.id], item) for item in chosen], +1)
-    return restored
+    return [*restored, *opened]
+
+
+def _take_back_ends(
+    connection: Connection, space_id: int, live: Sequence[Item], now_ms: int, by: Author, planned: bool
+) -> list[int]:
+    """Let live items hold as long as they did before something that is still to come superseded them."""
+    changed: list[int] = []
+    for item in live if planned else ():
+        select = f"SELECT op, before FROM history WHERE {_OF_ITEM} ORDER BY rev, id"
+        lines = [(op, object_of(before)) for op, before in connection.rows(select, (space_id, item.id))]
+        before = state_before_planned_end(lines, item_before(item))
+        if before is not None:
+            record_before(connection, space_id, [item], "restore", now_ms, by)
+            update(connection, space_id, item.id, {"valid_until_ms": before.get("valid_until_ms")})
+            changed.append(item.id)
+    return changed
 
 
 def accept(connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int, by: Author) -> None:
@@ -213,7 +240,7 @@ def supersede(
     if new.valid_from_ms is not None and new.valid_from_ms > now_ms and is_live(old):
         # It holds until then.
         if old.valid_until_ms is None or old.valid_until_ms > new.valid_from_ms:
-            record_before(connection, space_id, [old], "edit", now_ms, by)
+            record_before(connection, space_id, [old], "supersede", now_ms, by)
             update(connection, space_id, old_id, {"valid_until_ms": new.valid_from_ms})
         return
     record_before(connection, space_id, [old], "supersede", now_ms, by)

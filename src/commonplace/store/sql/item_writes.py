@@ -88,7 +88,7 @@ class ItemWrites(Space):
 
     def restore(self, item_ids: Sequence[int], now_ms: int, by: Author = UNKNOWN_AUTHOR) -> list[int]:
         with self._database.write() as connection:
-            return item_changes.restore(connection, self._space_id, item_ids, now_ms, by)
+            return item_changes.restore(connection, self._space_id, item_ids, now_ms, by, planned=True)
 
     def supersede(self, old_id: int, new_id: int, now_ms: int, by: Author = UNKNOWN_AUTHOR) -> None:
         with self._database.write() as connection:

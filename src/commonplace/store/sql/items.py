@@ -23,6 +23,7 @@ from commonplace.store.sql.connection import IN_LIST, Connection
 from commonplace.store.sql.item_rows import item_of
 from commonplace.store.sql.space import Space, allow_replica
 from commonplace.store.types import TextAnswer, Turn, Use, turn_of
+from commonplace.text.dates import LATEST_MS
 from commonplace.text.query import Query, Word
 
 _T = TypeVar("_T")
@@ -287,8 +288,8 @@ def filter_of(connection: Connection, space_id: int, scope: Scope, now_ms: int) 
     if not scope.lapsed:
         # All that is read in a snapshot is of one moment: that of the first who asked.
         moment = now_ms if scope.at_ms is None else scope.at_ms
-        key = ("not holding", space_id, scope.at_ms)
-        lapsed = connection.once(key, lambda: _not_holding(connection, space_id, moment))
+        key = ("not holding", space_id, scope.at_ms, scope.coming)
+        lapsed = connection.once(key, lambda: _not_holding(connection, space_id, moment, coming=scope.coming))
     return Filter(
         found,
         kinds,
@@ -304,9 +305,10 @@ def filter_of(connection: Connection, space_id: int, scope: Scope, now_ms: int) 
     )
 
 
-def _not_holding(connection: Connection, space_id: int, moment_ms: int) -> frozenset[int]:
-    """The live items that do not hold at a moment."""
-    rows = connection.rows(_NOT_HOLDING, (space_id, moment_ms, moment_ms, moment_ms), prepared=True)
+def _not_holding(connection: Connection, space_id: int, moment_ms: int, *, coming: bool) -> frozenset[int]:
+    """The live items that do not hold at a moment; with `coming` only those that no longer do."""
+    begins_after = LATEST_MS if coming else moment_ms
+    rows = connection.rows(_NOT_HOLDING, (space_id, begins_after, moment_ms, moment_ms), prepared=True)
     return frozenset([row[0] for row in rows])
 
 
