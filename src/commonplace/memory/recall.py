@@ -70,7 +70,7 @@ READ_CHARACTERS = 2_000
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
 # Tokens of the best hits that are read together with the question, and of further ones if none of these answers.
-READ_TOKENS, FURTHER_TOKENS = 300, 200
+READ_TOKENS, FURTHER_TOKENS = 400, 200
 # What holds now and says since when or until when was said of just this time: it comes before what says no time.
 DATED_BOOST = 0.15
 _NOBODY = frozenset(ROLES) | {""}
