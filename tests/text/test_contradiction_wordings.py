@@ -69,6 +69,17 @@ CHANGED = {
         ("Stop using moment in the app; use luxon.", "Stop using luxon in the app; use moment."),
         ("The scanner is not on port 9100 but on 9200.", "Port of the scanner: 9200 -> 9300"),
     ],
+    "what was left, by name": [
+        ("Crash dumps go to Bugsnag.", "Crash reporting moved from Bugsnag to Rollbar."),
+        ("We use Gulp to minify the stylesheets.", "Switched the stylesheet minifier from Gulp to Lightning CSS."),
+        ("Receipts are sent through Twilio.", "Receipt texts now go out through Vonage rather than Twilio."),
+        ("The indexer depends on Memcached.", "The indexer no longer needs Memcached as of 2.3."),
+        ("The image builder depends on Kaniko.", "The image builder dropped Kaniko."),
+        ("The pip package is published as acme-core.", "The package acme-core got renamed to acme-base."),
+        ("The route is /v1/parcels.", "The route /v1/parcels is now /v1/shipments."),
+        ("The partner portal is open to resellers.", "The partner portal was shut down on 3 March."),
+        ("The heap of the parser is set to 6 GB.", "The parser's heap was reduced from 6 GB to 3 GB."),
+    ],
 }
 
 UNCHANGED = {
@@ -88,6 +99,11 @@ UNCHANGED = {
         ("Pushes are allowed in the docs repo.", "We agreed that pushes are allowed in the core repo."),
         ("Redis does rate limiting in the proxy.", "The proxy now uses Kafka for audit events."),
         ("The cellar is where the wine is.", "The bikes now live in the cellar."),
+        ("Crash dumps go to Bugsnag.", "Billing alerts moved from Bugsnag to Rollbar."),
+        ("The tax worker runs on Fargate.", "The tax portal moved from Fargate to Nomad."),
+        ("The indexer depends on Memcached.", "The mailer no longer needs Memcached."),
+        ("In staging the mailer uses Mailtrap.", "In production the mailer uses Postmark instead of Mailtrap."),
+        ("The partner portal is open to resellers.", "The partner newsletter was discontinued."),
     ],
     "another attribute": [
         ("The npm package of the app is stable.", "We renamed the npm package of the app to wren."),
@@ -108,6 +124,8 @@ UNCHANGED = {
         ("In the shop, pushing to main is forbidden.", "As of today pushing to main is forbidden in the shop."),
         ("The migration of the wiki to Netlify is done.", "The wiki runs on Netlify."),
         ("Helga handed the newsletter over to Ravi.", "Ravi maintains the newsletter."),
+        ("We moved from Travis to Buildkite.", "Buildkite replaced Travis."),
+        ("Prefer small modules over big ones.", "Use small modules rather than big ones."),
     ],
 }
 
