@@ -80,6 +80,18 @@ CHANGED = {
         ("The partner portal is open to resellers.", "The partner portal was shut down on 3 March."),
         ("The heap of the parser is set to 6 GB.", "The parser's heap was reduced from 6 GB to 3 GB."),
     ],
+    "what came, and not what was": [
+        ("The weekly load reports lie in the share ops-reports.", "Load reports moved to Azure Blob Storage."),
+        ("Certificates for the edge nodes are kept in Ansible Vault.", "Edge certificates were migrated to Doppler."),
+        ("Session cookies are encrypted with AES128.", "We changed cookie encryption to AES256."),
+        ("TypeScript linting is done with eslint.", "We've switched to biome for TypeScript code."),
+        ("The infra team maintains the base images.", "Ownership of the base images passed to the build team."),
+        ("Accessibility audits are done by Greta.", "Accessibility audits have been handed over to Samir."),
+        ("The agency Pixelworks maintains our landing page.", "The growth team has taken over our landing page."),
+        ("The QA team runs the smoke tests.", "Smoke tests are now run by the release managers."),
+        ("We keep trace files for 60 days.", "Trace retention was cut to 14 days to save space."),
+        ("Our error budget for the login API is 0.5% per month.", "The login API's error budget was raised to 1%."),
+    ],
 }
 
 UNCHANGED = {
@@ -104,6 +116,13 @@ UNCHANGED = {
         ("The indexer depends on Memcached.", "The mailer no longer needs Memcached."),
         ("In staging the mailer uses Mailtrap.", "In production the mailer uses Postmark instead of Mailtrap."),
         ("The partner portal is open to resellers.", "The partner newsletter was discontinued."),
+        ("The load report server is in Oslo.", "Load reports moved to Azure Blob Storage."),
+        ("The ledger API is written in Go.", "The ledger API switched to JSON."),
+        ("The infra team maintains the base images.", "Ownership of the design tokens passed to the build team."),
+        ("We keep trace files for 60 days.", "Invoice retention was cut to 14 days."),
+        ("The login API answers within 300 ms.", "The login API's error budget was raised to 1%."),
+        ("In the Asian region orders are kept for 10 days.", "In the Nordic region orders are kept for 20 days."),
+        ("Before 3.0 the manifest was XML.", "The manifest is JSON."),
     ],
     "another attribute": [
         ("The npm package of the app is stable.", "We renamed the npm package of the app to wren."),

@@ -8,10 +8,11 @@ roots of words, so that "secrets of the CI jobs" and "CI secrets", "signing" and
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Set
 from functools import lru_cache
 
 from commonplace.text.statement_reading import Statement
-from commonplace.text.statement_words import LIGHT, PREDICATES, WIDE
+from commonplace.text.statement_words import FAMILIES, LIGHT, OWNING, PREDICATES, WIDE
 from commonplace.text.tokens import STOP_WORDS, fold, stem
 
 # Longer sentences are prose.
@@ -104,7 +105,7 @@ def stated_change(old: Statement, new: Statement) -> str:
     here, there = _places(old.text), _places(new.text)
     if here and there and here.isdisjoint(there):
         return ""
-    return "replaced" if _names_what_was(old.text, new.text) else ""
+    return "replaced" if _names_what_was(old.text, new.text) or _gives_another(old, new) else ""
 
 
 # What was left stands in "x", what came in "y", what the sentence is about in "s" and "p".
@@ -196,3 +197,132 @@ def _subject_of(text: str) -> str:
     """What stands before the verb; nothing where the verb is not known."""
     found = _VERB.search(text)
     return text[: found.start()] if found else ""
+
+
+# What came stands in "y", of what in "s", the verb in "v". What was left is not named.
+_CAME = tuple(
+    re.compile(pattern + _END, re.IGNORECASE)
+    for pattern in (
+        rf"^(?P<s>{_SOME}) {_HAS}(?P<v>{_MOVED})(?: over| back| up| down| out)? (?:to|until|into) (?P<y>{_SOME})",
+        rf"^(?:(?:we|they)(?:['’]ve| have)? )?(?P<v>{_MOVED}) (?P<s>{_SOME}) (?:to|until|into) (?P<y>{_SOME})",
+        rf"^(?P<s>{_SOME}) (?:is|are) now (?P<v>\w+) (?P<by>by|with|in|on|through|via) (?P<y>{_SOME})",
+        rf"^(?P<s>{_SOME}) (?:is|are) (?P<v>\w+) (?P<by>by) (?P<y>{_SOME}) (?:now|from now on)",
+        rf"^(?P<y>{_SOME}) (?:has |have )?(?P<v>taken|took|takes) over (?P<s>{_SOME})",
+    )
+)
+_CAME_FOR = re.compile(
+    rf"^(?:we|they|the {_SOME})(?:['’]ve| have| has)? (?:switched|moved|changed|migrated) to (?P<y>{_SOME})"
+    rf" for (?P<s>{_SOME}){_END}",
+    re.IGNORECASE,
+)
+_TO_SOMEBODY = frozenset("handed passed reassigned transferred went taken took takes".split())
+_TO_PLACE = frozenset("moved migrated relocated transferred shifted".split())
+_TO_TOOL = frozenset("switched changed converted ported swapped rewritten rebuilt".split())
+# Where something is, and what it is done with: the verb and the value of the earlier statement.
+_AT_PLACE = re.compile(
+    r"\b(?:is|are|lives?|lies?|sits?|kept|stored|hosted|deployed|held|goes?|runs?|published|located|filed|served|meets?"
+    r"|archived|tracked|happens?) (?:in|on|at|under|from|to) (?P<y>.+)",
+    re.IGNORECASE,
+)
+_WITH_TOOL = re.compile(
+    r"\b(?P<v>\w+(?:ed|en|ne|lt|nt|un|es)|use|run|build) (?!is |are )(?:(?:with|in|by|through|via|on|as) )?"
+    r"(?P<y>[\w.+#/-]+(?: [\w.+#/-]+)?)",
+    re.IGNORECASE,
+)
+_DONE_BY = re.compile(rf"^(?P<s>{_SOME}) (?:is|are) \w+ by (?P<y>{_SOME}){_END}", re.IGNORECASE)
+_DOES = re.compile(r"(?<=\w )(\w+s) ", re.IGNORECASE)
+_OWNERSHIP_OF = re.compile(rf"^(?:the )?(?:{_OWNERSHIP}) (?:of|for) ", re.IGNORECASE)
+_OF = re.compile(r"^(.+?) (?:for|of|in|on) (.+)$", re.IGNORECASE)
+_NAMED = re.compile(r"[A-Z]|\d|\w[-_/.@#]\w|^(?:the|its|their|our|an?) ")
+_MOMENT = re.compile(r"\b(?:today|tomorrow|yesterday|\w+day|week|month|year|quarter|q[1-4])\b", re.IGNORECASE)
+MAX_MORE = 2
+
+
+@lru_cache(maxsize=4096)
+def _came_in(text: str) -> re.Match[str] | None:
+    return next((found for pattern in _CAME if (found := pattern.search(text))), None)
+
+
+def _gives_another(old: Statement, new: Statement) -> bool:
+    """Whether the new sentence tells that something has another value now, and the old one gives it one of its sort."""
+    if _chooses_another(old.text, new.text):
+        return True
+    found = _came_in(new.text)
+    if found is None:
+        return False
+    about, came, known = _content(found["s"]), _content(found["y"]), _roots(old.text)
+    if not about - WIDE or len(about) > MAX_SUBJECT or not came or came <= known or not about <= known:
+        return False
+    if re.match(r"\W*\d", found["y"]) or _MOMENT.search(found["y"]):
+        rest = frozenset(root for root in _content(old.text) - about if not root[0].isdigit())
+        return len(rest) <= MAX_MORE and (_differ(old.numbers, new.numbers) or _differ(old.when, new.when))
+    verb, by = found["v"].lower(), found.groupdict().get("by") or ""
+    if by == "by" or (verb in _TO_SOMEBODY and not by):
+        return _is_somebodys(old.text, found["s"], _root(verb))
+    if not _NAMED.search(found["y"]) and not came & FAMILIES.keys():
+        return False
+    if verb in _TO_PLACE:
+        place = _AT_PLACE.search(old.text)
+        return (
+            place is not None and _same_thing(old.text[: place.start()], found["s"]) and _may_change(place["y"], came)
+        )
+    return verb in _TO_TOOL and _is_done_with(old.text, found["s"], found["y"])
+
+
+def _differ(old: Mapping[str, Set[object]], new: Mapping[str, Set[object]]) -> bool:
+    """Whether both have values of one unit, and none in common."""
+    units = (old.keys() & new.keys()) - {""}
+    return bool(units) and all(old[unit].isdisjoint(new[unit]) for unit in units)
+
+
+def _is_somebodys(old: str, thing: str, verb: str) -> bool:
+    """Whether somebody is in charge of a thing, or does just this with it."""
+    if found := _DONE_BY.search(old):
+        return _same_thing(found["s"], thing)
+    does = (found for found in _DOES.finditer(old) if stem(fold(found[1])) in OWNING or _root(fold(found[1])) == verb)
+    return any(_same_thing(re.split(r"[,;:(]", old[found.end() :])[0], thing) for found in does)
+
+
+def _is_done_with(old: str, thing: str, came: str) -> bool:
+    for found in _WITH_TOOL.finditer(old):
+        was, now = _content(found["y"]), _content(came)
+        if related(was, now):
+            return _same_thing(old[: found.start()], thing)
+        if not (was | now) & FAMILIES.keys() and not was & _content(thing) and _root(fold(found["v"])) in _roots(thing):
+            # "signed with HS256", "token signing was changed to RS256"
+            return True
+    return False
+
+
+def _chooses_another(old: str, new: str) -> bool:
+    """ "We switched to ruff for Python code" after "Python is formatted with black": both are tools of one kind."""
+    found = _CAME_FOR.search(new)
+    if found is None:
+        return False
+    about, known = _content(found["s"]) - WIDE, _content(old)
+    return bool(about) and about <= known and related(known - about, _content(found["y"]) - known)
+
+
+def _may_change(was: str, came: frozenset[str]) -> bool:
+    """Whether two places are not things of different kinds."""
+    both = (_content(was) & FAMILIES.keys(), came & FAMILIES.keys())
+    return not all(both) or related(*both)
+
+
+def related(some: frozenset[str], others: frozenset[str]) -> bool:
+    """Whether a word of the one is a thing of the same kind as one of the other."""
+    kinds = frozenset().union(*(FAMILIES.get(word, frozenset()) for word in some))
+    return any(kinds & FAMILIES.get(word, frozenset()) for word in others)
+
+
+def _same_thing(old: str, new: str) -> bool:
+    """Whether both are the same thing, which the old one may name by one word more: the last of a name tells what."""
+    return _content(new) <= _content(old) and len(_content(old) - _content(new)) <= 1 and _head(old) == _head(new)
+
+
+def _head(text: str) -> str:
+    """The root of the word that says what something is: "secrets for the CI jobs", "CI secrets"."""
+    text = _OWNERSHIP_OF.sub("", text)
+    found = _OF.match(text)
+    words = [fold(word) for word in _WORD.findall(_POSSESSIVE.sub("", found[1] if found else text))]
+    return next((_root(word) for word in reversed(words) if word not in _EMPTY), "")
