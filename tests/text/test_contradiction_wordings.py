@@ -92,6 +92,16 @@ CHANGED = {
         ("We keep trace files for 60 days.", "Trace retention was cut to 14 days to save space."),
         ("Our error budget for the login API is 0.5% per month.", "The login API's error budget was raised to 1%."),
     ],
+    "a decision against a rule": [
+        ("Never merge on a red build.", "We agreed to allow merges on a red build for typo fixes."),
+        ("Do not commit vendored fonts.", "We decided to check in the vendored fonts of the kiosk."),
+        ("Don't use singletons, pass arguments.", "We're going with a singleton for the plugin registry."),
+        ("No schema changes without sign-off from the data group.", "Squads may make schema changes without sign-off."),
+        ("Benchmarks must not access the disk.", "We decided that the cache benchmarks may write to the disk."),
+        ("All scrapers must be written in Python.", "We decided to write the price scrapers in Rust."),
+        ("Use JSON for all audit exports.", "Audit exports will be CSV from now on."),
+        ("Every table must have UUID keys.", "Decided to use bigint keys for the ledger table."),
+    ],
 }
 
 UNCHANGED = {
@@ -123,6 +133,12 @@ UNCHANGED = {
         ("The login API answers within 300 ms.", "The login API's error budget was raised to 1%."),
         ("In the Asian region orders are kept for 10 days.", "In the Nordic region orders are kept for 20 days."),
         ("Before 3.0 the manifest was XML.", "The manifest is JSON."),
+        ("Never ship on Thursdays", "Typo fixes may be shipped on Thursdays"),
+        ("Never restart the broker before noon.", "We decided to restart the broker after noon."),
+        ("Do not commit vendored fonts.", "We decided to stop committing vendored fonts."),
+        ("Do not commit vendored fonts.", "We agreed to commit lock files."),
+        ("All scrapers must be written in Python.", "We decided to write the dashboard in Rust."),
+        ("Use JSON for all audit exports.", "We decided to use YAML for the deploy manifests."),
     ],
     "another attribute": [
         ("The npm package of the app is stable.", "We renamed the npm package of the app to wren."),

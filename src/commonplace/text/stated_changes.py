@@ -13,30 +13,14 @@ from functools import lru_cache
 
 from commonplace.text.statement_reading import Statement
 from commonplace.text.statement_words import FAMILIES, LIGHT, OWNING, PREDICATES, WIDE
-from commonplace.text.tokens import STOP_WORDS, fold, stem
+from commonplace.text.tokens import fold, stem
+from commonplace.text.word_roots import WORD, content_in, head_of, related, root_of, roots_in
 
 # Longer sentences are prose.
 _LONGEST = 240
 # Words of a value that was left, and of a subject.
 MAX_LEFT, MAX_SUBJECT = 4, 6
 
-_WORD = re.compile(r"[#@/~]?\w+(?:[-./@:+]\w+)*%?")
-_POSSESSIVE = re.compile(r"(?<=\w)['’]s?\b")
-_ENDINGS = ("ment", "ation", "ion", "ing", "er", "or", "al", "e", "s")
-_SHORTEST_ROOT = 4
-# Nouns of what is done with something, and the verbs that say the same of it.
-_SAME_ROOT = {
-    **dict.fromkeys(("retention", "retain", "retained", "kept", "keeps"), "keep"),
-    **dict.fromkeys(("login", "logins"), "log"),
-    **dict.fromkeys(("sent", "sends", "sending"), "send"),
-    **dict.fromkeys(("built", "builds", "building"), "build"),
-    **dict.fromkeys(("written", "writes", "writing"), "write"),
-}
-_OWNERSHIP = "ownership|responsibility|maintenance|administration|leadership|stewardship"
-_EMPTY = STOP_WORDS | frozenset(
-    "we our us they all now new use uses using been also own every each any is are team teams project".split()
-    + _OWNERSHIP.split("|")
-)
 # Where something is said of: two statements about different ones do not meet.
 _PLACES = frozenset(
     "production prod staging stage dev development test qa ci sandbox preview local locally laptop laptops live"
@@ -67,33 +51,8 @@ _MOVED = (
 )
 
 
-@lru_cache(maxsize=4096)
-def _root(word: str) -> str:
-    """A stem without what makes a noun of a verb: signing, signed and signer are the same."""
-    if word in _SAME_ROOT:
-        return _SAME_ROOT[word]
-    made = stem(word)
-    for ending in _ENDINGS:
-        if made.endswith(ending) and len(made) - len(ending) >= _SHORTEST_ROOT and made.isalpha():
-            return made[: -len(ending)]
-    return made
-
-
-@lru_cache(maxsize=4096)
-def _roots(text: str) -> frozenset[str]:
-    words = [fold(word) for word in _WORD.findall(_POSSESSIVE.sub("", text))]
-    return frozenset(_root(word) for word in words if word not in _EMPTY)
-
-
-@lru_cache(maxsize=4096)
-def _content(text: str) -> frozenset[str]:
-    """The same without words that say little, unless there are no others."""
-    words = [fold(word) for word in _WORD.findall(_POSSESSIVE.sub("", text))]
-    return frozenset(_root(word) for word in words if word not in _EMPTY and stem(word) not in LIGHT) or _roots(text)
-
-
 def _places(text: str) -> frozenset[str]:
-    return frozenset(fold(word) for word in _WORD.findall(text)) & _PLACES
+    return frozenset(fold(word) for word in WORD.findall(text)) & _PLACES
 
 
 def stated_change(old: Statement, new: Statement) -> str:
@@ -143,7 +102,7 @@ _CALLED = re.compile(r"\b(?:is|are|called|named|as|:) (?:the |an? )?[\"'`]?(\S+?
 
 def _names_what_was(old: str, new: str) -> bool:
     """Whether the new sentence names as left, renamed or ended what the old one states."""
-    known = _roots(old)
+    known = roots_in(old)
     return _is_over(old, new, known) or any(_leaves(old, new, found, known) for found in _left_in(new))
 
 
@@ -153,27 +112,27 @@ def _left_in(text: str) -> tuple[re.Match[str], ...]:
 
 
 def _leaves(old: str, new: str, found: re.Match[str], known: frozenset[str]) -> bool:
-    left = _roots(found["x"])
+    left = roots_in(found["x"])
     if not left or len(left) > MAX_LEFT or not left <= known or left <= LIGHT | WIDE:
         return False
-    if any(left <= _roots(before["x"]) for before in _left_in(old)):
+    if any(left <= roots_in(before["x"]) for before in _left_in(old)):
         # Both tell of the same change.
         return False
     parts = found.groupdict()
-    came = _content(parts.get("y") or "")
+    came = content_in(parts.get("y") or "")
     if came and came <= known:
         return False
-    about = (_content(found["s"]) | _content(parts.get("p") or "")) - left
-    subject = _content(_subject_of(found["s"])) - left or about
+    about = (content_in(found["s"]) | content_in(parts.get("p") or "")) - left
+    subject = content_in(_subject_of(found["s"])) - left or about
     if not (about & known) - WIDE or len(subject) > MAX_SUBJECT:
         return False
     nouns = frozenset(root for root in subject if not _is_action(root, found["s"]))
-    first = _content(_subject_of(old)) - left
-    return (bool(nouns) and nouns <= known) or (bool(first) and first <= _roots(new))
+    first = content_in(_subject_of(old)) - left
+    return (bool(nouns) and nouns <= known) or (bool(first) and first <= roots_in(new))
 
 
 def _is_action(root: str, text: str) -> bool:
-    return any(word.lower().endswith("ing") and _root(fold(word)) == root for word in _WORD.findall(text))
+    return any(word.lower().endswith("ing") and root_of(fold(word)) == root for word in WORD.findall(text))
 
 
 def _is_over(old: str, new: str, known: frozenset[str]) -> bool:
@@ -182,10 +141,10 @@ def _is_over(old: str, new: str, known: frozenset[str]) -> bool:
         return False
     if "y" in found.groupdict():
         named = _CALLED.search(old)
-        left, came = _roots(found["x"]), _roots(found["y"])
-        return bool(named and left <= known and not came <= known and _roots(named[1]) and _roots(named[1]) <= left)
-    left = _content(found["x"])
-    return bool(left - WIDE) and len(left) > 1 and left == _content(_subject_of(old))
+        left, came = roots_in(found["x"]), roots_in(found["y"])
+        return bool(named and left <= known and not came <= known and roots_in(named[1]) and roots_in(named[1]) <= left)
+    left = content_in(found["x"])
+    return bool(left - WIDE) and len(left) > 1 and left == content_in(_subject_of(old))
 
 
 @lru_cache(maxsize=4096)
@@ -231,8 +190,6 @@ _WITH_TOOL = re.compile(
 )
 _DONE_BY = re.compile(rf"^(?P<s>{_SOME}) (?:is|are) \w+ by (?P<y>{_SOME}){_END}", re.IGNORECASE)
 _DOES = re.compile(r"(?<=\w )(\w+s) ", re.IGNORECASE)
-_OWNERSHIP_OF = re.compile(rf"^(?:the )?(?:{_OWNERSHIP}) (?:of|for) ", re.IGNORECASE)
-_OF = re.compile(r"^(.+?) (?:for|of|in|on) (.+)$", re.IGNORECASE)
 _NAMED = re.compile(r"[A-Z]|\d|\w[-_/.@#]\w|^(?:the|its|their|our|an?) ")
 _MOMENT = re.compile(r"\b(?:today|tomorrow|yesterday|\w+day|week|month|year|quarter|q[1-4])\b", re.IGNORECASE)
 MAX_MORE = 2
@@ -250,15 +207,15 @@ def _gives_another(old: Statement, new: Statement) -> bool:
     found = _came_in(new.text)
     if found is None:
         return False
-    about, came, known = _content(found["s"]), _content(found["y"]), _roots(old.text)
+    about, came, known = content_in(found["s"]), content_in(found["y"]), roots_in(old.text)
     if not about - WIDE or len(about) > MAX_SUBJECT or not came or came <= known or not about <= known:
         return False
     if re.match(r"\W*\d", found["y"]) or _MOMENT.search(found["y"]):
-        rest = frozenset(root for root in _content(old.text) - about if not root[0].isdigit())
+        rest = frozenset(root for root in content_in(old.text) - about if not root[0].isdigit())
         return len(rest) <= MAX_MORE and (_differ(old.numbers, new.numbers) or _differ(old.when, new.when))
     verb, by = found["v"].lower(), found.groupdict().get("by") or ""
     if by == "by" or (verb in _TO_SOMEBODY and not by):
-        return _is_somebodys(old.text, found["s"], _root(verb))
+        return _is_somebodys(old.text, found["s"], root_of(verb))
     if not _NAMED.search(found["y"]) and not came & FAMILIES.keys():
         return False
     if verb in _TO_PLACE:
@@ -279,16 +236,20 @@ def _is_somebodys(old: str, thing: str, verb: str) -> bool:
     """Whether somebody is in charge of a thing, or does just this with it."""
     if found := _DONE_BY.search(old):
         return _same_thing(found["s"], thing)
-    does = (found for found in _DOES.finditer(old) if stem(fold(found[1])) in OWNING or _root(fold(found[1])) == verb)
+    does = (found for found in _DOES.finditer(old) if stem(fold(found[1])) in OWNING or root_of(fold(found[1])) == verb)
     return any(_same_thing(re.split(r"[,;:(]", old[found.end() :])[0], thing) for found in does)
 
 
 def _is_done_with(old: str, thing: str, came: str) -> bool:
     for found in _WITH_TOOL.finditer(old):
-        was, now = _content(found["y"]), _content(came)
+        was, now = content_in(found["y"]), content_in(came)
         if related(was, now):
             return _same_thing(old[: found.start()], thing)
-        if not (was | now) & FAMILIES.keys() and not was & _content(thing) and _root(fold(found["v"])) in _roots(thing):
+        if (
+            not (was | now) & FAMILIES.keys()
+            and not was & content_in(thing)
+            and root_of(fold(found["v"])) in roots_in(thing)
+        ):
             # "signed with HS256", "token signing was changed to RS256"
             return True
     return False
@@ -299,30 +260,20 @@ def _chooses_another(old: str, new: str) -> bool:
     found = _CAME_FOR.search(new)
     if found is None:
         return False
-    about, known = _content(found["s"]) - WIDE, _content(old)
-    return bool(about) and about <= known and related(known - about, _content(found["y"]) - known)
+    about, known = content_in(found["s"]) - WIDE, content_in(old)
+    return bool(about) and about <= known and related(known - about, content_in(found["y"]) - known)
 
 
 def _may_change(was: str, came: frozenset[str]) -> bool:
     """Whether two places are not things of different kinds."""
-    both = (_content(was) & FAMILIES.keys(), came & FAMILIES.keys())
+    both = (content_in(was) & FAMILIES.keys(), came & FAMILIES.keys())
     return not all(both) or related(*both)
-
-
-def related(some: frozenset[str], others: frozenset[str]) -> bool:
-    """Whether a word of the one is a thing of the same kind as one of the other."""
-    kinds = frozenset().union(*(FAMILIES.get(word, frozenset()) for word in some))
-    return any(kinds & FAMILIES.get(word, frozenset()) for word in others)
 
 
 def _same_thing(old: str, new: str) -> bool:
     """Whether both are the same thing, which the old one may name by one word more: the last of a name tells what."""
-    return _content(new) <= _content(old) and len(_content(old) - _content(new)) <= 1 and _head(old) == _head(new)
-
-
-def _head(text: str) -> str:
-    """The root of the word that says what something is: "secrets for the CI jobs", "CI secrets"."""
-    text = _OWNERSHIP_OF.sub("", text)
-    found = _OF.match(text)
-    words = [fold(word) for word in _WORD.findall(_POSSESSIVE.sub("", found[1] if found else text))]
-    return next((_root(word) for word in reversed(words) if word not in _EMPTY), "")
+    return (
+        content_in(new) <= content_in(old)
+        and len(content_in(old) - content_in(new)) <= 1
+        and head_of(old) == head_of(new)
+    )

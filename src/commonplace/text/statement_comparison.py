@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from commonplace.text.attributes import replaces, told_in
+from commonplace.text.broken_rules import breaks_rule
 from commonplace.text.stated_changes import stated_change
 from commonplace.text.statement_reading import PLACE, Statement, statements_in
 from commonplace.text.statement_words import (
@@ -81,7 +82,7 @@ def _attribute(one: Statement, other: Statement) -> str:
     told = None if one.is_addition or other.is_addition else told_in(one.text)
     if told is not None and replaces(told, told_in(other.text)):
         return "replaced"
-    return stated_change(one, other)
+    return stated_change(one, other) or breaks_rule(one.text, other.text)
 
 
 def _does_it_now(old: Statement, new: Statement) -> str:
@@ -184,8 +185,7 @@ def _number(one: Statement, other: Statement) -> str:
     if (mine and its) or _flips(one, other) or one.is_addition or other.is_addition:
         return ""
     if _disjoint(one.when, other.when) and _disjoint(one.numbers, other.numbers):
-        # Records of two days.
-        return ""
+        return ""  # Records of two days.
     if not mine and not its:
         return "number"
     if max(sum(map(len, one.numbers.values())), sum(map(len, other.numbers.values()))) > MAX_NUMBERS:

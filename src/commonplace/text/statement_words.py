@@ -191,7 +191,7 @@ _FAMILIES = """
     markdown asciidoc word restructuredtext latex
     figma sketch xd
     launchdarkly unleash flagsmith
-    uuid integer serial ulid
+    uuid integer bigint serial ulid
     float floats cents decimal decimals integer integers
     chrome firefox safari edge
     mac macos windows linux
