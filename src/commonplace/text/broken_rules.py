@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from commonplace.text.statement_words import FAMILIES, LABEL, WIDE
 from commonplace.text.word_roots import WORD, content_in, related, roots_in
@@ -46,7 +47,7 @@ _USING = re.compile(r"^us(?:e|ing)\b", re.IGNORECASE)
 
 def breaks_rule(rule: str, decision: str) -> str:
     """ "opposite" or "choice" if a decision goes against a rule, else empty."""
-    if max(len(rule), len(decision)) > _LONGEST:
+    if not _is_decision(decision) or len(rule) > _LONGEST:
         return ""
     decides, allows = _DECIDES.search(decision), _ALLOWS.search(decision)
     if not decides and (allows is None or roots_in(decision[: allows.start()]) - roots_in(rule) - _ANYBODY):
@@ -58,6 +59,12 @@ def breaks_rule(rule: str, decision: str) -> str:
     if found := next((found for pattern in _FORBIDS if (found := pattern.match(rule))), None):
         return "opposite" if _does(made, found["what"], found.groupdict().get("who") or "") else ""
     return "choice" if decides and _DEMANDS.search(rule) and _does_otherwise(made, rule) else ""
+
+
+@lru_cache(maxsize=4096)
+def _is_decision(text: str) -> bool:
+    """Most sentences are none, and each is compared with many."""
+    return len(text) <= _LONGEST and bool(_DECIDES.search(text) or _ALLOWS.search(text))
 
 
 def _does(decision: str, forbidden: str, who: str) -> bool:

@@ -57,7 +57,7 @@ def _places(text: str) -> frozenset[str]:
 
 def stated_change(old: Statement, new: Statement) -> str:
     """ "replaced" if the new sentence tells of a change of what the old one states; empty otherwise."""
-    if max(len(old.text), len(new.text)) > _LONGEST or new.is_addition or old.is_addition:
+    if not _tells_change(new.text) or len(old.text) > _LONGEST or new.is_addition or old.is_addition:
         return ""
     if old.is_event or old.is_negated or _PAST.search(old.text):
         return ""
@@ -65,6 +65,12 @@ def stated_change(old: Statement, new: Statement) -> str:
     if here and there and here.isdisjoint(there):
         return ""
     return "replaced" if _names_what_was(old.text, new.text) or _gives_another(old, new) else ""
+
+
+@lru_cache(maxsize=4096)
+def _tells_change(text: str) -> bool:
+    """Whether a sentence may change anything: most do not, and each is compared with many."""
+    return len(text) <= _LONGEST and bool(_left_in(text) or _ended_in(text) or _came_in(text))
 
 
 # What was left stands in "x", what came in "y", what the sentence is about in "s" and "p".
@@ -132,7 +138,9 @@ def _leaves(old: str, new: str, found: re.Match[str], known: frozenset[str]) -> 
 
 
 def _is_action(root: str, text: str) -> bool:
-    return any(word.lower().endswith("ing") and root_of(fold(word)) == root for word in WORD.findall(text))
+    """Whether a phrase ends in what is done: "crash reporting", not "the onboarding flow"."""
+    last = WORD.findall(text)[-1:]
+    return bool(last) and last[0].lower().endswith("ing") and root_of(fold(last[0])) == root
 
 
 def _is_over(old: str, new: str, known: frozenset[str]) -> bool:
@@ -184,7 +192,7 @@ _AT_PLACE = re.compile(
     re.IGNORECASE,
 )
 _WITH_TOOL = re.compile(
-    r"\b(?P<v>\w+(?:ed|en|ne|lt|nt|un|es)|use|run|build) (?!is |are )(?:(?:with|in|by|through|via|on|as) )?"
+    r"\b(?P<v>\w+(?:ed|en|ne|lt|nt|un|es)|use|run|build) (?!is |are )(?:(?P<by>with|in|by|through|via|on|as) )?"
     r"(?P<y>[\w.+#/-]+(?: [\w.+#/-]+)?)",
     re.IGNORECASE,
 )
@@ -202,11 +210,11 @@ def _came_in(text: str) -> re.Match[str] | None:
 
 def _gives_another(old: Statement, new: Statement) -> bool:
     """Whether the new sentence tells that something has another value now, and the old one gives it one of its sort."""
-    if _chooses_another(old.text, new.text):
-        return True
     found = _came_in(new.text)
     if found is None:
         return False
+    if _chooses_another(old.text, new.text):
+        return True
     about, came, known = content_in(found["s"]), content_in(found["y"]), roots_in(old.text)
     if not about - WIDE or len(about) > MAX_SUBJECT or not came or came <= known or not about <= known:
         return False
@@ -218,6 +226,8 @@ def _gives_another(old: Statement, new: Statement) -> bool:
         return _is_somebodys(old.text, found["s"], root_of(verb))
     if not _NAMED.search(found["y"]) and not came & FAMILIES.keys():
         return False
+    if by:
+        return _is_done_there(old.text, found)
     if verb in _TO_PLACE:
         place = _AT_PLACE.search(old.text)
         return (
@@ -238,6 +248,18 @@ def _is_somebodys(old: str, thing: str, verb: str) -> bool:
         return _same_thing(found["s"], thing)
     does = (found for found in _DOES.finditer(old) if stem(fold(found[1])) in OWNING or root_of(fold(found[1])) == verb)
     return any(_same_thing(re.split(r"[,;:(]", old[found.end() :])[0], thing) for found in does)
+
+
+def _is_done_there(old: str, new: re.Match[str]) -> bool:
+    """Whether the same is done with the same thing, in or with something else."""
+    if new["by"].lower() in ("in", "on") and not _AT_PLACE.search(old):
+        # It may be allowed, or used, in several.
+        return False
+    verb, came = root_of(fold(new["v"])), content_in(new["y"])
+    same = (
+        found for found in _WITH_TOOL.finditer(old) if root_of(fold(found["v"])) == verb and found["by"] == new["by"]
+    )
+    return any(_same_thing(old[: found.start()], new["s"]) and _may_change(found["y"], came) for found in same)
 
 
 def _is_done_with(old: str, thing: str, came: str) -> bool:
