@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from commonplace.text.attributes import replaces, told_in
+from commonplace.text.broken_rules import breaks_rule
+from commonplace.text.stated_changes import stated_change
 from commonplace.text.statement_reading import PLACE, Statement, statements_in
 from commonplace.text.statement_words import (
     AUXILIARY,
@@ -78,7 +80,9 @@ def _is_far(one: Statement, other: Statement) -> bool:
 def _attribute(one: Statement, other: Statement) -> str:
     """Whether both tell the same attribute of the same thing, in whatever words, with different values."""
     told = None if one.is_addition or other.is_addition else told_in(one.text)
-    return "replaced" if told is not None and replaces(told, told_in(other.text)) else ""
+    if told is not None and replaces(told, told_in(other.text)):
+        return "replaced"
+    return stated_change(one, other) or breaks_rule(one.text, other.text)
 
 
 def _does_it_now(old: Statement, new: Statement) -> str:
@@ -181,8 +185,7 @@ def _number(one: Statement, other: Statement) -> str:
     if (mine and its) or _flips(one, other) or one.is_addition or other.is_addition:
         return ""
     if _disjoint(one.when, other.when) and _disjoint(one.numbers, other.numbers):
-        # Records of two days.
-        return ""
+        return ""  # Records of two days.
     if not mine and not its:
         return "number"
     if max(sum(map(len, one.numbers.values())), sum(map(len, other.numbers.values()))) > MAX_NUMBERS:
@@ -356,8 +359,7 @@ def _same_attribute(old: Statement, new: Statement, mine: set[str], its: set[str
     if new.change <= {"number", "time", "stop"}:
         return False
     if all(stem(lead) in _OWNER for lead in leads):
-        # One may own several things.
-        return False
+        return False  # One may own several things.
     # The same sentence with another value.
     shared = len((old.subject & new.subject) - LIGHT)
     alike = leads[0] == leads[1] or any(all(lead in some for lead in leads) for some in (_SITES, _SAYING, {"", "now"}))
@@ -464,8 +466,6 @@ _NUANCES = frozenset(map(stem, "immediately instantly completely entirely altoge
 _CHOICE = frozenset("use uses prefer prefers choose chose".split())
 _SITES = frozenset("in on at to from into under".split())
 _CALLED = frozenset({"call", "name", "known"})
-
-
 # From this cosine on, two statements whose words differ may say the same.
 SAME_MEANING = 0.9
 # Words that two statements of the same may have each besides those that they share.

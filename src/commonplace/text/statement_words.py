@@ -191,7 +191,7 @@ _FAMILIES = """
     markdown asciidoc word restructuredtext latex
     figma sketch xd
     launchdarkly unleash flagsmith
-    uuid integer serial ulid
+    uuid integer bigint serial ulid
     float floats cents decimal decimals integer integers
     chrome firefox safari edge
     mac macos windows linux
@@ -341,13 +341,15 @@ SCOPE = re.compile(
     r"|weekdays|"
     r"weekends|summer|winter|spring|autumn|q[1-4]|version \d+|(?:january|february|march|april|june|july|august"
     r"|september|"
-    r"october|november|december)(?: \d+)?|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?)\b(?! on\b)|"
+    r"october|november|december)(?: \d+)?|region|zone|environment|edition|market|country|tenant|tier"
+    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?)\b(?! on\b)|"
     r"^(yesterday|today|tomorrow|(?:last|next|this) (?:\w+)|(?:during|after|before|while|when|once) (?:\w+ ?){1,3})\b"
 )
 PAST = re.compile(
     r"\b(?:yesterday|last (?:year|month|week)\b(?=.*\bwas\b)|(?:in|until) (?:19|20)\d\d\b|until last"
     r"|was called .* before"
     r"|before (?:that|\w+ we were))|^the (?:old|first|second|previous) "
+    r"|^(?:before|until|prior to|up to) [^,;]{1,40}\b(?:was|were|had|used)\b(?!.*\b(?:is|are|now)\b)"
 )
 SINCE = re.compile(
     r"\b(?:as of|since|starting) (?:(?:this|last|next|the) )?\w+\b|\b(?:from now on|from today(?: on)?"
