@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.text.attribute_phrases import ATTRIBUTES, READ_FIRST
-from commonplace.text.attributes import answers, asked_in, replaces, told_in
+from commonplace.text.attributes import answers, asked_attributes, replaces, stated_attribute
 
 SAME = {
     "Who owns the billing service?": [
@@ -64,32 +64,35 @@ NOT_TOLD = [
 
 @pytest.mark.parametrize(("question", "text"), [(q, text) for q, texts in SAME.items() for text in texts])
 def test_a_statement_tells_what_a_question_asks_for_in_other_words(question: str, text: str) -> None:
-    assert any(answers(asked, told_in(text)) for asked in asked_in(question))
+    assert any(answers(asked, stated_attribute(text)) for asked in asked_attributes(question))
 
 
 @pytest.mark.parametrize(("question", "text"), NOT_TOLD)
 def test_what_is_of_something_else_or_only_said_in_doubt_answers_nothing(question: str, text: str) -> None:
-    assert not any(answers(asked, told_in(text)) for asked in asked_in(question))
+    assert not any(answers(asked, stated_attribute(text)) for asked in asked_attributes(question))
 
 
 def test_another_value_of_the_same_thing_replaces_the_one_before() -> None:
-    old, new = told_in("Kofi is the person to talk to about the shop."), told_in("Anders became the owner of the shop.")
+    old, new = (
+        stated_attribute("Kofi is the person to talk to about the shop."),
+        stated_attribute("Anders became the owner of the shop."),
+    )
     assert replaces(old, new)
-    assert not replaces(old, told_in("Reminder: Kofi owns the shop."))
-    assert not replaces(old, told_in("Anders became the owner of the wiki."))
+    assert not replaces(old, stated_attribute("Reminder: Kofi owns the shop."))
+    assert not replaces(old, stated_attribute("Anders became the owner of the wiki."))
 
 
 def test_what_something_runs_on_is_replaced_only_by_what_says_that_it_changed() -> None:
-    old = told_in("The shop runs on Kubernetes.")
-    assert not replaces(old, told_in("The shop runs on AWS."))
-    assert replaces(old, told_in("The shop was moved to AWS."))
+    old = stated_attribute("The shop runs on Kubernetes.")
+    assert not replaces(old, stated_attribute("The shop runs on AWS."))
+    assert replaces(old, stated_attribute("The shop was moved to AWS."))
 
 
 def test_the_words_that_an_expression_needs_leave_out_nothing_that_it_would_match() -> None:
     from commonplace.text import attributes
 
     for text in [text for texts in SAME.values() for text in texts]:
-        told = told_in(text)
+        told = stated_attribute(text)
         assert told is not None
         plain = attributes._plainer(text)
         words = frozenset(attributes._TOKEN.findall(plain.lower()))
@@ -103,4 +106,4 @@ def test_every_attribute_is_read_in_a_given_order() -> None:
 
 
 def test_endless_text_is_read_in_bounded_time() -> None:
-    assert told_in("Mira owns the shop and " * 5000) is None
+    assert stated_attribute("Mira owns the shop and " * 5000) is None

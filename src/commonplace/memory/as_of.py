@@ -36,7 +36,7 @@ COMPARED, READ = 60, 6
 # What it is worth, beside a relevance, that all neighbouring words of the question are neighbours in a hit.
 ADJACENT = 0.3
 # What it is worth that a hit tells the attribute that is asked for (ranking/rerank.py).
-TOLD = 2.0
+ATTRIBUTE = 2.0
 # Characters that are read of each.
 _READ_CHARACTERS = 2_000
 
@@ -73,11 +73,11 @@ def recall_as_of(
 
 def _in_order(parsed: ParsedQuestion, hits: Sequence[Hit]) -> list[Hit]:
     """Hits of now and of then by relevance, those first in which words of the question stand together as in it."""
-    from commonplace.memory.recall import DATED_BOOST, adjacent_shares, told_boosts
+    from commonplace.memory.recall import DATED_BOOST, adjacent_shares, boosts_by_attribute
 
     items = [hit.item for hit in hits]
-    shares, told = adjacent_shares(parsed, items), told_boosts(parsed, items)
-    worth = {item.id: ADJACENT * shares.get(item.id, 0.0) + TOLD * told.get(item.id, 0.0) for item in items}
+    shares, boosts = adjacent_shares(parsed, items), boosts_by_attribute(parsed, items)
+    worth = {item.id: ADJACENT * shares.get(item.id, 0.0) + ATTRIBUTE * boosts.get(item.id, 0.0) for item in items}
     worth |= {item.id: worth[item.id] + DATED_BOOST for item in items if item.is_dated}
     ordered = sorted(hits, key=lambda hit: -hit.relevance - worth[hit.item.id])
     least = 0.0
@@ -133,7 +133,7 @@ def _past(memory: LocalMemory, scope: Scope, states: Mapping[int, Item | None]) 
 
 def _matching(memory: LocalMemory, parsed: ParsedQuestion, past: Sequence[Item]) -> list[Hit]:
     """Items as they were that answer a question, each with how likely it does."""
-    from commonplace.memory.recall import DATED_BOOST, Hit, told_boosts
+    from commonplace.memory.recall import DATED_BOOST, Hit, boosts_by_attribute
 
     shares = _word_shares(parsed, past)
     if parsed.query.strict:
@@ -141,8 +141,8 @@ def _matching(memory: LocalMemory, parsed: ParsedQuestion, past: Sequence[Item])
         return [
             Hit(item, 0, relevance(1.0), 0.0, 1.0) for item, share in zip(past, shares, strict=True) if share == 1.0
         ]
-    told = told_boosts(parsed, past)
-    best = sorted(range(len(past)), key=lambda n: -shares[n] - told.get(past[n].id, 0.0))[:COMPARED]
+    boosts = boosts_by_attribute(parsed, past)
+    best = sorted(range(len(past)), key=lambda n: -shares[n] - boosts.get(past[n].id, 0.0))[:COMPARED]
     texts = {n: _text(past[n]) for n in best}
     cosines = _cosines(memory, parsed, texts)
     evidence = {n: Evidence(shares[n], cosines.get(n), shares[n]) for n in best}

@@ -50,8 +50,8 @@ def prompt_question(prompt: str) -> str:
         return ""
     text = prompt
     if len(prompt) > _READ:
-        told = [sentence for sentence in sentences(prompt) if not is_small_talk(sentence)]
-        chosen = [*told[:_FIRST_SENTENCES], *told[_FIRST_SENTENCES:][-_LAST_SENTENCES:]]
+        telling = [sentence for sentence in sentences(prompt) if not is_small_talk(sentence)]
+        chosen = [*telling[:_FIRST_SENTENCES], *telling[_FIRST_SENTENCES:][-_LAST_SENTENCES:]]
         text = " ".join([*chosen, *(error.replace("#", " ") for error in errors_in(prompt)[:1])])[:_READ]
     if not _says_something(text):
         return ""
@@ -239,14 +239,14 @@ def _hint_of_items(items: Sequence[Item], hit: Item, question: str) -> Hint:
     """One line for all of them. The id is that of the reply to what was found, or of what was found."""
     about = content_stems(question)
     place = items.index(hit)
-    told = items[place + 1] if _is_prompt(hit) and len(items) > place + 1 and _is_reply(items[place + 1]) else hit
-    parts = [gist(one, about, _length(one, hit, told)) for one in items]
-    return make_hint(told, " → ".join(parts), question, [one for one in items if one is not told])
+    main = items[place + 1] if _is_prompt(hit) and len(items) > place + 1 and _is_reply(items[place + 1]) else hit
+    parts = [gist(one, about, _length(one, hit, main)) for one in items]
+    return make_hint(main, " → ".join(parts), question, [one for one in items if one is not main])
 
 
-def _length(item: Item, hit: Item, told: Item) -> int:
-    if item is told or item is hit:
-        return LONGEST if item is told else _LONGEST_ALSO
+def _length(item: Item, hit: Item, main: Item) -> int:
+    if item is main or item is hit:
+        return LONGEST if item is main else _LONGEST_ALSO
     return _LONGEST_ASKED if _is_prompt(item) else _LONGEST_ALSO
 
 

@@ -49,7 +49,7 @@ from commonplace.ranking.rerank import (
     rerank_score,
 )
 from commonplace.store.types import Job
-from commonplace.text.attributes import answers, asked_in, mentions, told_in
+from commonplace.text.attributes import answers, asked_attributes, mentions, stated_attribute
 from commonplace.text.query import (
     adjacent_words,
     is_about_questions,
@@ -383,7 +383,7 @@ def _score_read(
 ) -> dict[int, float]:
     """The scores of items after a look at what they say and when they said it."""
     scores = parts.add("phrase", scores | boost_by_adjacent_words(scores, adjacent_shares(parsed, read)))
-    boosts = told_boosts(parsed, read)
+    boosts = boosts_by_attribute(parsed, read)
     scores = parts.add("attribute", scores | {id_: scores[id_] + boost for id_, boost in boosts.items()})
     return parts.add("time", scores | _rerank_read(parsed, scores, read))
 
@@ -397,17 +397,17 @@ def _prefer_newer(scores: Mapping[int, float], read: Sequence[Item], weights: Ma
     return {id_: score + boosts.get(id_, 0.0) for id_, score in scores.items()}
 
 
-def told_boosts(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:
+def boosts_by_attribute(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:
     """What items are worth more that tell the attribute that a question asks for, of what it asks about."""
-    asked = [] if parsed.query.strict else asked_in(parsed.query.text)
-    if not asked:
+    attributes = [] if parsed.query.strict else asked_attributes(parsed.query.text)
+    if not attributes:
         return {}
-    told: dict[int, int] = {}
+    since_ms: dict[int, int] = {}
     for item in items:
         text = item.text[:READ_CHARACTERS]
-        if any(mentions(one, text) and answers(one, told_in(text)) for one in asked):
-            told[item.id] = max(item.created_ms, item.valid_from_ms or 0)
-    return attribute_boosts(told)
+        if any(mentions(one, text) and answers(one, stated_attribute(text)) for one in attributes):
+            since_ms[item.id] = max(item.created_ms, item.valid_from_ms or 0)
+    return attribute_boosts(since_ms)
 
 
 def adjacent_shares(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:

@@ -130,13 +130,13 @@ def newer_boosts(scores: Scores, created_ms: Mapping[int, int]) -> dict[int, flo
     return {key: NEWER_BOOST * place / (len(order) - 1) for place, key in enumerate(order)}
 
 
-def attribute_boosts(told_ms: Mapping[int, int]) -> dict[int, float]:
+def attribute_boosts(since_ms: Mapping[int, int]) -> dict[int, float]:
     """What hits are worth more that tell what is asked for, each by the moment from which on it does; the latest most.
 
     An attribute has one value at a time.
     """
-    latest = max(told_ms.values(), default=0)
-    return {key: ATTRIBUTE_BOOST + LATEST_BOOST * (ms == latest) for key, ms in told_ms.items()}
+    latest = max(since_ms.values(), default=0)
+    return {key: ATTRIBUTE_BOOST + LATEST_BOOST * (ms == latest) for key, ms in since_ms.items()}
 
 
 def rerank_score(score: float, *, nearness: float, question_ratio: float) -> float:

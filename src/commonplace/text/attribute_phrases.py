@@ -43,14 +43,14 @@ WITH_NOUN = (
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One attribute: `told` are the sentences that tell it; a question asks for it with `asks` and any of `words`.
+    """One attribute: `statements` are sentences that tell it; a question asks for it with `asks` and any of `words`.
 
     `value` is what a value looks like, if any text will not do. What `is_exclusive` has one value at a time, so that
     another one contradicts it even if nobody says that something changed.
     """
 
     nouns: str
-    told: tuple[str, ...]
+    statements: tuple[str, ...]
     asks: str
     words: str
     value: str = ""
@@ -80,7 +80,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         nouns="(?:code |product |service |technical )?(?:owner|maintainer|lead|leader|manager|contact|contact person"
         "|person in charge|person responsible|responsible person|tech lead|team lead|caretaker|steward|head|admin"
         "|administrator|point of contact|go-to person|coordinator|responsibility|ownership)",
-        told=(
+        statements=(
             f"V (?:has )?(?:{_OWNS}|taken over|runs|handles|drives) S(?: from O)?",
             "V (?:will|is going to|is to) (?:own|maintain|lead|run|handle|manage|take over|take care of|look after) S",
             f"V {_BE} (?:responsible|accountable|on point|the right person) for S",
@@ -126,7 +126,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     ),
     "port": Attribute(
         nouns="(?:tcp |http |network |listening )?port(?: number)?",
-        told=(
+        statements=(
             (
                 "S (?:listens|runs|answers|sits|lives|serves|responds|is|is served|is running|is listening|is reachable"
                 "|is reached|can be reached|is available|is exposed|is bound|binds|moved|switched|changed|was moved"
@@ -149,7 +149,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     "runtime": Attribute(
         nouns="(?:language |runtime |interpreter |compiler |sdk )*(?:runtime|runtime version|language version"
         "|language|interpreter|toolchain|jdk)",
-        told=(
+        statements=(
             "S (?:no longer|does not|doesn't) (?:builds?|runs?|works?) (?:with|on) O[,;] it (?:needs|requires|uses) V",
             (
                 "S (?:has )?(?:dropped|drops)(?: support for)? O(?:[,;] | and )(?:build it with|it needs|it requires"
@@ -185,7 +185,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     ),
     "licence": Attribute(
         nouns="(?:software |source )?licen[cs]e",
-        told=(
+        statements=(
             (
                 f"S {_BE} (?:re)?(?:licen[cs]ed|published|released|distributed|available|shipped|open-sourced|put)"
                 " under (?:the )?V"
@@ -200,7 +200,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     "login": Attribute(
         nouns="(?:user )?(?:login|log-in|logins|sign-in|sign-on|authentication|auth|authorisation|login method"
         "|authentication method|identity provider)",
-        told=(
+        statements=(
             (
                 "(?:users|people|customers|everybody|everyone|you|one|employees|we|staff|they|admins) (?:log"
                 "|sign|logs|signs"
@@ -225,7 +225,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     ),
     "name": Attribute(
         nouns="name",
-        told=(
+        statements=(
             f"S (?:{_BE} )?(?:no longer called O but V)",
             f"S {_BE} (?:called|named|known as|titled|dubbed) V",
             "S (?:goes by|carries the name|bears the name|has the name|got the name|has the new name)(?: the name)? V",
@@ -245,7 +245,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     ),
     "date": Attribute(
         nouns="(?:due |start |new |target )?(?:date|day|deadline|appointment|slot|time)",
-        told=(
+        statements=(
             (
                 "S (?:is not|isn't|won't be|will not be|is no longer|does not take place) on O[,;]? (?:but |it"
                 " is |it's |it"
@@ -284,7 +284,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     ),
     "retention": Attribute(
         nouns="(?:data )?retention(?: time| period)?",
-        told=(
+        statements=(
             f"S {_BE} (?:kept|retained|stored|held|saved|archived|preserved)(?: for)? V",
             f"S (?:{_BE} |get )?(?:deleted|removed|purged|erased|wiped|dropped) after V",
             "S (?:stay|stays|live|lives|remain|remains) for V",
@@ -302,7 +302,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
     ),
     "tool": Attribute(
         nouns="",
-        told=(
+        statements=(
             (
                 "S (?:uses|has|keeps|relies on|runs|employs|is using|(?:is|was) built (?:around|on)|works with|adopted"
                 "|has adopted|chose|picked|takes) V (?:for|as) P"
@@ -334,7 +334,7 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         nouns="(?:production |hosting |deployment )?(?:hosting|host|home|location|place|region|provider|hosting"
         " provider"
         "|environment|production environment|deployment target|address|venue|room|data cent(?:re|er)|headquarters)",
-        told=(
+        statements=(
             (
                 f"(?:production of |production for |the production (?:instance|environment|deployment) of )?S {_BE}"
                 f" (?:{_HOSTED})(?: only)? (?:on|at|in|by|to|with|from|inside|under) V"

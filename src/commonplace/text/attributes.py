@@ -65,7 +65,7 @@ _DENIED = re.compile(r"\b(?:no longer|not|never|isn't|doesn't|nobody|none)\b", r
 _NOT_SUBJECT = frozenset({"it", "they", "this", "that", "he", "she", "we", "you", "there", "everything", "nothing"})
 
 
-class Told(NamedTuple):
+class StatedAttribute(NamedTuple):
     """What a sentence tells: which attribute, of what (its words), and its value; whether it says that it changed."""
 
     attribute: str
@@ -74,7 +74,7 @@ class Told(NamedTuple):
     changes: bool
 
 
-class Asked(NamedTuple):
+class AskedAttribute(NamedTuple):
     """The attribute that a question asks for, and the words of what it asks about."""
 
     attribute: str
@@ -93,7 +93,7 @@ _CHANGES = re.compile(
 
 
 @lru_cache(maxsize=8192)
-def told_in(text: str) -> Told | None:
+def stated_attribute(text: str) -> StatedAttribute | None:
     """What the first sentence of a text tells of an attribute; None for questions, doubts, plans and the past."""
     sentence = _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
     lower = fold(sentence)
@@ -107,12 +107,12 @@ def told_in(text: str) -> Told | None:
         for pattern, needed in _patterns(name):
             if needed and needed.isdisjoint(words):
                 continue
-            if (found := pattern.match(plain)) and (made := _told(name, found, sentence)) is not None:
+            if (found := pattern.match(plain)) and (made := _stated(name, found, sentence)) is not None:
                 return made
     return None
 
 
-def _told(name: str, found: re.Match[str], sentence: str) -> Told | None:
+def _stated(name: str, found: re.Match[str], sentence: str) -> StatedAttribute | None:
     subject, value = found["s"].strip(), found["v"].strip()
     if (
         subject.lower() in _NOT_SUBJECT
@@ -126,10 +126,10 @@ def _told(name: str, found: re.Match[str], sentence: str) -> Told | None:
     about, said = _stems(subject) | _stems(found.groupdict().get("p") or ""), _stems(value)
     if not about or not said or len(about) > 8:
         return None
-    return Told(name, about, said, bool(_CHANGES.search(sentence)))
+    return StatedAttribute(name, about, said, bool(_CHANGES.search(sentence)))
 
 
-def asked_in(question: str) -> list[Asked]:
+def asked_attributes(question: str) -> list[AskedAttribute]:
     """The attributes that a question may ask for, each with the words of what it asks about."""
     plain = question
     for short, long in _SHORT_FORMS:
@@ -142,18 +142,18 @@ def asked_in(question: str) -> list[Asked]:
             vocabulary = _vocabulary(name)
             subject = frozenset(stem(w) for w in content if w not in STOP_WORDS and stem(w) not in vocabulary)
             if subject:
-                found.append(Asked(name, subject))
+                found.append(AskedAttribute(name, subject))
     return found
 
 
-def answers(asked: Asked, told: Told | None) -> bool:
+def answers(asked: AskedAttribute, stated: StatedAttribute | None) -> bool:
     """Whether a sentence tells just what a question asks for."""
-    if told is None or told.attribute != asked.attribute:
+    if stated is None or stated.attribute != asked.attribute:
         return False
-    return asked.subject <= told.subject and told.subject - asked.subject <= _vocabulary(asked.attribute)
+    return asked.subject <= stated.subject and stated.subject - asked.subject <= _vocabulary(asked.attribute)
 
 
-def replaces(old: Told | None, new: Told | None) -> bool:
+def replaces(old: StatedAttribute | None, new: StatedAttribute | None) -> bool:
     """Whether two sentences give one attribute of the same thing different values, of which one can hold."""
     if old is None or new is None or old.attribute != new.attribute:
         return False
@@ -167,7 +167,7 @@ def replaces(old: Told | None, new: Told | None) -> bool:
     return old.changes or new.changes or ATTRIBUTES[old.attribute].is_exclusive
 
 
-def mentions(asked: Asked, text: str) -> bool:
+def mentions(asked: AskedAttribute, text: str) -> bool:
     """Whether a text holds the words of what is asked about: cheap, to leave out the rest before it is read."""
     lower = text.lower()
     # A stem may end in another letter than the word: pricing, price; library, librari.
@@ -202,7 +202,9 @@ def _patterns(name: str) -> tuple[tuple[re.Pattern[str], frozenset[str]], ...]:
     """The sentences of an attribute as expressions, each with words of which a sentence must have one to be tried."""
     attribute = ATTRIBUTES[name]
     named = WITH_NOUN if attribute.nouns else ()
-    made = [(one, _required(attribute.nouns)) for one in named] + [(one, _required(one)) for one in attribute.told]
+    made = [(one, _required(attribute.nouns)) for one in named] + [
+        (one, _required(one)) for one in attribute.statements
+    ]
     return tuple((_compiled(one, attribute.nouns, attribute.value), words) for one, words in made)
 
 

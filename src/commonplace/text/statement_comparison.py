@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from commonplace.text.attributes import replaces, told_in
+from commonplace.text.attributes import replaces, stated_attribute
 from commonplace.text.broken_rules import breaks_rule
 from commonplace.text.stated_changes import stated_change
 from commonplace.text.statement_reading import PLACE, Statement, statements_in
@@ -79,8 +79,8 @@ def _is_far(one: Statement, other: Statement) -> bool:
 
 def _attribute(one: Statement, other: Statement) -> str:
     """Whether both tell the same attribute of the same thing, in whatever words, with different values."""
-    told = None if one.is_addition or other.is_addition else told_in(one.text)
-    if told is not None and replaces(told, told_in(other.text)):
+    stated = None if one.is_addition or other.is_addition else stated_attribute(one.text)
+    if stated is not None and replaces(stated, stated_attribute(other.text)):
         return "replaced"
     return stated_change(one, other) or breaks_rule(one.text, other.text)
 
