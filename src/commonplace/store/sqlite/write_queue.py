@@ -22,8 +22,8 @@ from commonplace.store.sqlite.file_watch import fcntl
 _PLACE = 1 << 16
 # Seconds that a place in line is waited for; then whoever asks at the right moment writes.
 LONGEST_IN_LINE = 5.0
-# Seconds between two attempts, at first and at most.
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.004
+# Seconds between two attempts, at first and at most: ever longer, so that many who wait leave time to write.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.1
 
 
 @contextlib.contextmanager
