@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from tests.conftest import Clock
+from torture.embedding_endpoint import MODEL, endpoint
+from torture.writers import text_of
 
 from commonplace.config import Settings
 from commonplace.embed.cross_encoder import CrossEncoder
@@ -70,4 +73,19 @@ def test_settings_turn_it_off(settings: Settings, clock: Clock) -> None:
     for off in (replace(settings, embedder="builtin", reranker="off"), replace(settings, embedder="off")):
         memory = open_memory(off, clock)
         assert memory.cross_encoder is None
+        memory.close()
+
+
+def test_what_has_every_word_is_found_whatever_reading_says(settings: Settings, clock: Clock) -> None:
+    with endpoint() as address:
+        other = replace(settings, embedder="endpoint", endpoint_url=address, endpoint_model=MODEL)
+        memory = open_memory(other, clock)
+        for seed in range(8):
+            texts = [text_of(Random(seed), f"kept{seed}n", number) for number in range(10)]
+            remember_all(memory, [NewItem(text, project=f"p{seed}") for text in texts])
+        memory.embeddings.catch_up()
+        for seed in range(8):
+            name = f"wkept{seed}nx1"
+            found = [hit.item.body for hit in recall(memory, name, Scope(project=f"p{seed}"), 5).hits]
+            assert any(text.startswith(f"{name} ") for text in found)
         memory.close()

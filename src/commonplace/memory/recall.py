@@ -297,6 +297,9 @@ def _noise(
     for item_id, score in scores.items():
         known = evidence[chosen[item_id]]
         has_words = known.bm25 > 0.0
+        if known.found >= 1.0:
+            # It has every word of the question: whoever types a name wants what holds it.
+            continue
         if item_id in by_reading:
             is_one = is_noise_when_read(by_reading[item_id], has_words=has_words, answered=bool(answered))
         else:
