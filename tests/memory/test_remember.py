@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.config import Settings
-from commonplace.errors import CommonplaceError, InvalidInput, TooLarge
+from commonplace.errors import CommonplaceError, InvalidInput, StoreReplaced, TooLarge
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
@@ -23,8 +23,9 @@ from commonplace.memory.remember import (
     make_draft,
     remember,
     remember_all,
+    written_item,
 )
-from commonplace.model import DETAIL_FIELDS, KINDS, Kind, Scope
+from commonplace.model import DETAIL_FIELDS, KINDS, Kind, Scope, Stored
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 
 if TYPE_CHECKING:
@@ -288,3 +289,12 @@ def test_a_forgotten_statement_does_not_stand_for_one_with_another_ending(memory
     first = remember(memory, NewItem("Deploys happen on Fridays"))
     forget_items(memory, [first.id])
     assert not remember(memory, NewItem("Deploys happen on Fridays.")).duplicate
+
+
+def test_what_was_stored_in_a_file_that_is_gone_is_refused_in_words(memory: LocalMemory) -> None:
+    stored = remember(memory, NewItem("The release is on Friday."))
+    assert written_item(memory, stored).body == "The release is on Friday."
+    # The file that came into the place has nothing under this number, or something else.
+    for gone in (Stored(stored.id + 1, stored.uid, duplicate=False), Stored(stored.id, "other", duplicate=False)):
+        with pytest.raises(StoreReplaced, match="replaced while this was being stored"):
+            written_item(memory, gone)

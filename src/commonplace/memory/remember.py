@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from commonplace.errors import InvalidInput, NothingToRemember, TooLarge
+from commonplace.errors import InvalidInput, NothingToRemember, StoreReplaced, TooLarge
 from commonplace.item_ids import ref
 from commonplace.memory.authors import sign
 from commonplace.memory.contradictions import SAME_AS, Compared, Contradiction, compare_statement, find_contradictions
@@ -137,7 +137,7 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
         stored = _put(memory, [written], now)[0]
     else:
         stored = Stored(known.id, known.uid, duplicate=True)
-    item = memory.store.get([stored.id])[stored.id]
+    item = written_item(memory, stored)
     if item.forgotten_ms is not None:
         # It was proposed again after it was dismissed.
         return Remembered(item, duplicate=True)
@@ -150,6 +150,17 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
         memory.store.review([item.id], ACCEPTED, memory.clock(), memory.writer)
         item = get_item(memory, item.id)
     return Remembered(item, True, tuple(find_contradictions(memory, item)))
+
+
+def written_item(memory: LocalMemory, stored: Stored) -> Item:
+    """What was just stored, read again: refused if another file has come into its place meanwhile."""
+    item = memory.store.get([stored.id]).get(stored.id)
+    if item is None or item.uid != stored.uid:
+        raise StoreReplaced(
+            "The database file was replaced while this was being stored.",
+            "Search for it, and store it again if it is not there.",
+        )
+    return item
 
 
 def remember(memory: LocalMemory, note: NewItem) -> Stored:

@@ -11,7 +11,7 @@ from commonplace.memory.authors import sign
 from commonplace.memory.contradictions import find_contradictions
 from commonplace.memory.edit_and_forget import enrich_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, NewItem, Remembered, make_draft
+from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, NewItem, Remembered, make_draft, written_item
 from commonplace.model import Draft, Stream
 from commonplace.text.dates import HOUR_MS
 from commonplace.text.redact import chunk_without_private, joined_chunks, redact, redact_joined
@@ -73,7 +73,7 @@ def finalize_stream(memory: LocalMemory, stream_id: str) -> tuple[Stream, Rememb
 
     stream, stored = memory.store.finalize_stream(stream_id, draft, lambda s: _open(s, stream_id, now), now)
     memory.embeddings.wake()
-    item = memory.store.get([stored.id])[stored.id]
+    item = written_item(memory, stored)
     if stored.duplicate:
         item = enrich_item(memory, item, stream.tags)
     remembered = Remembered(item, stored.duplicate, tuple(find_contradictions(memory, item)))
