@@ -53,6 +53,7 @@ from commonplace.text.attributes import answers, asked_attributes, mentions, sta
 from commonplace.text.query import (
     adjacent_words,
     is_about_questions,
+    is_keywords,
     is_only_question,
     question_ratio,
     repeats_question,
@@ -247,7 +248,7 @@ def _recall_current(
     scores = _score_read(parsed, parts, scores, read)
     # What repeats the question resembles it more than anything: that says nothing about it.
     cosines = {item.id: evidence[chosen[item.id]].semantic for item in read if item not in repeats}
-    answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read}, cosines)
+    answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read}, evidence, cosines)
     scores = parts.add("reading", scores | add_answer_scores(scores, answers))
     replied = {question.id: reply.id for reply, question in replies}
     scores = parts.add("reply", scores | prefer_answers(scores, [item.id for item in repeats], replied))
@@ -445,17 +446,21 @@ def _read_together(
     parsed: ParsedQuestion,
     scores: Mapping[int, float],
     chosen: Mapping[int, int],
+    evidence: Mapping[int, Evidence],
     cosines: Mapping[int, float],
 ) -> dict[int, float]:
     """What the cross-encoder says of the best items, each read together with the question.
 
-    Those close to the best one are read; the others only if none of these surely answers.
+    Those close to the best one are read; the others only if none of these surely answers. Nothing is read if the
+    question is only words to look for, and the best one has them all: reading would change nothing.
     """
     query = parsed.query
     if memory.cross_encoder is None or parsed.vector is None or query.strict or is_about_questions(query.text):
         return {}
     answers: dict[int, float] = {}
     order = reading_order({item_id: scores[item_id] for item_id in chosen})
+    if order[0] and evidence[chosen[order[0][0]]].found >= 1.0 and is_keywords(query.text):
+        return {}
     for some, tokens in zip(order, (READ_TOKENS, FURTHER_TOKENS), strict=True):
         texts = memory.store.passages_in_context([chosen[item_id] for item_id in some])
         passages = [(passage.text, before) for item_id in some for passage, before in [texts[chosen[item_id]]]]

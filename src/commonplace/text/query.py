@@ -238,6 +238,11 @@ def is_about_questions(question: str) -> bool:
     return _ABOUT_QUESTIONS.search(question) is not None
 
 
+def is_keywords(question: str) -> bool:
+    """Whether a question is nothing but the words to look for, such as a name: no sentence, and no question mark."""
+    return "?" not in question and STOP_WORDS.isdisjoint(words_of(question))
+
+
 def is_only_question(text: str) -> bool:
     """Whether a text is nothing but a question, with a question mark or without."""
     if "?" in text:
