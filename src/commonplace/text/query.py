@@ -118,14 +118,18 @@ class AdjacentWords(NamedTuple):
 
     one: str
     other: str
-    pattern: re.Pattern[str]
 
     def are_in(self, text: str, lower: str) -> bool:
         """Whether they stand together in a text too; `lower` is the same text in small letters."""
         if lower.isascii() and self.one.isascii() and self.other.isascii():
             # Most texts do not have both, which is found out much faster than by the pattern.
-            return self.one in lower and self.other in lower and self.pattern.search(text) is not None
-        return self.pattern.search(text) is not None
+            return self.one in lower and self.other in lower and _adjacent(*self).search(text) is not None
+        return _adjacent(*self).search(text) is not None
+
+
+@lru_cache(maxsize=256)
+def _adjacent(one: str, other: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(one)}\w*[ _-]+{re.escape(other)}", re.IGNORECASE)
 
 
 @lru_cache(maxsize=64)
@@ -138,11 +142,7 @@ def adjacent_words(text: str) -> tuple[AdjacentWords, ...]:
         for (one, _, end), (other, start, _) in pairwise(found)
         if stripped[end:start] == " " and one not in STOP_WORDS and other not in STOP_WORDS
     }
-    begun = [(_begins(one, stem(one)), _begins(other, stem(other))) for one, other in pairs]
-    return tuple(
-        AdjacentWords(one, other, re.compile(rf"\b{re.escape(one)}\w*[ _-]+{re.escape(other)}", re.IGNORECASE))
-        for one, other in begun
-    )
+    return tuple(AdjacentWords(_begins(one, stem(one)), _begins(other, stem(other))) for one, other in pairs)
 
 
 def _begins(word: str, token: str) -> str:
