@@ -154,8 +154,13 @@ def _scores(memory: LocalMemory, text: str, others: Mapping[int, str]) -> dict[i
 
 def statement_text(written: Draft | Item) -> str:
     """What a memory states: its text, after a title of its own."""
-    text = written.body.strip()
-    named = "" if title_of(text) == written.title else written.title
+    return titled_statement(written.title, written.body)
+
+
+def titled_statement(title: str, body: str) -> str:
+    """What a text states, after a title that is not its own beginning."""
+    text = body.strip()
+    named = "" if title_of(text) == title else title
     return "\n".join(part for part in (named, text) if part)[:_STATEMENT_READ]
 
 
