@@ -3,8 +3,8 @@
 It is the built-in model with a second adapter (docs/inside/model.md), and part of this package. Reading together tells
 an answer from what only resembles the question, and costs a run of the model for each memory: so it reads the best few
 candidates of a search, as many as fit a fixed number of tokens. What it said of a text stays known for a while: a
-question is often put again, or by another tool, and the same text then means the same. With a third adapter it reads two
-statements, and says whether the one contradicts the other.
+question is often put again, or by another tool, and the same text then means the same. With a third adapter it reads
+two statements, and says whether the one contradicts the other.
 """
 
 from __future__ import annotations

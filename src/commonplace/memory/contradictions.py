@@ -88,6 +88,14 @@ class Compared:
     twins: tuple[Item, ...] = ()
     compatible: tuple[Item, ...] = ()
 
+    def metadata(self, draft: Draft, author: str) -> dict[str, object]:
+        """What is noted with the statement, so that lists know it: what its author said before, and what a model read."""
+        own = [twin.uid for twin in self.twins if twin.author == author]
+        by_meaning = [one.item for one in self.contradictions if one.reason == "meaning"]
+        verdicts = ((CONTRADICTS, by_meaning), (COMPATIBLE, self.compatible))
+        noted = {field: {one.uid: texts_digest(one, draft) for one in items} for field, items in verdicts if items}
+        return noted | ({SAME_AS: own} if own else {})
+
 
 def find_contradictions(memory: LocalMemory, item: Item) -> list[Contradiction]:
     """Statements in the same project that this one may replace, the likeliest first."""
