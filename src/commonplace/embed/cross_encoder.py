@@ -17,6 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace import malloc
 from commonplace.embed import without_surrogates
 from commonplace.embed.minilm import MODEL
 from commonplace.embed.onnx_embedder import MAX_CHARS, open_session
@@ -135,6 +136,8 @@ class CrossEncoder:
                 # Both libraries raise kinds of their own, some of them bare, when a file or a shared library is bad.
                 except Exception as error:
                     raise EmbedderUnavailable(f"The cross-encoder cannot be loaded: {error}") from error
+                # Its weights were computed in several steps.
+                malloc.release()
             return self._model
 
 

@@ -88,8 +88,8 @@ class Compared:
     twins: tuple[Item, ...] = ()
     compatible: tuple[Item, ...] = ()
 
-    def metadata(self, draft: Draft, author: str) -> dict[str, object]:
-        """What is noted with the statement, so that lists know it: what its author said before, and what a model read."""
+    def metadata(self, draft: Draft, author: str | None) -> dict[str, object]:
+        """What is noted with the statement, so that lists know it: what its author repeats, and what a model read."""
         own = [twin.uid for twin in self.twins if twin.author == author]
         by_meaning = [one.item for one in self.contradictions if one.reason == "meaning"]
         verdicts = ((CONTRADICTS, by_meaning), (COMPATIBLE, self.compatible))
