@@ -40,7 +40,7 @@ def chromium() -> str:
 
 
 def prepare() -> None:
-    """Install the light Chromium beside another where the system knows it; the other serves as well, and takes longer."""
+    """Install the light Chromium where the system knows it; any other serves as well, and takes longer."""
     is_root_of_debian = shutil.which("apt-get") is not None and os.geteuid() == 0
     if "CHROMIUM" not in os.environ and shutil.which(HEADLESS) is None and is_root_of_debian:
         with contextlib.suppress(subprocess.SubprocessError):
