@@ -65,7 +65,8 @@ def test_nothing_there_yet(visit: Visit) -> None:
     page = visitor.go("/timeline")
     assert "Your sessions will appear here" in page.inner_text("main")
     assert page.inner_text(".steps code >> nth=0") == "commonplace connect"
-    assert "Nothing happened here" in visitor.go("/timeline?view=entries").inner_text("main")
+    assert "Your sessions will appear here" in visitor.go("/timeline?view=entries").inner_text("main")
+    assert "Nothing happened here" in visitor.go("/timeline?view=entries&kind=memory").inner_text("main")
     assert "Write a year as" in visitor.go("/timeline?month=2025-99").inner_text(".wrong")
 
 
