@@ -40,7 +40,7 @@ test: install ## Lint, check types, run every test
 	$(MAKE) unit
 
 prepare: install # What all workers would do at once: compile the tests, and install Chromium where it is missing
-	$(BIN)/python -c 'from tests.web.browser import chromium; chromium()'
+	$(BIN)/python -c 'from tests.web.browser import prepare; prepare()'
 	$(BIN)/python -m pytest --collect-only -qq > /dev/null
 
 # Tests that need no PostgreSQL, no browser, no wheel and hardly a process of their own.

@@ -73,15 +73,15 @@ def remember_world(memory: LocalMemory, world: World) -> dict[str, int]:
     lines: dict[str, int] = {}
     for day, sitting in groupby(world.lines, key=lambda line: line.day):
         began = int(datetime(day.year, day.month, day.day, 9, tzinfo=UTC).timestamp() * 1000)
-        told = list(sitting)
-        said = [line for line in told if line.who not in MEMORY_TYPES]
-        messages = [NewMessage(ROLES.get(one.who, "user"), one.text, began + 60_000 * n) for n, one in enumerate(said)]
+        result = list(sitting)
+        texts = [line for line in result if line.who not in MEMORY_TYPES]
+        messages = [NewMessage(ROLES.get(one.who, "user"), one.text, began + 60_000 * n) for n, one in enumerate(texts)]
         if messages:
-            label = " ".join(said[0].text.split()[:8])
+            label = " ".join(texts[0].text.split()[:8])
             stored = store_conversation(memory, NewConversation(label, messages, project=PROJECT))
             items = open_conversation(memory, stored.session.id)[1]
-            lines |= {item.short_id: line.number for item, line in zip(items, said, strict=True)}
-        lines |= {_note(memory, line): line.number for line in told if line.who in MEMORY_TYPES}
+            lines |= {item.short_id: line.number for item, line in zip(items, texts, strict=True)}
+        lines |= {_note(memory, line): line.number for line in result if line.who in MEMORY_TYPES}
     return lines
 
 

@@ -256,8 +256,8 @@ def _remember_it(trial: Trial) -> None:
         trial.check("second: it is shown once", given[1].text.count(FACT) == 1, given[1].text)
     trial.check("second: the same failure again", "DeadlockDetected" in given[1].new, given[1].new)
     if trial.shows("failure"):
-        told = given[1].new
-        trial.check("second: the failure shows what helped", "Fixed before" in told and FIXED_FILE in told, told)
+        result = given[1].new
+        trial.check("second: the failure shows what helped", "Fixed before" in result and FIXED_FILE in result, result)
     known = "opposite order" if agent.moments else "reservation in a cart"
     trial.check("second: recall answers", known in given[2].new, given[2].new)
     if trial.shows("tool"):
@@ -297,8 +297,8 @@ def _transcripts(trial: Trial) -> None:
     found = json.loads(trial.commonplace("conversations", "--json"))["conversations"]
     trial.check("transcripts: one conversation for each session", len(found) == 2, json.dumps(found))
     hits = json.loads(trial.commonplace("search", '"opposite order"', "--json"))["results"]
-    said = [hit for hit in hits if hit["type"] in ("answer", "message")]
-    trial.check("transcripts: the explanation is one hit", len(said) == 1, json.dumps(hits))
+    texts = [hit for hit in hits if hit["type"] in ("answer", "message")]
+    trial.check("transcripts: the explanation is one hit", len(texts) == 1, json.dumps(hits))
     hits = json.loads(trial.commonplace("search", '"floating point numbers"', "--json"))["results"]
     trial.check("transcripts: what was shown is not stored again", len(hits) == 1, json.dumps(hits))
 

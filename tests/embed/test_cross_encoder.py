@@ -35,9 +35,9 @@ def test_an_answer_scores_above_what_only_resembles_the_question(cross_encoder: 
 
 
 def test_what_was_said_before_helps_to_understand_a_few_words(cross_encoder: CrossEncoder) -> None:
-    asked = "Which colour did we choose for the kitchen door?"
+    question = "Which colour did we choose for the kitchen door?"
     after, alone = cross_encoder.score(
-        asked,
+        question,
         [("Ann: the dark green one", "Bo: so which colour for the kitchen door?"), ("Ann: the dark green one", "")],
     )
     assert after > alone

@@ -50,8 +50,8 @@ def test_an_earlier_statement_is_found_by_its_words(memory: LocalMemory, earlier
 
 def test_all_of_the_table_at_once(memory_with_model: LocalMemory) -> None:
     """Each statement among all the others, as in a project with many rules."""
-    told = dict.fromkeys([earlier for earlier, _later, _how in DISAGREE] + [earlier for earlier, _later in RELATED])
-    ids = {text: added(memory_with_model, text) for text in told}
+    result = dict.fromkeys([earlier for earlier, _later, _how in DISAGREE] + [earlier for earlier, _later in RELATED])
+    ids = {text: added(memory_with_model, text) for text in result}
     texts = {id_: text for text, id_ in ids.items()}
     memory_with_model.embeddings.catch_up()
     for earlier, later, how in DISAGREE:
@@ -176,9 +176,9 @@ def test_open_contradictions_are_listed_newest_first_within_their_project(memory
 def test_what_is_kept_supersedes_the_other_and_can_be_undone(memory: LocalMemory, keep: Literal["new", "old"]) -> None:
     old, new = added(memory, "Use pnpm, not npm"), added(memory, "Use npm, not pnpm")
     settled = settle_contradiction(memory, new, old, keep)
-    kept, gone = (new, old) if keep == "new" else (old, new)
-    assert [item.id for item in settled.kept] == [kept]
-    assert get_item(memory, gone, forgotten=True).superseded_by == kept
+    stored, gone = (new, old) if keep == "new" else (old, new)
+    assert [item.id for item in settled.kept] == [stored]
+    assert get_item(memory, gone, forgotten=True).superseded_by == stored
     assert open_pairs(memory) == []
     reopen_contradiction(memory, old, new)
     assert open_pairs(memory) == [(old, new, "opposite")]
@@ -219,9 +219,9 @@ def test_a_coming_change_is_listed_until_it_is_settled_and_after_it_is_reopened(
     day = 86_400_000
     now = remember_item(memory, NewItem("The request timeout is 30 seconds", type="fact")).item
     later = NewItem("The request timeout is 60 seconds", type="fact", valid_from_ms=memory.clock() + 20 * day)
-    told = remember_item(memory, later)
-    coming = told.item
-    assert [(one.item.id, one.reason) for one in told.contradictions] == [(now.id, "number")]
+    result = remember_item(memory, later)
+    coming = result.item
+    assert [(one.item.id, one.reason) for one in result.contradictions] == [(now.id, "number")]
 
     def listed() -> list[tuple[int, int, str]]:
         return [(pair.older.id, pair.newer.id, pair.reason) for pair in list_contradictions(memory)]
@@ -240,8 +240,8 @@ def test_what_is_said_now_does_not_propose_to_replace_a_coming_change(memory: Lo
     anna = with_writer(memory, Author("anna", "person"))
     later = NewItem("The request timeout is 60 seconds", type="fact", valid_from_ms=memory.clock() + 86_400_000)
     coming = remember_item(anna, later).item
-    told = remember_item(anna, NewItem("The request timeout is 30 seconds", type="fact"))
-    assert [(one.item.id, one.supersede) for one in told.contradictions] == [(coming.id, False)]
+    result = remember_item(anna, NewItem("The request timeout is 30 seconds", type="fact"))
+    assert [(one.item.id, one.supersede) for one in result.contradictions] == [(coming.id, False)]
     assert [(pair.older.id, pair.supersede) for pair in list_contradictions(memory)] == [(coming.id, False)]
 
 

@@ -49,7 +49,7 @@ def test_a_sound_world_is_read_as_it_is_written() -> None:
 )
 def test_what_is_wrong_is_said(change: tuple[str, str], fault: str) -> None:
     world = read_world("a001", SOUND.replace(*change))
-    assert any(fault in told for told in world.faults), world.faults
+    assert any(fault in message for message in world.faults), world.faults
 
 
 def test_a_line_that_stands_in_two_worlds_is_found() -> None:
