@@ -10,10 +10,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from threading import Event, Thread
 
 import pytest
 from tests.polling import until
@@ -29,6 +28,7 @@ from commonplace.memory.local_memory import open_memory
 
 from .hook_runner import COMMAND, SECONDS, argv, fire, names
 from .hook_sessions import items
+from .server_gate import Gate
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="what only POSIX has")
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -55,54 +55,6 @@ def folder(tmp_path: Path) -> Path:
 def site(tmp_path: Path) -> Iterator[Site]:
     with running(settings_in(tmp_path / "server")) as site:
         yield site
-
-
-class Gate:
-    """An address that lets connections through to a server once it is opened."""
-
-    def __init__(self, server: int, port: int = 0) -> None:
-        self._server, self._sockets, self._threads = server, list[socket.socket](), list[Thread]()
-        self._listening = socket.create_server(("127.0.0.1", port))
-        self._is_open = Event()
-        self.somebody_waits = Event()
-        self.port = int(self._listening.getsockname()[1])
-        self._start(self._accept)
-
-    def open(self) -> None:
-        self._is_open.set()
-
-    def close(self) -> None:
-        self._is_open.set()
-        for one in (self._listening, *self._sockets):
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-        for thread in self._threads:
-            thread.join(SECONDS)
-        for one in (self._listening, *self._sockets):
-            one.close()
-
-    def _start(self, run: Callable[..., None], *given: socket.socket) -> None:
-        self._threads.append(Thread(target=run, args=given, daemon=True))
-        self._threads[-1].start()
-
-    def _accept(self) -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = self._listening.accept()
-                self._sockets.append(connection)
-                self.somebody_waits.set()
-                self._is_open.wait(SECONDS)
-                server = socket.create_connection(("127.0.0.1", self._server))
-                self._sockets.append(server)
-                self._start(_copy, connection, server)
-                self._start(_copy, server, connection)
-
-
-def _copy(source: socket.socket, target: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        while chunk := source.recv(1 << 16):
-            target.sendall(chunk)
-        target.shutdown(socket.SHUT_WR)
 
 
 def answers(site: Site) -> list[str]:

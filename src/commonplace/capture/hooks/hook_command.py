@@ -98,7 +98,7 @@ def main(arguments: Sequence[str]) -> NoReturn:
 def _ignore_signals(ignore: bool) -> None:
     """Whoever interrupts the agent does not take away its event: this process ends by itself soon."""
     # `signal` would import more than the whole hook.
-    import _signal
+    import _signal  # type: ignore[import-not-found]
 
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if number := getattr(_signal, name, None):
