@@ -7,6 +7,7 @@ project that stays on this machine (`sync_private`) gets the hints of this machi
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -18,15 +19,16 @@ from typing import Any
 from commonplace.capture.hooks.hint_answers import NO_HINTS, answer_hints, is_wanted, read_request
 from commonplace.capture.hooks.project_folder import WorkingFolders, is_known_repository
 from commonplace.capture.hooks.send_events import event_record
-from commonplace.capture.hooks.spool import event_name, seconds_to_wait
+from commonplace.capture.hooks.spool import HINT_FAILURE, count_failure, event_name, seconds_to_wait, spool_folder
 from commonplace.capture.hooks.team_server import TeamServer, home_settings, load_server, stays_here, team_servers
 from commonplace.data_folder import TEAMS
+from commonplace.errors import InvalidInput, TooLarge
 from commonplace.memory.local_memory import LocalMemory
 
 HINTS_PATH = "/api/v1/hooks/hints"
 _PING_PATH = "/health"
 # Seconds that a hook may be kept waiting, less than it waits itself; and that a server has for its answer.
-NEAR_SECONDS, ANSWER_SECONDS = 0.15, 3.0
+NEAR_SECONDS, ANSWER_SECONDS = 0.15, 10.0
 # Seconds for which a server that failed is not asked.
 PAUSE_SECONDS = 30.0
 _MOST_LATE = 50
@@ -39,7 +41,7 @@ class TeamHints:
 
     def __init__(self, server: TeamServer) -> None:
         self.server = server
-        self._client = server.client(ANSWER_SECONDS, tries=1)
+        self._client = server.client(seconds_to_wait(os.environ, ANSWER_SECONDS), tries=1)
         self._lock = Lock()
         self._is_far = False
         self._ask_from = 0.0
@@ -96,8 +98,12 @@ class TeamHints:
     def _request(self, method: str, path: str, body: Mapping[str, Any] | None) -> Answer | None:
         try:
             return self._client.request(method, path, body)
-        except Exception:  # noqa: BLE001 - away, an older version, another program: a prompt can do without
-            self._ask_from = time.monotonic() + PAUSE_SECONDS
+        except Exception as error:  # noqa: BLE001 - counted; a prompt can do without
+            if not isinstance(error, InvalidInput | TooLarge):
+                # Away, an older version, another program.
+                self._ask_from = time.monotonic() + PAUSE_SECONDS
+            reason = f"{HINT_FAILURE}{getattr(error, 'code', type(error).__name__)}"
+            count_failure(spool_folder(str(self.server.folder)), "hook", reason)
             return None
 
 
