@@ -54,10 +54,10 @@ class Team:
         assert (done.returncode, done.stderr) == (0, b"")
         return json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"] if done.stdout else ""
 
-    def edit(self, session: str = "s1", server: TeamServer | None = None) -> str:
+    def edit(self, session: str = "s1", text: str = "b") -> str:
         file = self.folder / "my-api" / "src" / "a.py"
-        given = {"file_path": str(file), "old_string": "a", "new_string": "b"}
-        return self.tell("PreToolUse", session, server, tool_name="Edit", tool_input=given)
+        given = {"file_path": str(file), "old_string": "a", "new_string": text}
+        return self.tell("PreToolUse", session, tool_name="Edit", tool_input=given)
 
 
 @pytest.fixture
@@ -80,6 +80,7 @@ def test_a_prompt_and_a_tool_are_shown_what_the_team_knows_once(
     assert served.tell("UserPromptSubmit", prompt=PROMPT) == ""
     assert "Handlers are async." in served.edit()
     assert served.edit() == ""
+    assert "Handlers are async." in served.edit("s2", "A line of a long file.\n" * 5_000)
     # This machine's own memory is not even there.
     assert not Path(data, "commonplace.db").exists()
 
