@@ -72,7 +72,9 @@ def test_parts_take_about_the_same_time() -> None:
 def test_quantised_it_says_nearly_the_same(cross_encoder: CrossEncoder, tmp_path: Path) -> None:
     source = minilm_source.fetch()
     tensors = minilm_adapter.merged(source.tensors, minilm_adapter.read(minilm_adapter.ENCODER))
-    exact = minilm_cross_graph.build(tensors, None, minilm_adapter.read(minilm_adapter.CROSS_ENCODER))
+    exact = minilm_cross_graph.build(
+        tensors, None, minilm_adapter.read(minilm_adapter.CROSS_ENCODERS["cross_encoder.onnx"])
+    )
     (tmp_path / "cross_encoder.onnx").write_bytes(exact.SerializeToString())
     (tmp_path / "tokenizer.json").write_bytes(source.tokenizer)
     passages = [ANSWER, *OTHERS]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 import pytest
+from tests.conftest import Clock
 from tests.text.test_contradiction import DISAGREE, RELATED
 
+from commonplace.config import Settings
+from commonplace.embed.cross_encoder import CrossEncoder
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.memory.authors import with_writer
 from commonplace.memory.contradictions import (
@@ -17,9 +23,9 @@ from commonplace.memory.contradictions import (
     reopen_contradiction,
     settle_contradiction,
 )
-from commonplace.memory.edit_and_forget import forget_items, mark_superseded
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded
 from commonplace.memory.items import get_item
-from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember, remember_all, remember_item
 from commonplace.model import Author
 
@@ -250,3 +256,52 @@ def test_what_was_not_decided_cannot_be_undone(memory: LocalMemory) -> None:
     with pytest.raises(Conflict, match=f"Item {old} is forgotten"):
         reopen_contradiction(memory, old, new)
     assert get_item(memory, old, forgotten=True).forgotten_ms is not None
+
+
+OLD, NEW = (
+    "The mobile app is written in React Native.",
+    "The Flutter rewrite shipped; the React Native code is archived.",
+)
+
+
+@pytest.fixture
+def reading(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
+    memory = open_memory(replace(settings, embedder="builtin"), clock)
+    memory.embeddings.embed_query("load the model")
+    yield memory
+    memory.close()
+
+
+def test_what_contradicts_by_its_meaning_is_reported_and_listed(reading: LocalMemory, clock: Clock) -> None:
+    old = added(reading, OLD, "fact", "app")
+    reading.embeddings.catch_up()
+    clock.now += 1000
+    new = remember_item(reading, NewItem(NEW, type="fact", project="app"))
+    assert [(one.item.id, one.reason) for one in new.contradictions] == [(old, "meaning")]
+    # Lists know it without the model.
+    unread = replace(reading, contradiction_model=None)
+    (pair,) = list_contradictions(unread, "app")
+    assert (pair.older.id, pair.newer.id, pair.reason) == (old, new.item.id, "meaning")
+    settle_contradiction(unread, old, new.item.id, "both")
+    assert list_contradictions(unread, "app") == []
+    reopen_contradiction(unread, old, new.item.id)
+    clock.now += 1000
+    edit_item(unread, old, Changes(content="The mobile app was written in React Native until March."))
+    assert list_contradictions(unread, "app") == []
+
+
+def test_without_the_model_only_words_decide(reading: LocalMemory) -> None:
+    added(reading, OLD, "fact")
+    reading.embeddings.catch_up()
+    unread = replace(reading, contradiction_model=None)
+    assert remember_item(unread, NewItem(NEW, type="fact")).contradictions == ()
+
+
+def test_a_contradiction_model_that_cannot_be_loaded_costs_only_what_it_finds(
+    reading: LocalMemory, tmp_path: Path
+) -> None:
+    added(reading, OLD, "fact")
+    reading.embeddings.catch_up()
+    broken = replace(reading, contradiction_model=CrossEncoder(folder=tmp_path))
+    assert remember_item(broken, NewItem(NEW, type="fact")).contradictions == ()
+    assert remember_item(broken, NewItem("The mobile app is not written in React Native.", type="fact")).contradictions

@@ -14,7 +14,16 @@ from dataclasses import dataclass, field, replace
 from commonplace.errors import InvalidInput, NothingToRemember, StoreReplaced, TooLarge
 from commonplace.item_ids import ref
 from commonplace.memory.authors import sign
-from commonplace.memory.contradictions import SAME_AS, Compared, Contradiction, compare_statement, find_contradictions
+from commonplace.memory.contradictions import (
+    COMPATIBLE,
+    CONTRADICTS,
+    SAME_AS,
+    Compared,
+    Contradiction,
+    compare_statement,
+    find_contradictions,
+    texts_digest,
+)
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import (
     ACCEPTED,
@@ -133,8 +142,14 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
     known, compared = memory.store.snapshot(compare)
     if known is None:
         own = [twin.uid for twin in compared.twins if twin.author == memory.writer.name]
-        written = replace(draft, meta={**draft.meta, SAME_AS: own}) if own else draft
-        stored = _put(memory, [written], now)[0]
+        by_meaning = [one.item for one in compared.contradictions if one.reason == "meaning"]
+        verdicts = ((CONTRADICTS, by_meaning), (COMPATIBLE, compared.compatible))
+        found: dict[str, object] = {
+            field: {item.uid: texts_digest(item, draft) for item in items} for field, items in verdicts if items
+        }
+        if own:
+            found[SAME_AS] = own
+        stored = _put(memory, [replace(draft, meta={**draft.meta, **found}) if found else draft], now)[0]
     else:
         stored = Stored(known.id, known.uid, duplicate=True)
     item = written_item(memory, stored)
