@@ -2,8 +2,9 @@
 
 The pairs are our own, and go through the product: the earlier statement is stored, then the later one, and what the
 reply says counts. Those of *_blind.txt were written by somebody who knew neither the rules nor the pairs that the model
-learned from, and nothing is changed for them: these figures count. contradictions.txt and no_contradictions.txt were
-used to make the rules and to teach the model, so their figures only show what gets worse. Also compared are lines of
+learned from, and nothing is changed for them: these figures count. Those of *_earlier.txt are like them, but showed
+what to teach more of. contradictions.txt and no_contradictions.txt were used to make the rules and to teach the model,
+so their figures only show what gets worse. Also compared are lines of
 one world kept apart from training that share two words and more: real look-alikes, of which some do change something,
 so that what is reported there has to be read (--show).
 """
@@ -96,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     embedder = "off" if options.words else "builtin"
     with tempfile.TemporaryDirectory() as folder:
         memory = open_memory(config.load({"data_dir": folder, "embedder": embedder, "resident": "off"}, env={}))
-        for name in ("contradictions_blind", "no_contradictions_blind", "contradictions", "no_contradictions"):
+        for name in [f"{start}contradictions{end}" for end in ("_blind", "_earlier", "") for start in ("", "no_")]:
             pairs = read_pairs(f"{name}.txt")
             found = found_by_product(memory, pairs)
             print(f"{name}: {sum(found)} of {len(found)} reported")
