@@ -75,9 +75,8 @@ def contents_of(part: str) -> str:
 def add_options(app: Sphinx, name: str, source: list[str]) -> None:
     """Below the list of commands, on the site only: every option of each, to which the list leads."""
     if name == "reference/commands":
-        source[0] = (
-            re.sub(r"^\| `([a-z][\w-]*)` \|", r"| [`\1`](#\1) |", source[0], flags=re.MULTILINE) + "\n" + reference()
-        )
+        linked = re.sub(r"^\| `([a-z][\w-]*)` \|", r"| [`\1`](#\1) |", source[0], flags=re.MULTILINE)
+        source[0] = f"{linked}\n{reference()}"
 
 
 def setup(app: Sphinx) -> None:

@@ -35,9 +35,9 @@ def test_an_answer_scores_above_what_only_resembles_the_question(cross_encoder: 
 
 
 def test_what_was_said_before_helps_to_understand_a_few_words(cross_encoder: CrossEncoder) -> None:
-    asked = "Which colour did we choose for the kitchen door?"
+    question = "Which colour did we choose for the kitchen door?"
     after, alone = cross_encoder.score(
-        asked,
+        question,
         [("Ann: the dark green one", "Bo: so which colour for the kitchen door?"), ("Ann: the dark green one", "")],
     )
     assert after > alone
@@ -46,7 +46,9 @@ def test_what_was_said_before_helps_to_understand_a_few_words(cross_encoder: Cro
 def test_a_score_does_not_depend_on_what_else_is_read(cross_encoder: CrossEncoder) -> None:
     passages = [ANSWER, *OTHERS, ("user: " + "a long plan for the garden and the house " * 20, "")]
     together = cross_encoder.score(QUESTION, passages)
-    alone = [cross_encoder.score(QUESTION, [passage])[0] for passage in passages]
+    # Another one, because the first remembers what it said.
+    other = CrossEncoder()
+    alone = [other.score(QUESTION, [passage])[0] for passage in passages]
     assert together == pytest.approx(alone, abs=1e-3)
 
 
@@ -56,6 +58,31 @@ def test_as_many_are_read_as_fit_and_at_least_one(cross_encoder: CrossEncoder) -
     assert len(cross_encoder.score(QUESTION, passages, tokens=100)) == 3
     assert len(cross_encoder.score(QUESTION, passages, tokens=1)) == 1
     assert cross_encoder.score(QUESTION, []) == []
+
+
+def test_what_was_read_is_not_read_again_unless_a_word_of_it_changes() -> None:
+    cross_encoder = CrossEncoder()
+    first = cross_encoder.score(QUESTION, [ANSWER, *OTHERS])
+    tokenizer, _session = cross_encoder._loaded()
+    # From here on nothing can be read.
+    cross_encoder._model = tokenizer, None  # type: ignore[assignment]
+    assert cross_encoder.score(QUESTION, [*OTHERS, ANSWER]) == [*first[1:], first[0]]
+    assert len(cross_encoder.score(QUESTION, [ANSWER, *OTHERS], tokens=60)) == 2
+    for question, passage in (
+        (QUESTION + "!", ANSWER),
+        (QUESTION, (ANSWER[0] + "!", "")),
+        (QUESTION, (ANSWER[0], "Jonas: hello")),
+    ):
+        with pytest.raises(EmbedderUnavailable):
+            cross_encoder.score(question, [passage])
+
+
+def test_only_so_much_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("commonplace.embed.cross_encoder.REMEMBERED", 3)
+    cross_encoder = CrossEncoder()
+    first = cross_encoder.score(QUESTION, [ANSWER, *OTHERS])
+    assert len(cross_encoder._known) == 3
+    assert cross_encoder.score(QUESTION, [ANSWER, *OTHERS]) == pytest.approx(first, abs=1e-3)
 
 
 @pytest.mark.parametrize("text", ["", "\x00", "\ud800", "日本語", "word " * 5_000])
@@ -72,7 +99,9 @@ def test_parts_take_about_the_same_time() -> None:
 def test_quantised_it_says_nearly_the_same(cross_encoder: CrossEncoder, tmp_path: Path) -> None:
     source = minilm_source.fetch()
     tensors = minilm_adapter.merged(source.tensors, minilm_adapter.read(minilm_adapter.ENCODER))
-    exact = minilm_cross_graph.build(tensors, None, minilm_adapter.read(minilm_adapter.CROSS_ENCODER))
+    exact = minilm_cross_graph.build(
+        tensors, None, minilm_adapter.read(minilm_adapter.CROSS_ENCODERS["cross_encoder.onnx"])
+    )
     (tmp_path / "cross_encoder.onnx").write_bytes(exact.SerializeToString())
     (tmp_path / "tokenizer.json").write_bytes(source.tokenizer)
     passages = [ANSWER, *OTHERS]

@@ -69,6 +69,16 @@ def test_queries_with_operators_are_not_read(filled: LocalMemory, tmp_path: Path
     assert [hit.relevance for hit in with_it] == [hit.relevance for hit in without]
 
 
+def test_words_that_the_best_hit_has_all_need_no_reading(filled: LocalMemory) -> None:
+    answers = {
+        query: [hit.answer for hit in recall(filled, query, Scope(), 4).hits]
+        for query in ("security review", "What does the security review say?", "security budget")
+    }
+    assert answers["security review"] and set(answers["security review"]) == {None}
+    assert None not in answers["What does the security review say?"][:1]
+    assert None not in answers["security budget"][:1]
+
+
 def test_settings_turn_it_off(settings: Settings, clock: Clock) -> None:
     for off in (replace(settings, embedder="builtin", reranker="off"), replace(settings, embedder="off")):
         memory = open_memory(off, clock)

@@ -2,7 +2,9 @@
 
 It is the built-in model with a second adapter (docs/inside/model.md), and part of this package. Reading together tells
 an answer from what only resembles the question, and costs a run of the model for each memory: so it reads the best few
-candidates of a search, as many as fit a fixed number of tokens.
+candidates of a search, as many as fit a fixed number of tokens. What it said of a text stays known for a while: a
+question is often put again, or by another tool, and the same text then means the same. With a third adapter it reads
+two statements, and says whether the one contradicts the other.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace import malloc
 from commonplace.embed import without_surrogates
 from commonplace.embed.minilm import MODEL
 from commonplace.embed.onnx_embedder import MAX_CHARS, open_session
@@ -25,10 +29,14 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
+# Whether a memory answers a question, and whether a statement contradicts another one: two graphs of the same kind.
+ANSWERS, CONTRADICTIONS = "cross_encoder.onnx", "contradictions.onnx"
 # What is read of the question, of the memory, and of what was said before it; as in training/tune_cross_encoder.py.
 QUESTION_TOKENS, PASSAGE_TOKENS, BEFORE_TOKENS = 48, 128, 32
 # What is read of all candidates together.
 TOTAL_TOKENS = 400
+# So many scores are remembered, each by a digest of what was read.
+REMEMBERED = 4096
 
 Tokens = tuple[list[int], int]
 """The tokens of a question and of a memory, and where the memory begins."""
@@ -37,13 +45,15 @@ Tokens = tuple[list[int], int]
 class CrossEncoder:
     """Scores memories for a question, each by itself: above 0 it answers rather than not. Loaded by the first call."""
 
-    def __init__(self, threads: int = 2, folder: Path = MODEL) -> None:
+    def __init__(self, threads: int = 2, folder: Path = MODEL, graph: str = ANSWERS) -> None:
         self._threads = max(1, threads)
-        self._folder = folder
+        self._folder, self._graph = folder, graph
         self._loading = threading.Lock()
         self._model: tuple[Tokenizer, InferenceSession] | None = None
         # With the process that made them: threads are not there after a fork.
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
+        # The score of what was read lately, and how many tokens that was, the oldest first.
+        self._known: dict[bytes, tuple[float, int]] = {}
 
     @property
     def is_loaded(self) -> bool:
@@ -56,15 +66,36 @@ class CrossEncoder:
         A passage is a text and what was said before it. Raises EmbedderUnavailable.
         """
         tokenizer, session = self._loaded()
-        question_ids = _ids(tokenizer, question)[:QUESTION_TOKENS]
-        rows: list[Tokens] = []
+        question_ids: list[int] | None = None
+        scores: list[float] = []
+        # What has to be read, by its place among the scores.
+        unread: dict[int, tuple[bytes, Tokens]] = {}
         for text, before in passages:
-            row = _read_together(tokenizer, question_ids, text, before)
-            tokens -= len(row[0])
-            if tokens < 0 and rows:
+            key, row = _digest(question, text, before), None
+            known = self._known.get(key)
+            if known is None:
+                if question_ids is None:
+                    question_ids = _ids(tokenizer, question)[:QUESTION_TOKENS]
+                row = _read_together(tokenizer, question_ids, text, before)
+            score, length = known or (0.0, len(row[0]) if row else 0)
+            tokens -= length
+            if tokens < 0 and scores:
                 break
-            rows.append(row)
-        return self._run(session, rows) if rows else []
+            if row is not None:
+                unread[len(scores)] = key, row
+            scores.append(score)
+        if unread:
+            read = self._run(session, [row for _key, row in unread.values()])
+            for (place, (key, row)), score in zip(unread.items(), read, strict=True):
+                scores[place] = score
+                self._remember(key, score, len(row[0]))
+        return scores
+
+    def _remember(self, key: bytes, score: float, length: int) -> None:
+        with self._loading:
+            while len(self._known) >= REMEMBERED:
+                del self._known[next(iter(self._known))]
+            self._known[key] = score, length
 
     def _run(self, session: InferenceSession, rows: Sequence[Tokens]) -> list[float]:
         """Rows of similar length are read together, in as many parts as there are threads."""
@@ -101,10 +132,12 @@ class CrossEncoder:
                     tokenizer: Tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
                     tokenizer.no_padding()
                     tokenizer.enable_truncation(PASSAGE_TOKENS + 2)
-                    self._model = tokenizer, open_session(self._folder / "cross_encoder.onnx")
+                    self._model = tokenizer, open_session(self._folder / self._graph)
                 # Both libraries raise kinds of their own, some of them bare, when a file or a shared library is bad.
                 except Exception as error:
                     raise EmbedderUnavailable(f"The cross-encoder cannot be loaded: {error}") from error
+                # Its weights were computed in several steps.
+                malloc.release()
             return self._model
 
 
@@ -112,6 +145,16 @@ def _read_together(tokenizer: Tokenizer, question: list[int], text: str, before:
     first, *own, last = tokenizer.encode(without_surrogates(text[:MAX_CHARS])).ids
     context = _ids(tokenizer, before)[-BEFORE_TOKENS:] if before else []
     return [first, *question, last, *context, *own, last], len(question) + 2
+
+
+def _digest(*texts: str) -> bytes:
+    """What tells texts that were read together from others, however long they are."""
+    digest = blake2b(digest_size=16)
+    for text in texts:
+        written = text.encode("utf-8", "surrogatepass")
+        digest.update(len(written).to_bytes(8, "little"))
+        digest.update(written)
+    return digest.digest()
 
 
 def _ids(tokenizer: Tokenizer, text: str) -> list[int]:

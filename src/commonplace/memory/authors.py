@@ -32,6 +32,8 @@ _AGENT_VARIABLES = {
 _AGENT_PRODUCT = re.compile(
     r"(claude|codex|cursor|gemini|copilot|windsurf|cline|opencode|kiro|zed)[\w.-]*", re.IGNORECASE
 )
+# How far what has an origin is trusted, from 1 downwards.
+_TRUST = {origin: 1.0 - place / len(ORIGINS) for place, origin in enumerate(ORIGINS)}
 _UNSHOWN = re.compile(r"[^\w .@+:/()-]+")
 
 
@@ -105,8 +107,7 @@ def trust(item: Item) -> float:
     """How far an item is trusted, 0 to 1; what nobody knows the origin of counts as written by an agent."""
     if item.review == PROPOSED:
         return 0.0
-    origin = item.origin if item.origin in ORIGINS else "agent"
-    return 1.0 - ORIGINS.index(origin) / len(ORIGINS)
+    return _TRUST.get(item.origin or "agent", _TRUST["agent"])
 
 
 def _says(written: Draft | Item) -> tuple[object, ...]:

@@ -53,6 +53,7 @@ from commonplace.text.attributes import answers, asked_attributes, mentions, sta
 from commonplace.text.query import (
     adjacent_words,
     is_about_questions,
+    is_keywords,
     is_only_question,
     question_ratio,
     repeats_question,
@@ -70,7 +71,9 @@ READ_CHARACTERS = 2_000
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
 # Tokens of the best hits that are read together with the question, and of further ones if none of these answers.
-READ_TOKENS, FURTHER_TOKENS = 400, 200
+FULLY = (400, 200)
+# The same where only what answers well is wanted.
+BRIEFLY = (200,)
 # What holds now and says since when or until when was said of just this time: it comes before what says no time.
 DATED_BOOST = 0.15
 _NOBODY = frozenset(ROLES) | {""}
@@ -139,13 +142,21 @@ def sessions_of_hits(memory: LocalMemory, hits: Sequence[Hit]) -> Mapping[int, S
 
 
 def recall_scopes(
-    memory: LocalMemory, question: str | ParsedQuestion, scopes: Sequence[Scope], limit: int
+    memory: LocalMemory,
+    question: str | ParsedQuestion,
+    scopes: Sequence[Scope],
+    limit: int,
+    briefly: Scope | None = None,
 ) -> list[RecallResult]:
-    """The same question in several scopes, parsed once; what waits for a vector there is embedded first."""
+    """The same question in several scopes, parsed once; what waits for a vector there is embedded first.
+
+    In the scope `briefly` fewer hits are read together with the question.
+    """
 
     def answers(parsed: ParsedQuestion) -> list[RecallResult]:
-        read = _ReadItems(memory)
-        return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit, read) for scope in scopes])
+        read, brief = _ReadItems(memory), replace(parsed, brief=True)
+        asked = [(brief if scope is briefly else parsed, scope) for scope in scopes]
+        return memory.store.snapshot(lambda: [_recall(memory, one, scope, limit, read) for one, scope in asked])
 
     if isinstance(question, ParsedQuestion):
         return answers(question)
@@ -246,11 +257,11 @@ def _recall_current(
             read.append(item)
     scores = _score_read(parsed, parts, scores, read)
     # What repeats the question resembles it more than anything: that says nothing about it.
-    cosines = {item.id: evidence[chosen[item.id]].semantic for item in read if item not in repeats}
-    answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read}, cosines)
+    asked = dict.fromkeys(item.id for item in repeats)
+    cosines = {item.id: evidence[chosen[item.id]].semantic for item in read if item.id not in asked}
+    answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read}, evidence, cosines)
     scores = parts.add("reading", scores | add_answer_scores(scores, answers))
-    replied = {question.id: reply.id for reply, question in replies}
-    scores = parts.add("reply", scores | prefer_answers(scores, [item.id for item in repeats], replied))
+    scores = parts.add("reply", scores | prefer_answers(scores, asked, {one.id: reply.id for reply, one in replies}))
     relevances = {id_: relevance(score) for id_, score in scores.items()}
     weights = hit_weights(memory, [*items.values()])
     order = parts.add("newer", _prefer_newer(scores, read, weights))
@@ -402,7 +413,7 @@ def _prefer_newer(scores: Mapping[int, float], read: Sequence[Item], weights: Ma
 
 def boosts_by_attribute(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:
     """What items are worth more that tell the attribute that a question asks for, of what it asks about."""
-    attributes = [] if parsed.query.strict else asked_attributes(parsed.query.text)
+    attributes = () if parsed.query.strict else asked_attributes(parsed.query.text)
     if not attributes:
         return {}
     since_ms: dict[int, int] = {}
@@ -419,7 +430,11 @@ def adjacent_shares(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, 
     if not pairs:
         return {}
     texts = {item.id: f"{item.title}\n{item.text[:READ_CHARACTERS]}" for item in items}
-    return {id_: sum(pair.search(text) is not None for pair in pairs) / len(pairs) for id_, text in texts.items()}
+    shares = {}
+    for id_, text in texts.items():
+        lower = text.lower()
+        shares[id_] = sum([pair.are_in(text, lower) for pair in pairs]) / len(pairs)
+    return shares
 
 
 def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
@@ -445,22 +460,26 @@ def _read_together(
     parsed: ParsedQuestion,
     scores: Mapping[int, float],
     chosen: Mapping[int, int],
+    evidence: Mapping[int, Evidence],
     cosines: Mapping[int, float],
 ) -> dict[int, float]:
     """What the cross-encoder says of the best items, each read together with the question.
 
-    Those close to the best one are read; the others only if none of these surely answers.
+    Those close to the best one are read; the others only if none of these surely answers. Nothing is read if the
+    question is only words to look for, and the best one has them all: reading would change nothing.
     """
     query = parsed.query
     if memory.cross_encoder is None or parsed.vector is None or query.strict or is_about_questions(query.text):
         return {}
     answers: dict[int, float] = {}
     order = reading_order({item_id: scores[item_id] for item_id in chosen})
-    for some, tokens in zip(order, (READ_TOKENS, FURTHER_TOKENS), strict=True):
+    if order[0] and evidence[chosen[order[0][0]]].found >= 1.0 and is_keywords(query.text):
+        return {}
+    for some, most in zip(order, BRIEFLY if parsed.brief else FULLY, strict=False):
         texts = memory.store.passages_in_context([chosen[item_id] for item_id in some])
         passages = [(passage.text, before) for item_id in some for passage, before in [texts[chosen[item_id]]]]
         try:
-            answers |= zip(some, memory.cross_encoder.score(parsed.text, passages, tokens), strict=False)
+            answers |= zip(some, memory.cross_encoder.score(parsed.text, passages, most), strict=False)
         except EmbedderUnavailable:
             # The order is a little worse without it, and search goes on.
             return {}

@@ -285,12 +285,16 @@ def first_per_key(items: Iterable[_T], keys: Callable[[_T], Collection[Hashable]
 def group_near_duplicates(items: Sequence[_T], sets: WordSets[_T], same: float = SIMILAR_TEXT) -> list[list[_T]]:
     """Groups of two and more with nearly the same words as their first, in the order of the items."""
     words = [sets.of(item) for item in items]
+    sizes = [one.size for one in words]
     groups: list[list[_T]] = []
     taken: set[int] = set()
     for first, own in enumerate(words):
         if first in taken:
             continue
-        alike = [n for n in range(first, len(items)) if n not in taken and own.is_like(words[n], same)]
+        # Sets of very different sizes cannot be alike.
+        least, size = same * own.size, own.size
+        near = [n for n in range(first + 1, len(items)) if least <= sizes[n] and same * sizes[n] <= size]
+        alike = [first, *(n for n in near if n not in taken and own.is_like(words[n], same))]
         taken.update(alike)
         if len(alike) > 1:
             groups.append([items[n] for n in alike])

@@ -129,7 +129,8 @@ def _stated(name: str, found: re.Match[str], sentence: str) -> StatedAttribute |
     return StatedAttribute(name, about, said, bool(_CHANGES.search(sentence)))
 
 
-def asked_attributes(question: str) -> list[AskedAttribute]:
+@lru_cache(maxsize=64)
+def asked_attributes(question: str) -> tuple[AskedAttribute, ...]:
     """The attributes that a question may ask for, each with the words of what it asks about."""
     plain = question
     for short, long in _SHORT_FORMS:
@@ -143,7 +144,7 @@ def asked_attributes(question: str) -> list[AskedAttribute]:
             subject = frozenset(stem(w) for w in content if w not in STOP_WORDS and stem(w) not in vocabulary)
             if subject:
                 found.append(AskedAttribute(name, subject))
-    return found
+    return tuple(found)
 
 
 def answers(asked: AskedAttribute, stated: StatedAttribute | None) -> bool:

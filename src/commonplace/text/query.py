@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise, takewhile
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from commonplace.text.query_grammar import And, Node, Not, Or, Term, matches, parse_strict
 from commonplace.text.tokens import ACRONYMS, STOP_WORDS, Form, is_paired, stem, strip_marks, term_forms, words_of
@@ -112,8 +113,28 @@ def plain_words(text: str) -> tuple[Word, ...]:
     return tuple((content or empty).values())[:MAX_WORDS]
 
 
-def adjacent_words(text: str) -> tuple[re.Pattern[str], ...]:
-    """Patterns for each two meaningful words that stand together in a question, such as "checkout app", in any form."""
+class AdjacentWords(NamedTuple):
+    """Two words that stand together in a question, by what every form of them begins with."""
+
+    one: str
+    other: str
+
+    def are_in(self, text: str, lower: str) -> bool:
+        """Whether they stand together in a text too; `lower` is the same text in small letters."""
+        if lower.isascii() and self.one.isascii() and self.other.isascii():
+            # Most texts do not have both, which is found out much faster than by the pattern.
+            return self.one in lower and self.other in lower and _adjacent(*self).search(text) is not None
+        return _adjacent(*self).search(text) is not None
+
+
+@lru_cache(maxsize=256)
+def _adjacent(one: str, other: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(one)}\w*[ _-]+{re.escape(other)}", re.IGNORECASE)
+
+
+@lru_cache(maxsize=64)
+def adjacent_words(text: str) -> tuple[AdjacentWords, ...]:
+    """Each two meaningful words that stand together in a question, such as "checkout app", in any form."""
     stripped = strip_marks(text)
     found = [(word[0].casefold(), word.start(), word.end()) for word in _COMPOUND.finditer(stripped)][:MAX_WORDS]
     pairs = {
@@ -121,8 +142,7 @@ def adjacent_words(text: str) -> tuple[re.Pattern[str], ...]:
         for (one, _, end), (other, start, _) in pairwise(found)
         if stripped[end:start] == " " and one not in STOP_WORDS and other not in STOP_WORDS
     }
-    begun = [(re.escape(_begins(one, stem(one))), re.escape(_begins(other, stem(other)))) for one, other in pairs]
-    return tuple(re.compile(rf"\b{one}\w*[ _-]+{other}", re.IGNORECASE) for one, other in begun)
+    return tuple(AdjacentWords(_begins(one, stem(one)), _begins(other, stem(other))) for one, other in pairs)
 
 
 def _begins(word: str, token: str) -> str:
@@ -236,6 +256,11 @@ def speaker_role(question: str) -> Literal["user", "assistant"] | None:
 def is_about_questions(question: str) -> bool:
     """Whether a question is about questions that somebody asked."""
     return _ABOUT_QUESTIONS.search(question) is not None
+
+
+def is_keywords(question: str) -> bool:
+    """Whether a question is nothing but the words to look for, such as a name: no sentence, and no question mark."""
+    return "?" not in question and STOP_WORDS.isdisjoint(words_of(question))
 
 
 def is_only_question(text: str) -> bool:

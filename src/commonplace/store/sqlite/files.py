@@ -20,6 +20,9 @@ from commonplace.store.sqlite.connection import SqliteConnection
 LOG_ENDS = ("-wal", "-shm")
 READ_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
 READ_ONLY = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+# apsw forgets a prepared statement when so many others were run since, the same ones again included. A context alone
+# runs fifty, so that its usual 100 made a server that is asked this and that prepare every fifth statement anew.
+STATEMENTS = 500
 _PLAIN = b"SQLite format 3\0"
 INSTALL = "Put ours in its place: pip uninstall apsw, then pip install --force-reinstall apsw-sqlite3mc."
 # What SQLite says of a value that its table does not allow. The pages are whole: such a row is damaged, not the file.
@@ -57,7 +60,7 @@ def create_new(path: Path) -> None:
 
 def connect(path: Path, key: str = "", flags: int = READ_WRITE, more: str = "") -> SqliteConnection:
     """A connection to a file, unlocked. `more` is added to its address, such as `immutable=1`."""
-    connection = SqliteConnection(address(path, more), flags=flags)
+    connection = SqliteConnection(address(path, more), flags=flags, statementcachesize=STATEMENTS)
     if key:
         unlock(connection, key)
     return connection
