@@ -23,7 +23,7 @@ help: ## List these targets
 
 install: $(STAMP) ## Create .venv with everything in it, as locked
 
-$(STAMP): pyproject.toml requirements.lock $(wildcard packaging/*.py)
+$(STAMP): pyproject.toml requirements.lock $(wildcard packaging/*.py packaging/*.safetensors)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Commonplace needs Python 3.11 or newer. Name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@echo "Installing into $(VENV), with the search model built in: this takes a minute or two."
@@ -40,7 +40,7 @@ test: install ## Lint, check types, run every test
 	$(MAKE) unit
 
 prepare: install # What all workers would do at once: compile the tests, and install Chromium where it is missing
-	$(BIN)/python -c 'from tests.web.browser import chromium; chromium()'
+	$(BIN)/python -c 'from tests.web.browser import prepare; prepare()'
 	$(BIN)/python -m pytest --collect-only -qq > /dev/null
 
 # Tests that need no PostgreSQL, no browser, no wheel and hardly a process of their own.

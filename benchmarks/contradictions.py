@@ -1,96 +1,113 @@
 """How many contradictions are found, and reported where there is none: `python -m benchmarks.contradictions`.
 
-The pairs are our own. Those of *_blind.txt were written after the rules and run once: these figures count, as long as
-nobody changes a rule for them. contradictions.txt and no_contradictions.txt were used to make the rules. Every second
-pair was kept apart, but their words went into the tables, and false reports among the look-alikes were read and
-corrected: figures of them are too good, and serve to notice what gets worse. Also compared are lines of one world of
-the training corpus that share two words and more: real look-alikes of which some do change something, so that what is
-reported there has to be read (--show). Those of *_second_blind.txt were written without looking at the rules, twelve of
-each kind; to their look-alikes pairs of lines of one world are added, so that there are a thousand.
+The pairs are our own, and go through the product: the earlier statement is stored, then the later one, and what the
+reply says counts. Those of *_blind.txt were written by somebody who knew neither the rules nor the pairs that the model
+learned from, and nothing is changed for them: these figures count. contradictions.txt and no_contradictions.txt were
+used to make the rules and to teach the model, so their figures only show what gets worse. Also compared are lines of
+one world kept apart from training that share two words and more: real look-alikes, of which some do change something,
+so that what is reported there has to be read (--show).
 """
 
 from __future__ import annotations
 
 import argparse
-import re
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
+from training.worlds import read_worlds
+
+from commonplace import config
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.remember import NewItem, remember_all, remember_item
 from commonplace.text.statement_comparison import contradiction_kind
 from commonplace.text.statement_reading import statements_in
 
 HERE = Path(__file__).parent
 THOUSAND = 1000
-WORLDS = HERE.parent / "training" / "worlds"
-_STATEMENT = re.compile(r"^\d+ (?:decision|rule|fact|note|preference|constraint): (.*)$", re.MULTILINE)
 
 
 class Pair(NamedTuple):
-    """Two texts; `is_kept_apart` for every second one that was not read while the rules were made."""
+    """Two texts, and how they contradict each other or look alike."""
 
     kind: str
     earlier: str
     later: str
-    is_kept_apart: bool
 
 
 def read_pairs(name: str) -> list[Pair]:
     """The pairs of a file, in its order."""
-    pairs, kind, number = [], "", 0
+    pairs, kind = [], ""
     for line in (HERE / name).read_text(encoding="utf-8").splitlines():
         if line.startswith("== "):
-            kind, number = line[3:], 0
+            kind = line[3:]
         elif " | " in line and not line.startswith("#"):
-            earlier, later = line.split(" | ", 1)
-            pairs.append(Pair(kind, earlier, later, number % 2 == 1 and "(tuning)" not in kind))
-            number += 1
+            pairs.append(Pair(kind, *line.split(" | ", 1)))
     return pairs
 
 
-def found(pairs: Sequence[Pair]) -> dict[str, tuple[int, int]]:
-    """How many of each kind are reported as contradictions, of how many."""
+def found_by_words(pairs: Sequence[Pair]) -> list[bool]:
+    """Which of the pairs the rules report, as without a model."""
+    return [bool(contradiction_kind(pair.earlier, pair.later)) for pair in pairs]
+
+
+def found_by_product(memory: LocalMemory, pairs: Sequence[Pair]) -> list[bool]:
+    """Which of the pairs the reply to a write reports, each in a project of its own."""
+    first = memory.store.counts().passages
+    projects = [f"pair{first + number}" for number in range(len(pairs))]
+    types = [("rule", "decision") if pair.kind.startswith("rule") else ("fact", "fact") for pair in pairs]
+    rows = list(zip(pairs, projects, types, strict=True))
+    remember_all(memory, [NewItem(pair.earlier, type=old, project=project) for pair, project, (old, _) in rows])
+    memory.embeddings.catch_up()
+    return [
+        bool(remember_item(memory, NewItem(pair.later, type=new, project=project)).contradictions)
+        for pair, project, (_, new) in rows
+    ]
+
+
+def by_kind(pairs: Sequence[Pair], found: Sequence[bool]) -> dict[str, tuple[int, int]]:
+    """How many of each kind are reported, of how many."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for pair in pairs:
-        counts[pair.kind][0] += bool(contradiction_kind(pair.earlier, pair.later))
+    for pair, is_found in zip(pairs, found, strict=True):
+        counts[pair.kind][0] += is_found
         counts[pair.kind][1] += 1
     return {kind: (some, total) for kind, (some, total) in counts.items()}
 
 
-def world_pairs() -> Iterator[tuple[str, str]]:
+def world_pairs() -> Iterator[Pair]:
     """Lines of one world that share two words and more."""
-    for path in sorted(WORLDS.glob("*.txt")):
-        text = path.read_text(encoding="utf-8")
-        if "# kind: notes" in text:
-            lines = _STATEMENT.findall(text)
+    for world in read_worlds():
+        if world.kind == "notes" and world.held_out:
+            lines = [line.text for line in world.lines]
             words = [{word for one in statements_in(line) for word in one.subject} for line in lines]
             for first, second in combinations(range(len(lines)), 2):
                 if len(words[first] & words[second]) >= 2:
-                    yield lines[first], lines[second]
+                    yield Pair(world.name, lines[first], lines[second])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--words", action="store_true", help="only what the rules find, as without a model")
     parser.add_argument("--show", action="store_true", help="print what is reported among the lines of worlds")
     options = parser.parse_args(arguments)
-    names = ("second_blind", "blind", "")
-    for name in [f"{start}contradictions{'_' * bool(end)}{end}" for end in names for start in ("", "no_")]:
-        pairs_read = read_pairs(f"{name}.txt")
-        counts = found([pair for pair in pairs_read if pair.is_kept_apart or name.endswith("_blind")])
-        print(f"{name}: {sum(a for a, _b in counts.values())} of {sum(b for _a, b in counts.values())} reported")
-        print("  " + ", ".join(f"{kind} {some}/{total}" for kind, (some, total) in counts.items()))
-    pairs = list(world_pairs())
-    apart = [(pair.earlier, pair.later) for pair in read_pairs("no_contradictions_second_blind.txt")]
-    step = len(pairs) // (THOUSAND - len(apart))
-    thousand = apart + pairs[::step][: THOUSAND - len(apart)]
-    count = sum(bool(contradiction_kind(a, b)) for a, b in thousand)
-    print(f"a thousand look-alikes: {count} of {len(thousand)} reported")
-    reported = [(a, b) for a, b in pairs if contradiction_kind(a, b)]
-    print(f"lines of one world: {len(reported)} of {len(pairs)} pairs with two words in common reported")
-    for earlier, later in reported if options.show else ():
-        print(f"  {earlier}\n    {later}")
+    embedder = "off" if options.words else "builtin"
+    with tempfile.TemporaryDirectory() as folder:
+        memory = open_memory(config.load({"data_dir": folder, "embedder": embedder, "resident": "off"}, env={}))
+        for name in ("contradictions_blind", "no_contradictions_blind", "contradictions", "no_contradictions"):
+            pairs = read_pairs(f"{name}.txt")
+            found = found_by_product(memory, pairs)
+            print(f"{name}: {sum(found)} of {len(found)} reported")
+            print("  " + ", ".join(f"{kind} {some}/{total}" for kind, (some, total) in by_kind(pairs, found).items()))
+        pairs = list(world_pairs())
+        pairs = pairs[:: max(1, len(pairs) // THOUSAND)][:THOUSAND]
+        found = found_by_product(memory, pairs)
+        print(f"lines of one world: {sum(found)} of {len(pairs)} pairs with two words in common reported")
+        for pair in [pair for pair, is_found in zip(pairs, found, strict=True) if is_found and options.show]:
+            print(f"  {pair.earlier}\n    {pair.later}")
+        memory.close()
 
 
 if __name__ == "__main__":

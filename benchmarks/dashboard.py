@@ -59,8 +59,8 @@ def main() -> None:
             _took(connection, served, path)
             _measured(connection, served, path, [(path, "")] * REPEAT)
         for name, path, part in (("suggestions", "/find", "options"), ("search", "/search", "results")):
-            asked = [(f"{path}?q={text}", part) for text in _typing()]
-            _measured(connection, served, f"{name}, letter by letter", asked)
+            requested = [(f"{path}?q={text}", part) for text in _typing()]
+            _measured(connection, served, f"{name}, letter by letter", requested)
 
 
 def _typing() -> Iterator[str]:
@@ -81,11 +81,11 @@ def _took(connection: HTTPConnection, served: Served, path: str, part: str = "")
     return (time.perf_counter() - started) * 1000, size
 
 
-def _measured(connection: HTTPConnection, served: Served, name: str, asked: Sequence[tuple[str, str]]) -> None:
+def _measured(connection: HTTPConnection, served: Served, name: str, questions: Sequence[tuple[str, str]]) -> None:
     """Ask for pages or parts of them, and print a row with what each took."""
     before = cpu_seconds([served.pid])
-    answers = [_took(connection, served, path, part) for path, part in asked]
-    processor = 1000 * (cpu_seconds([served.pid]) - before) / len(asked)
+    answers = [_took(connection, served, path, part) for path, part in questions]
+    processor = 1000 * (cpu_seconds([served.pid]) - before) / len(questions)
     times = sorted(ms for ms, _size in answers)
     late = times[min(len(times) - 1, int(0.95 * len(times)))]
     size = answers[-1][1] / 1024

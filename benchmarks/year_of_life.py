@@ -137,15 +137,15 @@ def read_phrases(path: Path = PHRASES) -> tuple[dict[str, Kind], dict[str, tuple
     for block in path.read_text(encoding="utf-8").split("\n== ")[1:]:
         name, *lines = [line for line in block.splitlines() if line]
         fields = dict(line.split(": ", 1) for line in lines if line.startswith(("values: ", "parts: ")))
-        said: dict[str, list[str]] = defaultdict(list)
+        text: dict[str, list[str]] = defaultdict(list)
         for line in lines:
             if line[1] == " ":
-                said[line[0]].append(line[2:])
-        if said["n"]:
-            others[name] = tuple(said["n"])
+                text[line[0]].append(line[2:])
+        if text["n"]:
+            others[name] = tuple(text["n"])
             continue
         values, parts = (tuple(fields.get(key, "").split(" | ")) for key in ("values", "parts"))
-        kinds[name] = Kind(name, values, parts, tuple(said["i"]), tuple(said["c"]), tuple(said["q"]))
+        kinds[name] = Kind(name, values, parts, tuple(text["i"]), tuple(text["c"]), tuple(text["q"]))
     return kinds, others
 
 
@@ -303,11 +303,11 @@ class Generator:
         self.said.add(text.casefold())
         return text
 
-    def _add(self, at: int, text: str, slot: _Slot, told: Told, value: str, replaces: int | None = None) -> int:
-        type_ = "rule" if slot.kind.name == "rule" and told == "first" else "fact"
-        if told in ("said", "superseded") and self.chance.random() < 0.4:
+    def _add(self, at: int, text: str, slot: _Slot, message: Told, value: str, replaces: int | None = None) -> int:
+        type_ = "rule" if slot.kind.name == "rule" and message == "first" else "fact"
+        if message in ("said", "superseded") and self.chance.random() < 0.4:
             type_ = "decision"
-        entry = Entry(len(self.entries), at, text, type_, slot.project, told, slot.number, value, replaces)
+        entry = Entry(len(self.entries), at, text, type_, slot.project, message, slot.number, value, replaces)
         self.entries.append(entry)
         return entry.number
 
@@ -427,14 +427,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         writer = Writer(memory, clock)
         writer.write(year)
         memory.embeddings.catch_up()
-        for told, (found, said) in writer.told.items():
-            print(f"{told:12} {said:5} written, a contradiction with what held was found for {found}")
+        for expected, (found, message) in writer.told.items():
+            print(f"{expected:12} {message:5} written, a contradiction with what held was found for {found}")
         print(f"{len(writer.wrong)} contradictions were found where there is none")
         for name, is_now in (("now", True), ("as of", False)):
-            asked = [question for question in year.questions if question.is_now == is_now]
-            counts, wrong = measured(memory, asked, ask)
+            requested = [question for question in year.questions if question.is_now == is_now]
+            counts, wrong = measured(memory, requested, ask)
             right = sum(pair[0] for pair in counts.values())
-            print(f"{name}: {right} of {len(asked)} right first ({100 * right / max(1, len(asked)):.1f} %)")
+            print(f"{name}: {right} of {len(requested)} right first ({100 * right / max(1, len(requested)):.1f} %)")
             print("  " + ", ".join(f"{kind} {a}/{b}" for kind, (a, b) in sorted(counts.items())))
             for question, found_text in wrong[: options.wrong]:
                 day = datetime.fromtimestamp(question.as_of_ms / 1000, UTC).date()
@@ -453,12 +453,12 @@ def write_files(year: Year, folder: Path) -> None:
         | {"number": e.number}
         for e in year.entries
     )
-    asked = (
+    question = (
         {"question": q.text, "project": q.project, "kind": q.kind, "as_of_ms": q.as_of_ms, "now": q.is_now}
         | {"right": sorted(q.right)}
         for q in year.questions
     )
-    for name, rows in (("items", items), ("questions", asked)):
+    for name, rows in (("items", items), ("questions", question)):
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
 

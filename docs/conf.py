@@ -11,6 +11,8 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
+from commonplace.cli.reference import reference
+
 ROOT = Path(__file__).parent.parent
 
 project = "Commonplace"
@@ -70,5 +72,13 @@ def contents_of(part: str) -> str:
     return tables
 
 
+def add_options(app: Sphinx, name: str, source: list[str]) -> None:
+    """Below the list of commands, on the site only: every option of each, to which the list leads."""
+    if name == "reference/commands":
+        linked = re.sub(r"^\| `([a-z][\w-]*)` \|", r"| [`\1`](#\1) |", source[0], flags=re.MULTILINE)
+        source[0] = f"{linked}\n{reference()}"
+
+
 def setup(app: Sphinx) -> None:
     app.connect("source-read", add_contents)
+    app.connect("source-read", add_options)

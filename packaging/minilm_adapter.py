@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 ENCODER = Path(__file__).with_name("encoder.safetensors")
-CROSS_ENCODER = Path(__file__).with_name("cross_encoder.safetensors")
+# What reads two texts together, by the name of its graph in the package.
+CROSS_ENCODERS = {
+    f"{name}.onnx": ENCODER.with_name(f"{name}.safetensors") for name in ("cross_encoder", "contradictions")
+}
 # What is learned is added twice over, as in training/encoder.py.
 SCALE = 2.0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 # Stored beside every vector. Raise it whenever vectors of the new model cannot be compared with those of the old.
 NAME = "commonplace-memory-2/int8"
-FILES = ("model.onnx", "cross_encoder.onnx", "tokenizer.json")
+FILES = ("model.onnx", "cross_encoder.onnx", "contradictions.onnx", "tokenizer.json")
 RECORD = "build.json"
 
 
@@ -29,11 +29,12 @@ def ensure(folder: Path) -> bool:
     tensors = minilm_adapter.merged(source.tensors, minilm_adapter.read(minilm_adapter.ENCODER))
     smoothing = minilm_calibration.smoothing(tensors)
     model = minilm_graph.build(tensors, smoothing).SerializeToString(deterministic=True)
-    cross = minilm_cross_graph.build(tensors, smoothing, minilm_adapter.read(minilm_adapter.CROSS_ENCODER))
-    cross = minilm_cross_graph.share(cross, model, "model.onnx")
     folder.mkdir(parents=True, exist_ok=True)
     _replace(folder / "model.onnx", model)
-    _replace(folder / "cross_encoder.onnx", cross.SerializeToString(deterministic=True))
+    for name, adapter in minilm_adapter.CROSS_ENCODERS.items():
+        cross = minilm_cross_graph.build(tensors, smoothing, minilm_adapter.read(adapter))
+        cross = minilm_cross_graph.share(cross, model, "model.onnx")
+        _replace(folder / name, cross.SerializeToString(deterministic=True))
     _replace(folder / "tokenizer.json", source.tokenizer)
     record = {"name": NAME, "recipe": recipe(), "files": {name: _digest(folder / name) for name in FILES}}
     _replace(folder / RECORD, (json.dumps(record, indent=2) + "\n").encode())

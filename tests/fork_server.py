@@ -30,13 +30,13 @@ def request(path: str, arguments: Sequence[str], env: Mapping[str, str], streams
     """Ask for a process with these standard streams. The connection tells its id and how it ended; closed, it kills."""
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(path)
-    asked = json.dumps({"arguments": list(arguments), "env": dict(env), "folder": os.getcwd()}).encode()  # noqa: PTH109
-    socket.send_fds(connection, [_LENGTH.pack(len(asked))], list(streams))
-    connection.sendall(asked)
+    body = json.dumps({"arguments": list(arguments), "env": dict(env), "folder": os.getcwd()}).encode()  # noqa: PTH109
+    socket.send_fds(connection, [_LENGTH.pack(len(body))], list(streams))
+    connection.sendall(body)
     return connection
 
 
-def told(connection: socket.socket) -> int:
+def read_number(connection: socket.socket) -> int:
     """The next number that a connection tells: first the process id, then what `waitpid` says of its end."""
     data = connection.recv(_LENGTH.size, socket.MSG_WAITALL)
     if len(data) < _LENGTH.size:
@@ -61,13 +61,13 @@ def _serve(path: str) -> list[str]:
         for key, _events in waiting.select():
             if key.fileobj is listening:
                 connection = listening.accept()[0]
-                asked, streams = _read(connection)
+                body, streams = _read(connection)
                 pid = os.fork()
                 if not pid:
                     for open_socket in (listening, connection, *callers):
                         open_socket.detach()
                     waiting.close()
-                    return _become(asked, streams)
+                    return _become(body, streams)
                 for stream in streams:
                     os.close(stream)
                 connection.sendall(_LENGTH.pack(pid))
@@ -107,15 +107,15 @@ def _read(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
     return json.loads(connection.recv(_LENGTH.unpack(length)[0], socket.MSG_WAITALL)), streams
 
 
-def _become(asked: dict[str, Any], streams: list[int]) -> list[str]:
+def _become(question: dict[str, Any], streams: list[int]) -> list[str]:
     """Take on the environment, folder and streams that were asked for; what the command line is."""
     for place, stream in enumerate(streams):
         os.dup2(stream, place)
     os.closerange(3, 4096)
     os.environ.clear()
-    os.environ.update(asked["env"])
-    os.chdir(asked["folder"])
-    return list(asked["arguments"])
+    os.environ.update(question["env"])
+    os.chdir(question["folder"])
+    return list(question["arguments"])
 
 
 def _fork_server(path: str) -> None:
@@ -151,11 +151,11 @@ PREPARED = (
 def _command(path: str, arguments: list[str]) -> NoReturn:
     """Stand for a forked process towards whoever started this one: pass on signals, end as it ends."""
     connection = request(path, arguments, os.environ, (0, 1, 2))
-    pid = told(connection)
+    pid = read_number(connection)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda number, _frame: os.kill(pid, number))
     os.closerange(0, 2)
-    status = told(connection)
+    status = read_number(connection)
     if os.WIFSIGNALED(status):
         if os.WTERMSIG(status) != signal.SIGKILL:
             signal.signal(os.WTERMSIG(status), signal.SIG_DFL)

@@ -37,10 +37,10 @@ class ForkedProcess:
         with Path(os.devnull).open("r+b") as nothing, os.fdopen(writing, "wb") as errors:
             streams = (nothing.fileno(), nothing.fileno(), errors.fileno())
             self._connection = fork_server.request(_address(), arguments, env, streams)
-        self.pid = fork_server.told(self._connection)
+        self.pid = fork_server.read_number(self._connection)
         self.returncode: int | None = None
         self.stderr = os.fdopen(reading, encoding="utf-8")
-        self._said = ""
+        self._stderr_text = ""
 
     def poll(self) -> int | None:
         return self.returncode if not self._ended(0) else self.wait()
@@ -49,7 +49,7 @@ class ForkedProcess:
         if self.returncode is None:
             if not self._ended(timeout):
                 raise subprocess.TimeoutExpired("commonplace", timeout)
-            self.returncode = os.waitstatus_to_exitcode(fork_server.told(self._connection))
+            self.returncode = os.waitstatus_to_exitcode(fork_server.read_number(self._connection))
             self._connection.close()
         return self.returncode
 
@@ -65,11 +65,11 @@ class ForkedProcess:
         if not self.stderr.closed:
             timer = threading.Timer(timeout, self.kill)
             timer.start()
-            self._said = self.stderr.read()
+            self._stderr_text = self.stderr.read()
             timer.cancel()
             self.stderr.close()
         self.wait(timeout)
-        return None, self._said
+        return None, self._stderr_text
 
     def _ended(self, timeout: float) -> bool:
         return self.returncode is None and bool(select.select([self._connection], [], [], timeout)[0])
@@ -80,9 +80,9 @@ def _address() -> str:
     """Where the fork server of this worker listens; it is started with the first process."""
     folder = tempfile.TemporaryDirectory(prefix="commonplace-fork-")
     path = str(Path(folder.name) / "socket")
-    kept = {name: os.environ[name] for name in ("PYTHONPATH", "PATH") if name in os.environ}
+    inherited = {name: os.environ[name] for name in ("PYTHONPATH", "PATH") if name in os.environ}
     process = subprocess.Popen(
-        [sys.executable, _SCRIPT, "--serve", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=kept
+        [sys.executable, _SCRIPT, "--serve", path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=inherited
     )
     assert process.stdout is not None and process.stdin is not None
     assert process.stdout.readline() == b"ready\n"

@@ -70,7 +70,7 @@ def test_a_configuration_file_may_be_elsewhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "statement"),
     [
         ("port = ", "not valid TOML"),
         ("prot = 1", "prot"),
@@ -95,11 +95,11 @@ def test_a_configuration_file_may_be_elsewhere(tmp_path: Path) -> None:
         ("[endpoint]\nurl = 1", "endpoint"),
     ],
 )
-def test_a_wrong_value_is_named(folder: Path, text: str, said: str) -> None:
+def test_a_wrong_value_is_named(folder: Path, text: str, statement: str) -> None:
     write(folder, text)
     with pytest.raises(InvalidInput) as refused:
         load({"data_dir": str(folder)}, environment())
-    assert said in refused.value.message
+    assert statement in refused.value.message
     assert refused.value.code == "VALIDATION_ERROR"
 
 

@@ -49,9 +49,9 @@ def test_every_tool_prompt_and_resource_is_on_the_page_for_agents() -> None:
 
 
 def test_the_number_of_tools_is_what_the_pages_say() -> None:
-    (told,) = re.findall(r"All\s+(\d+) tools are there", page("docs/reference/tools.md"))
-    assert int(told) == len({tool.name for tool in ALL})
-    assert f"all {told} tools" in page("docs/inside/assurance.md")
+    (result,) = re.findall(r"All\s+(\d+) tools are there", page("docs/reference/tools.md"))
+    assert int(result) == len({tool.name for tool in ALL})
+    assert f"all {result} tools" in page("docs/inside/assurance.md")
 
 
 def test_every_profile_is_on_the_page_for_agents_with_the_number_of_its_tools_and_on_that_of_settings() -> None:

@@ -28,6 +28,11 @@ def test_every_page_is_in_the_sidebar_of_the_first(site: Path) -> None:
     assert [page for page in pages if page != "index.html" and f'href="{page}"' not in sidebar] == []
 
 
+def test_the_page_of_the_commands_lists_their_options(site: Path) -> None:
+    page = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert 'href="#search"' in page and 'id="search"' in page and "--include-expired" in page
+
+
 def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert pages

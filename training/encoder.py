@@ -20,6 +20,15 @@ from torch.nn import functional
 LAYERS, HEADS, WIDTH, EPSILON = 6, 12, 384, 1e-12
 # What is learned is added twice over, as is usual for adapters of small rank.
 SCALE = 2.0
+# The linear steps of a layer, and what the weights call them.
+STEPS = {
+    "query": "attention.self.query",
+    "key": "attention.self.key",
+    "value": "attention.self.value",
+    "out": "attention.output.dense",
+    "up": "intermediate.dense",
+    "down": "output.dense",
+}
 
 
 class AdaptedLinear(nn.Module):
@@ -37,7 +46,8 @@ class AdaptedLinear(nn.Module):
         self.up = nn.Parameter(torch.zeros(outputs, rank))
 
     def forward(self, x: Tensor) -> Tensor:
-        return functional.linear(x, self.weight + SCALE * (self.up @ self.down), self.bias)
+        learned = functional.linear(functional.linear(x, self.down), self.up)
+        return functional.linear(x, self.weight, self.bias) + SCALE * learned
 
 
 class Layer(nn.Module):
@@ -98,17 +108,9 @@ class Encoder(nn.Module):
 
     def adapter(self) -> dict[str, np.ndarray[Any, Any]]:
         """What was learned, by the names of the weights that it is added to: (out, rank) and (rank, in)."""
-        names = {
-            "query": "attention.self.query",
-            "key": "attention.self.key",
-            "value": "attention.self.value",
-            "out": "attention.output.dense",
-            "up": "intermediate.dense",
-            "down": "output.dense",
-        }
         learned = {}
         for number, layer in enumerate(self.layers):
-            for own, name in names.items():
+            for own, name in STEPS.items():
                 step = getattr(layer, own)
                 for part, tensor in (("up", step.up), ("down", step.down)):
                     learned[f"encoder.layer.{number}.{name}.{part}"] = (

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from training.statement_pairs import NONE, faults_of_pairs, read_pairs
 from training.worlds import World, read_world, read_worlds
 
 
@@ -27,13 +28,16 @@ def faults_of(worlds: Sequence[World]) -> list[str]:
 def main(arguments: Sequence[str]) -> int:
     named = [read_world(Path(path).stem, Path(path).read_text(encoding="utf-8")) for path in arguments]
     worlds = named or list(read_worlds())
-    faults = faults_of(worlds)
+    pairs = [] if named else read_pairs()
+    faults = faults_of(worlds) + faults_of_pairs(pairs)
     for fault in faults:
         print(fault)
     kinds = Counter(world.kind for world in worlds)
     types = Counter(question.type for world in worlds for question in world.questions)
     print(f"{len(worlds)} worlds ({_counts(kinds)}), {sum(world.held_out for world in worlds)} kept apart")
     print(f"{types.total()} questions ({_counts(types)})")
+    if pairs:
+        print(f"{len(pairs)} pairs of statements, {sum(pair.kind != NONE for pair in pairs)} of them contradict")
     return 1 if faults else 0
 
 

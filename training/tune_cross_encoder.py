@@ -59,10 +59,10 @@ class CrossEncoder(nn.Module):
         order = sorted(range(len(rows)), key=lambda n: len(rows[n][0]))
         size = -(-len(rows) // PARTS)
         parts = [order[start : start + size] for start in range(0, len(order), size)]
-        scores = torch.cat([self._scores([rows[n] for n in part], device) for part in parts])
+        scores = torch.cat([self.scores([rows[n] for n in part], device) for part in parts])
         return scores[torch.tensor(order, device=device).argsort()]
 
-    def _scores(self, rows: Sequence[tuple[list[int], int]], device: str) -> Tensor:
+    def scores(self, rows: Sequence[tuple[list[int], int]], device: str) -> Tensor:
         ids, mask = pad([row for row, _ in rows], device)
         places = torch.arange(ids.shape[1], device=device)[None, :]
         types = (places >= torch.tensor([first for _, first in rows], device=device)[:, None]).long()

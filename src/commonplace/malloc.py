@@ -23,3 +23,14 @@ def trim() -> None:
     if mallopt is not None:
         for name, value in ((_MMAP_THRESHOLD, LARGE), (_TRIM_THRESHOLD, FREE), (_ARENA_MAX, PLACES)):
             mallopt(name, value)
+
+
+def release() -> None:
+    """Give back what is free, after something large was made on the way. Elsewhere than with glibc nothing happens."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    malloc_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if malloc_trim is not None:
+        malloc_trim(0)

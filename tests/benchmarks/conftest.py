@@ -27,15 +27,15 @@ CHESS = [
 ]
 
 
-def _chat(path: Path, sessions: list[list[tuple[str, str]]], asked: list[tuple[str, int, list[str]]]) -> None:
+def _chat(path: Path, sessions: list[list[tuple[str, str]]], result: list[tuple[str, int, list[str]]]) -> None:
     talk: dict[str, Any] = {}
-    for number, said in enumerate(sessions, 1):
+    for number, message in enumerate(sessions, 1):
         talk[f"session_{number}_date_time"] = f"1:56 pm on {number} May, 2023"
         talk[f"session_{number}"] = [
             {"speaker": speaker, "dia_id": f"D{number}:{turn}", "text": text}
-            for turn, (speaker, text) in enumerate(said, 1)
+            for turn, (speaker, text) in enumerate(message, 1)
         ]
-    questions = [{"question": text, "category": kind, "evidence": gold} for text, kind, gold in asked]
+    questions = [{"question": text, "category": kind, "evidence": gold} for text, kind, gold in result]
     path.write_text(json.dumps({"conversation": talk, "qa": questions}), encoding="utf-8")
 
 
@@ -58,9 +58,9 @@ def folder(tmp_path: Path) -> Path:
     ]
     chat = [{"batch_number": 1, "turns": [messages]}]
     (assistant / "chat.json").write_text(json.dumps(chat), encoding="utf-8")
-    asked = {
+    request = {
         "information_extraction": [{"question": "On which port is Postgres?", "source_chat_ids": {"first": [1]}}],
         "abstention": [{"question": "Who wrote it?", "source_chat_ids": [0]}],
     }
-    (assistant / "probing_questions.json").write_text(json.dumps(asked), encoding="utf-8")
+    (assistant / "probing_questions.json").write_text(json.dumps(request), encoding="utf-8")
     return people.parent

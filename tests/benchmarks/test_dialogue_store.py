@@ -36,16 +36,16 @@ def test_a_session_is_a_conversation_with_names_and_times(folder: Path, tmp_path
     with stored_dialogue(dialogue, tmp_path / "stores", InProcess) as store:
         (found,) = store.door.call("memory_search", query="learn to sail", limit=1)["results"]
         assert next(iter(store.ask(SEARCH, "learn to sail"))) == "Chat_1_Ann_Ben/D1:2"
-        told = store.door.call("memory_get_context", conversation_id=found["conversation_id"])
+        result = store.door.call("memory_get_context", conversation_id=found["conversation_id"])
         assert store.door.call("memory_stats")["total_conversations"] == 3
-    assert told["folder"] == "/dialogues/Chat_1_Ann_Ben"
-    assert [(one["role"], one["metadata"]["name"]) for one in told["messages"]] == [
+    assert result["folder"] == "/dialogues/Chat_1_Ann_Ben"
+    assert [(one["role"], one["metadata"]["name"]) for one in result["messages"]] == [
         ("user", "Ann"),
         ("assistant", "Ben"),
         ("user", "Ann"),
         ("assistant", "Ben"),
     ]
-    assert {one["timestamp"] for one in told["messages"]} == {"2023-05-01T13:56:00Z"}
+    assert {one["timestamp"] for one in result["messages"]} == {"2023-05-01T13:56:00Z"}
 
 
 def test_a_long_message_has_the_place_of_its_first_chunk(folder: Path, tmp_path: Path) -> None:

@@ -33,16 +33,16 @@ def test_a_server_is_asked_in_every_mode_and_the_tools_in_this_process_answer_al
             assert groups["all"]["depth"] > 0
         assert ways["memory_search"]["groups"]["all"]["hit@5"] == 1.0
         assert ways["memory_search"]["groups"]["single-hop"]["recall@5"] == 1.0
-    told = capsys.readouterr().out
-    assert "Asked of a server, over HTTP." in told and "| memory_search | mean of dialogues | 2 |" in told
+    output = capsys.readouterr().out
+    assert "Asked of a server, over HTTP." in output and "| memory_search | mean of dialogues | 2 |" in output
 
     made = {path: path.stat().st_mtime_ns for path in [*stores.rglob("turns.json"), *stores.glob("others-*/ready")]}
     assert len(made) == 5
     main([*common, "--in-process", "--against", str(stored_dialogue)])
     assert all(path.stat().st_mtime_ns == when for path, when in made.items()), "the stores were not used again"
     assert len([*stores.rglob("turns.json")]) == 4
-    told = capsys.readouterr().out
-    changes = told.partition("### Now, and the change since ")[2].splitlines()[4:]
+    output = capsys.readouterr().out
+    changes = output.partition("### Now, and the change since ")[2].splitlines()[4:]
     assert len(changes) == len(results) * (len(WAYS) + 1)
     assert all(line.count("(+0.0)") >= 7 for line in changes), changes
 

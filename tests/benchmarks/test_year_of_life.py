@@ -14,10 +14,10 @@ from commonplace.memory.local_memory import open_memory
 
 def test_a_year_has_its_items_and_changes_and_is_the_same_every_time() -> None:
     year = Generator().year()
-    told = Counter(entry.told for entry in year.entries)
+    result = Counter(entry.told for entry in year.entries)
     assert len(year.entries) == ITEMS
-    assert sum(told[how] for how in HOW) == CHANGES
-    assert min(told[how] for how in HOW) >= 10
+    assert sum(result[how] for how in HOW) == CHANGES
+    assert min(result[how] for how in HOW) >= 10
     assert year == Generator().year()
     assert year != Generator(seed=23).year()
 
@@ -40,5 +40,5 @@ def test_a_small_year_can_be_lived(seed: int, tmp_path: Path) -> None:
     now = [question for question in year.questions if question.is_now]
     counts, wrong = measured(memory, now, ask)
     memory.close()
-    assert sum(asked for _right, asked in counts.values()) == len(now)
+    assert sum(request for _right, request in counts.values()) == len(now)
     assert len(wrong) < len(now) / 2

@@ -51,8 +51,8 @@ def talk() -> Claude:
 def bodies_at_once(path: Path) -> list[str]:
     """What all messages of a file say."""
     return [
-        said.content
+        message.content
         for reading in read_sessions(path, "claude-code")
         for turn in reading
-        for said in turn_messages(turn)
+        for message in turn_messages(turn)
     ]

@@ -68,10 +68,10 @@ def test_folder_and_project_can_be_named(memory: LocalMemory, put: Put) -> None:
 
 def test_many_conversations_come_in_batches(memory: LocalMemory, put: Put) -> None:
     count = BATCH_MESSAGES + 7
-    told: list[int] = []
+    lines: list[int] = []
     path = put("conversations.json", [chatgpt(key=f"c{n}") for n in range(count)])
-    summary = import_path(memory, path, advance=told.append)
-    assert summary.conversations.added == count and sum(told) == path.stat().st_size
+    summary = import_path(memory, path, advance=lines.append)
+    assert summary.conversations.added == count and sum(lines) == path.stat().st_size
     assert len(latest_conversations(memory, SessionScope(), limit=100).sessions) == 100
 
 
@@ -86,10 +86,10 @@ def test_what_was_kept_before_an_interruption_stays_and_the_rest_follows(memory:
     importing = ImportRun(memory, advance=interrupt)
     with pytest.raises(KeyboardInterrupt):
         importing.add(path)
-    kept = importing.report.conversations.added
-    assert 0 < kept < len(many)
+    stored = importing.report.conversations.added
+    assert 0 < stored < len(many)
     rest = import_path(memory, path)
-    assert (rest.conversations.known, rest.conversations.added) == (kept, len(many) - kept)
+    assert (rest.conversations.known, rest.conversations.added) == (stored, len(many) - stored)
 
 
 def test_one_refused_conversation_does_not_stop_its_batch(memory: LocalMemory, put: Put) -> None:
@@ -100,9 +100,9 @@ def test_one_refused_conversation_does_not_stop_its_batch(memory: LocalMemory, p
 
 
 def test_a_conversation_that_contradicts_another_does_not_stop_the_rest(memory: LocalMemory, put: Put) -> None:
-    said = {"role": "user", "content": "Said once", "id": "01959a12-0000-7000-8000-0123456789ab"}
+    message = {"role": "user", "content": "Said once", "id": "01959a12-0000-7000-8000-0123456789ab"}
     other = {"role": "user", "content": "Said elsewhere"}
-    copies = [{"key": key, "messages": [said]} for key in ("first", "copy")]
+    copies = [{"key": key, "messages": [message]} for key in ("first", "copy")]
     path = put("own.json", {"conversations": [*copies, {"key": "last", "messages": [other]}]})
     summary = import_path(memory, path)
     assert (summary.conversations.added, summary.conversations.skipped) == (2, 1)
@@ -267,11 +267,12 @@ def test_an_import_ends_when_it_is_cancelled_and_what_was_kept_stays(memory: Loc
     importing = ImportRun(memory, cancelled=lambda: importing.report.conversations.added > 0)
     with pytest.raises(Cancelled):
         importing.add(path)
-    kept = importing.report.conversations.added
+    stored = importing.report.conversations.added
     assert (
-        0 < kept < 3 * BATCH_MESSAGES and len(latest_conversations(memory, SessionScope(), limit=1000).sessions) == kept
+        0 < stored < 3 * BATCH_MESSAGES
+        and len(latest_conversations(memory, SessionScope(), limit=1000).sessions) == stored
     )
-    assert import_path(memory, path).conversations.known == kept
+    assert import_path(memory, path).conversations.known == stored
 
 
 def test_what_is_beyond_the_limit_of_an_import_is_said(memory: LocalMemory, put: Put) -> None:

@@ -30,10 +30,10 @@ def path(tmp_path: Path) -> Path:
 def test_a_session_becomes_a_conversation(memory: LocalMemory, path: Path) -> None:
     summary = ingest(memory, write(path, talk().records))
     assert (summary.conversations.added, summary.messages.added, summary.files.added) == (1, 4, 1)
-    kept = session(memory)
-    assert kept.label == "Why does the login test fail?" and kept.source == "claude-code" and kept.messages == 4
-    assert kept.project == "my-api" and kept.folder == "/sessions/claude-code"
-    assert kept.started_ms == messages(memory)[0].created_ms and kept.meta["branch"] == "main"
+    stored = session(memory)
+    assert stored.label == "Why does the login test fail?" and stored.source == "claude-code" and stored.messages == 4
+    assert stored.project == "my-api" and stored.folder == "/sessions/claude-code"
+    assert stored.started_ms == messages(memory)[0].created_ms and stored.meta["branch"] == "main"
     question, answer, _thanks, _written = messages(memory)
     assert question.details["role"] == "user" and answer.details["role"] == "assistant"
     assert answer.details["files"] == "/srv/code/my-api/src/login.py"
@@ -93,9 +93,9 @@ def test_a_turn_that_grew_is_read_again_and_stays_the_same_message(memory: Local
     assert [item.id for item in after] == [item.id for item in before]
     assert after[-1].body.startswith(before[-1].body) and "zebra" in after[-1].body
     assert after[-1].created_ms > before[-1].created_ms
-    kept = session(memory)
-    assert kept.messages == 4 and kept.label == label and kept.rev == 1
-    assert kept.ended_ms == after[-1].created_ms
+    stored = session(memory)
+    assert stored.messages == 4 and stored.label == label and stored.rev == 1
+    assert stored.ended_ms == after[-1].created_ms
     assert [hit.item.id for hit in recall(memory, "zebra", Scope(), 5).hits] == [after[-1].id]
 
 

@@ -13,7 +13,7 @@ from commonplace.memory.graph import link_new_passages, walk_links
 from commonplace.memory.local_memory import LocalMemory
 
 from .ingest_helpers import KEY, ingest, messages, place, session, talk
-from .transcripts.corpus import SESSION, Claude, asked, codex_meta, item, line, replied, write
+from .transcripts.corpus import SESSION, Claude, codex_meta, item, line, question_records, replied, write
 
 
 @pytest.fixture
@@ -28,10 +28,10 @@ def test_a_sub_agent_knows_the_message_that_started_it(memory: LocalMemory, path
     worker = Claude()
     worker.user("Search the docs", isSidechain=True, agentId="a77")
     worker.says("Nothing about tokens in the docs.", isSidechain=True, agentId="a77")
-    beside = path.with_suffix("") / "subagents" / "agent-a77.jsonl"
-    write(beside, worker.records)
+    second = path.with_suffix("") / "subagents" / "agent-a77.jsonl"
+    write(second, worker.records)
     # The agent still works: nothing tells yet which call started it.
-    ingest(memory, write(path, claude.records), beside)
+    ingest(memory, write(path, claude.records), second)
     child = f"{KEY}/a77"
     assert session(memory, child).meta["parent_session"] == KEY and "parent_message" not in session(memory, child).meta
     claude.answers("t9", "Nothing there.", toolUseResult={"agentId": "a77", "content": "Nothing there."})
@@ -47,9 +47,9 @@ def test_a_sub_agent_knows_the_message_that_started_it(memory: LocalMemory, path
 def test_codex_with_a_sub_agent_in_a_file_of_its_own(memory: LocalMemory, tmp_path: Path) -> None:
     call = item(2, "function_call", name="spawn_agent", call_id="c1", arguments='{"message":"review"}')
     answer = item(2, "function_call_output", call_id="c1", output='{"agent_id":"k1"}')
-    main = [codex_meta(), *asked(1, "Review the login"), call, answer, *replied(3, "It is fine.")]
+    main = [codex_meta(), *question_records(1, "Review the login"), call, answer, *replied(3, "It is fine.")]
     spawn = {"subagent": {"thread_spawn": {"parent_thread_id": SESSION, "depth": 1, "agent_role": "reviewer"}}}
-    worker = [line(0, "session_meta", id="k1", cwd="/srv/code/my-api", source=spawn), *asked(2, "review")]
+    worker = [line(0, "session_meta", id="k1", cwd="/srv/code/my-api", source=spawn), *question_records(2, "review")]
     # The agent's file comes first by its name.
     write(tmp_path / "rollout-1-k1.jsonl", worker)
     write(tmp_path / "rollout-2-main.jsonl", main)
@@ -64,11 +64,11 @@ def test_gemini_whose_messages_change_in_the_middle(memory: LocalMemory, tmp_pat
     about = {"sessionId": "g1", "projectHash": "abc", "startTime": "2026-03-15T10:00:00Z", "kind": "main"}
     question = {"id": "m1", "timestamp": "2026-03-15T10:01:00Z", "type": "user", "content": "Build it"}
     reply = {"id": "m2", "timestamp": "2026-03-15T10:02:00Z", "type": "gemini", "content": "Building"}
-    told = {"$set": {"summary": "Building", "directories": ["/srv/code/my-api"]}}
+    payload = {"$set": {"summary": "Building", "directories": ["/srv/code/my-api"]}}
     path = write(tmp_path / "abc" / "chats" / "session-x-g1.jsonl", [about, question, reply])
     ingest(memory, path)
     before = messages(memory, "gemini:g1")
-    write(path, [about, question, reply, {**reply, "content": "Building is done."}, told])
+    write(path, [about, question, reply, {**reply, "content": "Building is done."}, payload])
     assert ingest(memory, path).messages.added == 0
     after = messages(memory, "gemini:g1")
     assert [one.id for one in after] == [one.id for one in before] and after[-1].body == "Building is done."

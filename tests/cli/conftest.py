@@ -68,8 +68,8 @@ def write_chats(folder: Path) -> None:
         archive.writestr("conversations.json", json.dumps(exported))
     (folder / "chats").mkdir()
     (folder / "chats" / "colours.txt").write_text("User: Name a colour\nAI: Blue\n", encoding="utf-8")
-    asked = {"type": "user", "uuid": "u1", "parentUuid": None, "sessionId": "s1", "cwd": "/work/my-api"}
-    line = {**asked, "timestamp": "2025-03-15T14:30:00.000Z", "message": {"role": "user", "content": "Name a colour"}}
+    request = {"type": "user", "uuid": "u1", "parentUuid": None, "sessionId": "s1", "cwd": "/work/my-api"}
+    line = {**request, "timestamp": "2025-03-15T14:30:00.000Z", "message": {"role": "user", "content": "Name a colour"}}
     (folder / "session.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     write_graph(Path.home() / ".npm" / "_npx" / "1" / "node_modules" / "@modelcontextprotocol" / "server-memory")
 
@@ -189,7 +189,7 @@ def spawn_in_terminal() -> Run:
     return call
 
 
-def until_said(stream: IO[bytes], text: bytes) -> None:
+def wait_for_output(stream: IO[bytes], text: bytes) -> None:
     """Read what a process says until it says this; nothing waits longer than a minute."""
     seen = b""
     while text not in seen:

@@ -15,7 +15,7 @@ MESSAGES = [
 ]
 
 
-def said(run: Run, id_: str) -> list[tuple[str, str]]:
+def messages_of(run: Run, id_: str) -> list[tuple[str, str]]:
     return [(one["role"], one["content"]) for one in run("conversations", "show", id_, "--json").data["messages"]]
 
 
@@ -35,19 +35,19 @@ def test_a_text_with_speakers_becomes_turns(run: Run, folder: Path) -> None:
     (folder / "chat.txt").write_text(text, encoding="utf-8")
     done = run("conversations", "add", "Colours", "chat.txt")
     assert done.out.startswith("Stored conversation ") and "2 messages, 6 words" in done.out
-    assert said(run, done.out.split()[2]) == [("user", "Name a colour"), ("assistant", "Blue,\nor green")]
+    assert messages_of(run, done.out.split()[2]) == [("user", "Name a colour"), ("assistant", "Blue,\nor green")]
 
 
 def test_markdown_with_speakers_becomes_turns(run: Run, folder: Path) -> None:
     (folder / "chat.md").write_text("# Title\n\n## User\n\nHi\n\n## Assistant\n\nHello\n", encoding="utf-8")
     data = run("conversations", "add", "Mine", "chat.md", "--json").data
-    assert data["label"] == "Mine" and said(run, data["id"]) == [("user", "Hi"), ("assistant", "Hello")]
+    assert data["label"] == "Mine" and messages_of(run, data["id"]) == [("user", "Hi"), ("assistant", "Hello")]
 
 
 def test_a_text_without_speakers_is_one_message_and_says_so(run: Run) -> None:
     done = run("conversations", "add", "Thoughts", "-", stdin="[draft] Just thoughts, { and braces")
     assert done.code == 0 and "It was stored as one message" in done.err
-    assert said(run, done.out.split()[2]) == [("user", "[draft] Just thoughts, { and braces")]
+    assert messages_of(run, done.out.split()[2]) == [("user", "[draft] Just thoughts, { and braces")]
 
 
 def test_the_same_again_is_known(run: Run) -> None:
@@ -70,11 +70,11 @@ def test_status_project_and_secrets(run: Run) -> None:
     text = json.dumps([{"role": "user", "content": f"the token is {secret}"}])
     data = run("conversations", "add", "Keys", "--status", "pinned", "--project", "my-api", "--json", stdin=text).data
     assert (data["status"], data["importance_score"], data["project"]) == ("pinned", 10, "my-api")
-    assert "[REDACTED:" in said(run, data["id"])[0][1] and secret not in run("export", "1").out
+    assert "[REDACTED:" in messages_of(run, data["id"])[0][1] and secret not in run("export", "1").out
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ('[{"role": "user", "content": "cut', "not JSON"),
         ('[{"role": "nobody", "content": "x"}]', "nobody"),
@@ -88,10 +88,10 @@ def test_status_project_and_secrets(run: Run) -> None:
         ("a\0b", "neither"),
     ],
 )
-def test_what_is_no_conversation_is_refused_and_nothing_kept(run: Run, text: str, told: str) -> None:
+def test_what_is_no_conversation_is_refused_and_nothing_kept(run: Run, text: str, expected: str) -> None:
     done = run("conversations", "add", "X", "-", "--json", stdin=text)
     assert (done.code, done.error["code"]) == (2, "VALIDATION_ERROR")
-    assert told in done.error["message"]
+    assert expected in done.error["message"]
     assert run("conversations", "--json").data["conversations"] == []
 
 

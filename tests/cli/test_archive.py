@@ -27,8 +27,8 @@ def test_everything_goes_elsewhere_and_back(run: Run, story: list[int], folder: 
     done = run("export", "--everything", "--output", "memory.zip")
     assert done.out == "Exported 6 items, 1 sessions, 1 projects to memory.zip\n"
     assert run("import", "memory.zip", *elsewhere, "--json").data["items"] == {"added": 6, "known": 0, "skipped": 0}
-    told = run("export", "--everything", "--output", "there", *elsewhere, "--json").data
-    assert (told["path"], told["format"], told["counts"]["items"]) == ("there", "commonplace-archive", 6)
+    data = run("export", "--everything", "--output", "there", *elsewhere, "--json").data
+    assert (data["path"], data["format"], data["counts"]["items"]) == ("there", "commonplace-archive", 6)
     assert run("export", "--everything", "--output", "here").code == 0
     assert records(files_of(folder / "here")) == records(files_of(folder / "there"))
     assert run("import", "there", "--json").data["items"] == {"added": 0, "known": 6, "skipped": 0}
@@ -53,8 +53,8 @@ def test_a_pipe_gets_a_zip(run: Run, story: list[int], folder: Path) -> None:
 
 
 def test_only_a_part(run: Run, story: list[int], folder: Path) -> None:
-    told = run("export", "--everything", "--project", "my-api", "--output", "part", "--json").data
-    assert (told["projects"], told["counts"]["items"]) == (["my-api"], 5)
+    data = run("export", "--everything", "--project", "my-api", "--output", "part", "--json").data
+    assert (data["projects"], data["counts"]["items"]) == (["my-api"], 5)
     assert run("export", "--everything", "--since", "1d", "--output", "new", "--json").data["counts"]["items"] == 6
     assert run("export", "--everything", "--since", "whenever", "--output", "x").code == 2
 

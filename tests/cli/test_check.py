@@ -17,8 +17,8 @@ def test_what_is_wrong_is_told_and_mended(run: Run, settings: Settings) -> None:
     assert run("check").out == "No faults found.\n"
     with behind(settings) as ask:
         ask("UPDATE tally SET items = 7")
-    told = run("check", "--quick")
-    assert told.code == 9 and "derived  counts: 1 counts by project and kind are wrong (project 0)" in told.out
+    outcome = run("check", "--quick")
+    assert outcome.code == 9 and "derived  counts: 1 counts by project and kind are wrong (project 0)" in outcome.out
     assert "kind are wrong; see `commonplace check`" in run("status").out
     assert "remark   store check: The last check found: 1 counts" in run("doctor", "store").out
     dry = run("check", "--fix", "--dry-run")
@@ -34,16 +34,16 @@ def test_what_was_said_is_told_in_red_and_left(run: Run, settings: Settings) -> 
     with behind(settings) as ask:
         ask("UPDATE items SET title = 'Pear'")
     run("check", "--fix")
-    told = run("check", "--fix")
-    assert told.code == 9 and "stored   rows: 1 items have content that does not match its checksum" in told.out
+    outcome = run("check", "--fix")
+    assert outcome.code == 9 and "stored   rows: 1 items have content that does not match its checksum" in outcome.out
 
 
 @pytest.mark.no_store
 def test_a_file_that_is_no_store_is_told(run: Run, settings: Settings) -> None:
     settings.data_dir.mkdir()
     settings.database.write_bytes(b"nonsense " * 1000)
-    told = run("check", "--json")
-    assert told.code == 9 and told.data["faults"][0]["part"] == "file"
+    outcome = run("check", "--json")
+    assert outcome.code == 9 and outcome.data["faults"][0]["part"] == "file"
     assert run("check", "--fix", "--json").error["code"] == "DB_CORRUPT"
 
 

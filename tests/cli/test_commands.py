@@ -148,10 +148,10 @@ def test_search_can_be_narrowed(run: Run, story: list[int]) -> None:
 def test_search_and_list_keep_to_a_stretch_of_time_and_a_tag(run: Run) -> None:
     run("add", "The ferry left at nine", "--at", "2020-09-13T12:00", "--tag", "harbour")
     run("add", "The ferry left at ten", "--tag", "timetable")
-    for asked, name in ((("search", "ferry left"), "results"), (("list",), "items")):
+    for request, name in ((("search", "ferry left"), "results"), (("list",), "items")):
         for narrowed, expected in ((("--since", "7d"), 2), (("--until", "2020-09-13"), 1), (("--tag", "time"), 2)):
-            (found,) = run(*asked, *narrowed, "--json").data[name]
-            assert found["id"] == expected, (asked, narrowed)
+            (found,) = run(*request, *narrowed, "--json").data[name]
+            assert found["id"] == expected, (request, narrowed)
     assert "is not a time" in run("search", "ferry", "--since", "someday").err
 
 
@@ -317,9 +317,9 @@ def test_status_tells_where_and_how_much(run: Run, story: list[int], data_dir: P
 
 def test_status_tells_what_hooks_captured_and_left_out(run: Run, data_dir: Path, folder: Path) -> None:
     assert "0 observations captured, 0 left out" in run("status").out
-    settings, told = Settings(data_dir), {"session_id": "s", "cwd": str(folder)}
+    settings, lines = Settings(data_dir), {"session_id": "s", "cwd": str(folder)}
     for prompt in ("Why is the build slow?", "yes", "thanks"):
-        put(settings, {**told, "prompt": prompt}, "UserPromptSubmit")
+        put(settings, {**lines, "prompt": prompt}, "UserPromptSubmit")
     put(settings, b"no event")
     with DrainLock(data_dir) as ours:
         assert ours

@@ -84,14 +84,14 @@ def test_the_server_that_is_written_starts_and_the_hook_runs(
     assert Path(entry["command"]).is_absolute() and entry["args"] == ["mcp", "--profile", "core"]
     assert entry["env"] == {"COMMONPLACE_DATA_DIR": str(data_dir)}
     monkeypatch.delenv("COMMONPLACE_DATA_DIR")
-    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
     hello = {
         "jsonrpc": "2.0",
         "id": 0,
         "method": "initialize",
         "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
     }
-    lines = [hello, {"jsonrpc": "2.0", "method": "notifications/initialized"}, asked]
+    lines = [hello, {"jsonrpc": "2.0", "method": "notifications/initialized"}, request]
     done = subprocess.run(
         [entry["command"], *entry["args"]],
         input="".join(json.dumps(line) + "\n" for line in lines),
@@ -124,10 +124,11 @@ def test_one_bad_file_does_not_keep_the_others_from_it(run: Run, home: Path) -> 
     assert "Cursor: " in done.err and "line 1, column 3" in done.err and "was left as it is" in done.err
     assert "Zed: connected" in done.out and "Kiro: connected" in done.out
     assert tree(home / ".cursor") == {"mcp.json": b"{ nonsense"}
-    told = run("connect", "cursor", "zed", "--json")
-    assert told.code == 4 and told.data["failed"] == 1
+    outcome = run("connect", "cursor", "zed", "--json")
+    assert outcome.code == 4 and outcome.data["failed"] == 1
     assert (
-        told.data["hosts"][0]["error"]["code"] == "CONFLICT" and told.data["hosts"][1]["state"] == "already connected"
+        outcome.data["hosts"][0]["error"]["code"] == "CONFLICT"
+        and outcome.data["hosts"][1]["state"] == "already connected"
     )
     left = run("disconnect")
     assert left.code == 4 and "Zed: disconnected" in left.out and "Kiro: disconnected" in left.out
@@ -315,8 +316,8 @@ def test_somebody_elses_server_needs_force(run: Run, home: Path) -> None:
 
 
 def test_help_names_every_editor(run: Run) -> None:
-    told = " ".join(run("connect", "--help").out.split())
-    assert [name for name in EDITOR_NAMES if f" {name}" not in told] == []
+    text = " ".join(run("connect", "--help").out.split())
+    assert [name for name in EDITOR_NAMES if f" {name}" not in text] == []
 
 
 def test_only_hooks_have_to_be_trusted(run: Run) -> None:

@@ -55,12 +55,12 @@ def test_the_budget_of_a_text_is_that_of_the_text(run: Run, shop: None) -> None:
     for more in ([], ["--query", QUERY]):
         for budget in (500, 2000):
             out = run("context", "shop-api", "--budget", str(budget), *more).out
-            told = re.search(r"\((\d+) of (\d+) tokens(?:, \d+ items left out)?\)", out)
-            assert told is not None
-            used, of = map(int, told.groups())
+            result = re.search(r"\((\d+) of (\d+) tokens(?:, \d+ items left out)?\)", out)
+            assert result is not None
+            used, of = map(int, result.groups())
             assert of == budget and used <= budget
-            assert used > 0.9 * budget or "left out" not in told[0], "nothing is left out while there is room"
-            assert abs(used - (len(out) - len(told[0])) / 4) < 3
+            assert used > 0.9 * budget or "left out" not in result[0], "nothing is left out while there is room"
+            assert abs(used - (len(out) - len(result[0])) / 4) < 3
 
 
 def test_with_room_for_everything_nothing_is_left_out(run: Run, shop: None) -> None:

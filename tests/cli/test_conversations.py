@@ -143,9 +143,9 @@ def test_forgetting_is_undone_as_told(run: Run, three: list[str]) -> None:
     done = run("conversations", "forget", *three[:2])
     assert done.out.count("Forgot ") == 2
     assert labels(run) == ["Tomatoes"] and run("search", "Cache", "--json").data["results"] == []
-    told = done.err.strip().removeprefix("Undo: commonplace ")
+    result = done.err.strip().removeprefix("Undo: commonplace ")
     assert run("conversations", "show", three[0]).code == 3
-    assert execute(f"commonplace {told}", run).code == 0
+    assert execute(f"commonplace {result}", run).code == 0
     assert labels(run) == ["Tomatoes", "Cache", "Colours"]
 
 

@@ -56,8 +56,8 @@ def test_reading_goes_on_and_says_what_is_damaged(run: Run, folder: Path) -> Non
 
 @pytest.mark.usefixtures("damaged")
 def test_check_names_damaged_items_and_they_can_be_edited_and_forgotten(run: Run) -> None:
-    told = run("check")
-    assert told.code == 9 and "rows are damaged" in told.out and "item 1 (body), item 2 (details)" in told.out
+    outcome = run("check")
+    assert outcome.code == 9 and "rows are damaged" in outcome.out and "item 1 (body), item 2 (details)" in outcome.out
     # Nothing that was written is changed by a repair.
     assert run("check", "--fix").code == 9 and "item 1 (body), item 2 (details)" in run("check").out
     assert run("edit", "1", "--content", "Apples are in the barn").code == 0
@@ -85,7 +85,7 @@ def test_a_file_cut_short_is_saved_and_what_is_lost_is_said(run: Run, settings: 
     assert run("check").code == 9
     done = run("check", "--fix")
     assert "rows of the damaged file." in done.out and "The previous store was saved to" in done.err + done.out
-    kept = {item["id"] for item in run("list", "--limit", "100", "--json").data["items"]}
-    lost = {*range(1, 61)} - kept
-    assert len(kept) > 40
+    stored = {item["id"] for item in run("list", "--limit", "100", "--json").data["items"]}
+    lost = {*range(1, 61)} - stored
+    assert len(stored) > 40
     assert not lost or f"Could not save: {', '.join(f'item {number}' for number in sorted(lost))}" in done.out

@@ -16,7 +16,6 @@ from .conftest import Run, write_chats
 from .test_help import execute
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "commands.md"
-REFERENCE = PAGE.with_name("options.md")
 
 
 def console_lines() -> list[str]:
@@ -34,22 +33,17 @@ def test_the_examples_of_the_page_run_in_order(run: Run, folder: Path) -> None:
         assert done.code == 0, f"{line}: {done}"
 
 
-def test_every_command_is_on_the_page_in_the_order_of_the_help_and_leads_to_its_options() -> None:
+def test_every_command_is_on_the_page_in_the_order_of_the_help() -> None:
     text = PAGE.read_text(encoding="utf-8")
     titles = [title for title, _rows in GROUPS]
     assert [title for title in re.findall(r"^## (.+)$", text, re.MULTILINE) if title in titles] == titles
     for title, rows in GROUPS:
         section = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-        assert [name for name, *_rest in rows if f"[`{name}`](options.md#{name})" not in section] == []
-
-
-def test_the_reference_of_options_is_up_to_date() -> None:
-    """`python -m commonplace.cli.reference docs/reference/options.md` writes it."""
-    assert REFERENCE.read_text(encoding="utf-8") == reference()
+        assert [name for name, *_rest in rows if f"`{name}`" not in section] == []
 
 
 def test_the_reference_names_every_option_of_every_command() -> None:
-    text = REFERENCE.read_text(encoding="utf-8")
+    text = reference()
     for name, _where, _what in COMMANDS:
         command = group.get_command(click.Context(group), name)
         assert command is not None

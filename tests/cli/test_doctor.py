@@ -79,8 +79,8 @@ def test_a_failure_has_a_fix_and_exit_code_1_and_fix_mends_it(run: Run, data_dir
     assert done.code == 1
     assert "failure  index words: 1 of 1 passages cannot be found by their words." in done.out
     assert "use --fix" in done.out and "1 of " in done.out.splitlines()[-1]
-    told = run("doctor", "index", "--json")
-    assert told.code == 1 and told.data["healthy"] is False and of(told, "index")["words"]["mendable"]
+    outcome = run("doctor", "index", "--json")
+    assert outcome.code == 1 and outcome.data["healthy"] is False and of(outcome, "index")["words"]["mendable"]
     mended = run("doctor", "index", "store", "--fix", "--json")
     assert mended.code == 0 and mended.data["healthy"]
     assert [(one["area"], one["what"]) for one in mended.data["mended"]] == [("index", "words")]

@@ -17,9 +17,9 @@ def worked(run: Run, home: Path) -> None:
 
 
 def test_a_topic_is_explained(run: Run) -> None:
-    told = run("explain", "rate", "limiting", "--json").data
-    assert told["summary"] and told["keyChunks"]
-    assert {"date": "2026-03-16", "session": "my-api"}.items() <= told["timeline"][0].items()
+    data = run("explain", "rate", "limiting", "--json").data
+    assert data["summary"] and data["keyChunks"]
+    assert {"date": "2026-03-16", "session": "my-api"}.items() <= data["timeline"][0].items()
     assert "timeline" not in run("explain", "rate limiting", "--no-timeline", "--json").data
 
 

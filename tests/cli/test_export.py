@@ -141,8 +141,8 @@ def test_secrets_that_were_kept_are_taken_out_and_it_stays_json(run: Run, data_d
     run("export", "--all", "--output", "all.json")
     run("export", "--all", "--format", "markdown", "--output", "chats")
     data = json.loads((folder / "all.json").read_text(encoding="utf-8"))
-    said = data["conversations"][0]["messages"][0]["content"]
-    assert "[REDACTED:" in said and said.endswith("and go on\nwith more")
+    text = data["conversations"][0]["messages"][0]["content"]
+    assert "[REDACTED:" in text and text.endswith("and go on\nwith more")
     texts = [path.read_text(encoding="utf-8") for path in (folder / "chats").iterdir()]
     outs = [run("export", id_).out, run("export", id_, "--format", "markdown").out, json.dumps(data), *texts]
     assert all(SECRET not in out and "[REDACTED:" in out for out in outs)

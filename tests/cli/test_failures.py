@@ -69,9 +69,9 @@ def test_wrong_use_is_exit_code_2(run: Run, arguments: tuple[str, ...]) -> None:
     assert people.err.startswith("error: ") and "\nhint: " in people.err and "Traceback" not in people.err
     program = run(*arguments, "--json")
     assert program.code == 2
-    said = program.err if arguments[0] == "mcp" else program.out
-    assert '"code": "VALIDATION_ERROR"' in said or '"code": "TOO_LARGE"' in said
-    assert '"message"' in said and '"suggestion"' in said
+    output = program.err if arguments[0] == "mcp" else program.out
+    assert '"code": "VALIDATION_ERROR"' in output or '"code": "TOO_LARGE"' in output
+    assert '"message"' in output and '"suggestion"' in output
 
 
 @pytest.mark.parametrize(
@@ -220,8 +220,8 @@ def every_error() -> list[type[errors.CommonplaceError]]:
 @pytest.mark.parametrize("kind", every_error(), ids=lambda kind: kind.__name__)
 def test_every_error_keeps_its_code(kind: type[errors.CommonplaceError], capsys: pytest.CaptureFixture[str]) -> None:
     assert report_failure(kind("It broke."), Call()) == kind.exit_code
-    told = capsys.readouterr()
-    assert told.out == "" and told.err == f"error: It broke.\nhint: {kind.default_hint}\n"
+    output = capsys.readouterr()
+    assert output.out == "" and output.err == f"error: It broke.\nhint: {kind.default_hint}\n"
     report_failure(kind("It broke."), Call(json=True))
     assert f'"code": "{kind.code}"' in capsys.readouterr().out
 

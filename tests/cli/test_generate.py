@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Run, until_said
+from .conftest import Run, wait_for_output
 from .test_lightness import HEAVY, modules_of
 
 
@@ -170,9 +170,9 @@ def test_watching_follows_the_store_until_ctrl_c(run: Run, repository: Path) -> 
     assert process.stdout is not None
 
     try:
-        until_said(process.stdout, b"Watching")
+        wait_for_output(process.stdout, b"Watching")
         run("add", "Write tests first", "--type", "rule")
-        until_said(process.stdout, b"AGENTS.md\tupdated")
+        wait_for_output(process.stdout, b"AGENTS.md\tupdated")
         assert "Write tests first" in (repository / "AGENTS.md").read_text(encoding="utf-8")
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0

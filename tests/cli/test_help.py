@@ -133,8 +133,8 @@ def test_every_command_prints_one_json_object(run: Run, folder: Path, name: str)
 
 
 def test_the_help_of_the_doctor_names_every_area(run: Run) -> None:
-    told = run("doctor", "--help").out
-    assert [area for area in AREA_NAMES if area not in told] == []
+    output = run("doctor", "--help").out
+    assert [area for area in AREA_NAMES if area not in output] == []
 
 
 def test_every_subcommand_explains_itself(run: Run) -> None:
@@ -182,8 +182,8 @@ def test_an_old_name_works_and_says_the_new_one(run: Run, old: str) -> None:
     new = RENAMED[old]
     done = run(old, *arguments, stdin="User: Hello\nAI: Hi\n")
     assert done.code == 0 and f"`commonplace {old}` is now `commonplace {new}`" in done.err
-    told = run(old, *arguments, "--json", stdin="User: Hello\nAI: Hi\n")
-    assert told.code == 0 and told.data and told.err == ""
+    outcome = run(old, *arguments, "--json", stdin="User: Hello\nAI: Hi\n")
+    assert outcome.code == 0 and outcome.data and outcome.err == ""
     assert f"Usage: commonplace {new.partition(' --')[0]} " in run(old, "--help").out
     assert f"Usage: commonplace {new.partition(' --')[0]} " in run("help", old).out
     assert old not in NAMES

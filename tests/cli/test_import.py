@@ -101,8 +101,8 @@ def test_when_nothing_can_be_read_the_command_fails_and_says_why(run: Run, folde
     (folder / "photo.jpg").write_bytes(b"\xff\xd8\0")
     done = run("import", "photo.jpg")
     assert done.code == 2 and "photo.jpg: it is not text" in done.err and "chatgpt (conversations.json" in done.err
-    told = run("import", "photo.jpg", "--json")
-    assert told.code == 2 and told.error["files"] == {"read": 0, "skipped": 1}
+    outcome = run("import", "photo.jpg", "--json")
+    assert outcome.code == 2 and outcome.error["files"] == {"read": 0, "skipped": 1}
 
 
 @pytest.mark.parametrize("arguments", [(), ("missing.zip",), ("chats", "missing.zip"), ("--format", "pdf", "chats")])

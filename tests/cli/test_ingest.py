@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.capture.transcripts.corpus import jsonl
 
-from .conftest import Run, until_said
+from .conftest import Run, wait_for_output
 from .sessions_of_agents import LOGIN, furnish, login
 
 
@@ -20,9 +20,9 @@ def test_sessions_are_found_where_they_lie(run: Run, home: Path) -> None:
     furnish(home)
     done = run("ingest")
     assert done.code == 0 and "claude-code sessions\t2\t0\t0" in done.out and "messages\t6\t0\t0" in done.out
-    told = run("ingest", "--json").data
-    assert told["files"] == {"read": 0, "unchanged": 2, "skipped": 0}
-    assert told["messages"] == {"added": 0, "known": 0}
+    data = run("ingest", "--json").data
+    assert data["files"] == {"read": 0, "unchanged": 2, "skipped": 0}
+    assert data["messages"] == {"added": 0, "known": 0}
     assert "sixty seconds" in run("search", "sixty", "--json").out
 
 
@@ -58,17 +58,17 @@ def test_what_cannot_be_read_is_told(run: Run, home: Path, folder: Path) -> None
 def test_unknown_records_and_bad_lines_are_counted(run: Run, home: Path) -> None:
     path = furnish(home) / f"{LOGIN}.jsonl"
     path.write_bytes(path.read_bytes() + b'{"type": "from-the-future"}\n{broken\n')
-    told = run("ingest", "--json").data
-    assert told["unknown_records"] == {"from-the-future": 1}
-    reasons = {one["why"]: one["count"] for one in told["skipped"]}
+    data = run("ingest", "--json").data
+    assert data["unknown_records"] == {"from-the-future": 1}
+    reasons = {one["why"]: one["count"] for one in data["skipped"]}
     assert reasons == {"records of unknown types": 1, "malformed lines": 1}
 
 
 def test_what_came_in_is_linked_at_once(run: Run, home: Path) -> None:
     furnish(home)
     run("ingest")
-    told = run("recall", "token", "bucket", "--min-score", "0", "--limit", "1", "--json").data
-    assert told["graphContext"]
+    data = run("recall", "token", "bucket", "--min-score", "0", "--limit", "1", "--json").data
+    assert data["graphContext"]
 
 
 def test_vectors_are_announced(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,22 +92,22 @@ def test_watching_follows_sessions_until_it_is_told_to_end(run: Run, home: Path,
     assert process.stdout is not None
 
     try:
-        until_said(process.stdout, b"Watching")
+        wait_for_output(process.stdout, b"Watching")
         path = furnish(home) / f"{LOGIN}.jsonl"
-        until_said(process.stdout, b"6 new messages in 2 sessions.")
+        wait_for_output(process.stdout, b"6 new messages in 2 sessions.")
         claude = login()
         claude.user("Is there a test for it?")
         path.write_bytes(jsonl(claude.records) + b'{"type": "user", "mess')
-        until_said(process.stdout, b"1 new messages in 1 sessions.")
+        wait_for_output(process.stdout, b"1 new messages in 1 sessions.")
         path.unlink()
         other = home / ".codex" / "sessions" / "rollout-x.jsonl"
         other.parent.mkdir(parents=True)
         meta = {"type": "session_meta", "timestamp": "2026-03-17T10:00:00Z", "payload": {"id": "c1", "cwd": "/srv/x"}}
         words = [{"type": "input_text", "text": "Name a colour"}]
         item = {"type": "message", "role": "user", "content": words}
-        asked = {"type": "response_item", "timestamp": "2026-03-17T10:01:00Z", "payload": item}
-        other.write_text(f"{json.dumps(meta)}\n{json.dumps(asked)}\n", encoding="utf-8")
-        until_said(process.stdout, b"1 new messages in 1 sessions.")
+        request = {"type": "response_item", "timestamp": "2026-03-17T10:01:00Z", "payload": item}
+        other.write_text(f"{json.dumps(meta)}\n{json.dumps(request)}\n", encoding="utf-8")
+        wait_for_output(process.stdout, b"1 new messages in 1 sessions.")
         process.send_signal(ending)
         assert process.wait(60) == 0
     finally:

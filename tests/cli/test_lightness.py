@@ -29,9 +29,9 @@ print(json.dumps({"code": code, "modules": sorted(sys.modules)}), file=sys.stder
 def modules_of(*arguments: str, stdin: bytes = b"") -> set[str]:
     command = [sys.executable, "-c", SCRIPT, *arguments]
     done = subprocess.run(command, input=stdin, capture_output=True, env=os.environ, timeout=60, check=True)
-    told = json.loads(done.stderr.decode().splitlines()[-1])
-    assert told["code"] == 0, done
-    return set(told["modules"])
+    output = json.loads(done.stderr.decode().splitlines()[-1])
+    assert output["code"] == 0, done
+    return set(output["modules"])
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("--version",)])
@@ -108,5 +108,5 @@ def test_status_and_add_do_not_load_the_model() -> None:
     for arguments in (("add", "x"), ("status", "--json"), ("list", "--json")):
         command = [sys.executable, "-c", SCRIPT, *arguments]
         done = subprocess.run(command, capture_output=True, env=os_env, timeout=60, check=True)
-        told = json.loads(done.stderr.decode().splitlines()[-1])
-        assert told["code"] == 0 and not {"onnxruntime", "tokenizers", "numpy"} & set(told["modules"])
+        output = json.loads(done.stderr.decode().splitlines()[-1])
+        assert output["code"] == 0 and not {"onnxruntime", "tokenizers", "numpy"} & set(output["modules"])

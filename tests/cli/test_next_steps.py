@@ -72,9 +72,9 @@ def test_in_a_project_it_says_what_is_known_open_and_waiting(run: Run, repositor
     run("add", "Never deploy on Fridays", "-t", "rule")
     steps = "\n".join(f"Write test {number}" for number in range(1, 8))
     run("add", "--kind", "summary", "--session", "monday", "--field", f"next_steps={steps}")
-    told = run("--json").data
-    assert told["project"]["name"] == repository and told["project"]["items"] == 3 and told["items"] == 3
-    assert told["contradictions"] == 1 and len(told["open_steps"]) == 7
+    data = run("--json").data
+    assert data["project"]["name"] == repository and data["project"]["items"] == 3 and data["items"] == 3
+    assert data["contradictions"] == 1 and len(data["open_steps"]) == 7
     done = run()
     assert done.code == 0 and re.search(r"github\.com/acme/my-api: 3 items, last used ", done.out)
     assert "\nOpen steps\n  - Write test 1\n" in done.out and "  and 2 more: commonplace report\n" in done.out

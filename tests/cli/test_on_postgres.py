@@ -29,8 +29,8 @@ def test_what_was_added_is_found_by_the_next_command(run: Run, settings: Setting
 
 
 def test_status_names_the_engine_and_the_space(run: Run) -> None:
-    told = run("status", "--json").data
-    assert told["store"]["engine"] == "postgres" and told["store"]["row_security"] is True
+    data = run("status", "--json").data
+    assert data["store"]["engine"] == "postgres" and data["store"]["row_security"] is True
     people = run("status").out
     assert "postgres" in people and "space default" in people
 
@@ -43,17 +43,17 @@ def test_a_space_is_chosen_by_its_setting(run: Run, monkeypatch: pytest.MonkeyPa
 
 
 def test_doctor_asks_the_server(run: Run) -> None:
-    told = {one["what"]: one["state"] for one in run("doctor", "store", "index", "--json").data["findings"]}
-    assert told == {"disk": "ok", "server": "ok", "integrity": "ok", "words": "ok", "vectors": "ok"}
+    found_by_name = {one["what"]: one["state"] for one in run("doctor", "store", "index", "--json").data["findings"]}
+    assert found_by_name == {"disk": "ok", "server": "ok", "integrity": "ok", "words": "ok", "vectors": "ok"}
 
 
 def test_a_replica_that_is_away_is_missed_by_the_doctor_only(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run("add", "Tokens live an hour")
     monkeypatch.setenv("COMMONPLACE_DATABASE_REPLICAS", f"postgresql://ann:{SECRET}@127.0.0.1:1/team")
     assert len(run("search", "tokens", "--json").data["results"]) == 1
-    told = run("doctor", "store", "--json")
-    assert {"replica": "remark"}.items() <= {one["what"]: one["state"] for one in told.data["findings"]}.items()
-    assert SECRET not in told.out + told.err
+    outcome = run("doctor", "store", "--json")
+    assert {"replica": "remark"}.items() <= {one["what"]: one["state"] for one in outcome.data["findings"]}.items()
+    assert SECRET not in outcome.out + outcome.err
 
 
 def test_scrub_cleans_and_says_what_it_cannot_reach(run: Run) -> None:

@@ -19,9 +19,9 @@ def worked(run: Run, home: Path) -> None:
 
 
 def test_what_helped_before_is_suggested(run: Run) -> None:
-    told = run("predict", NOW, "--json").data["suggestions"]
-    assert {"title", "relevance", "summary", "chunkId", "session"} == told[0].keys()
-    assert told[0]["session"] == "my-api-2026-03-15" and "login" in told[0]["title"]
+    data = run("predict", NOW, "--json").data["suggestions"]
+    assert {"title", "relevance", "summary", "chunkId", "session"} == data[0].keys()
+    assert data[0]["session"] == "my-api-2026-03-15" and "login" in data[0]["title"]
     assert len(run("predict", NOW, "--limit", "1", "--json").data["suggestions"]) == 1
 
 

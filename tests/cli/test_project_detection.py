@@ -10,7 +10,7 @@ from commonplace.capture.hooks.spool import encode_record, spool_folder, write_e
 from .conftest import Run
 
 
-def told(data_dir: Path, folder: Path) -> None:
+def write_hook_event(data_dir: Path, folder: Path) -> None:
     """What a hook leaves that ran in a folder."""
     payload = {"session_id": "s1", "cwd": str(folder), "prompt": "Sort the letters of the alphabet, please"}
     content = json.dumps(payload).encode()
@@ -20,7 +20,7 @@ def told(data_dir: Path, folder: Path) -> None:
 
 def test_a_folder_that_hooks_ran_in_is_a_project(run: Run, folder: Path, data_dir: Path) -> None:
     assert "for every project" in run("add", "Before any hook").out
-    told(data_dir, folder)
+    write_hook_event(data_dir, folder)
     assert "Sort the letters" in run("context").out
     assert run("add", "Letters are upper case", "--json").data["project"] == folder.name
 

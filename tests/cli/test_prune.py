@@ -45,8 +45,8 @@ def test_a_pipe_sees_the_candidates_and_nothing_changes(run: Run, old: list[str]
 def test_yes_archives_all_and_tells_how_to_undo_it(run: Run, old: list[str]) -> None:
     done = run("conversations", "prune", "--folder", "/work", "--yes")
     assert "Archived 2 conversations. Nothing was removed." in done.out and archived(run) == set(old[:2])
-    told = done.err.strip().splitlines()[-1].removeprefix("Undo: ")
-    assert execute(told, run).code == 0 and archived(run) == set()
+    result = done.err.strip().splitlines()[-1].removeprefix("Undo: ")
+    assert execute(result, run).code == 0 and archived(run) == set()
 
 
 def test_a_dry_run_changes_nothing(run: Run, old: list[str]) -> None:

@@ -17,11 +17,11 @@ def worked(run: Run, home: Path) -> None:
 
 
 def test_what_was_done_is_recalled(run: Run) -> None:
-    told = run("recall", "why", "did", "the", "login", "test", "fail", "--json").data
-    assert told["total"] >= 1 and told["results"][0]["project"] == "my-api"
-    assert {"chunkId", "content", "score", "session", "cluster"} <= told["results"][0].keys()
-    assert told["results"][0]["session"] == "my-api-2026-03-15"
-    assert all(result["score"] >= 0.5 for result in told["results"])
+    data = run("recall", "why", "did", "the", "login", "test", "fail", "--json").data
+    assert data["total"] >= 1 and data["results"][0]["project"] == "my-api"
+    assert {"chunkId", "content", "score", "session", "cluster"} <= data["results"][0].keys()
+    assert data["results"][0]["session"] == "my-api-2026-03-15"
+    assert all(result["score"] >= 0.5 for result in data["results"])
 
 
 def test_people_read_it(run: Run) -> None:
@@ -32,8 +32,8 @@ def test_people_read_it(run: Run) -> None:
 
 
 def test_a_question_about_time_is_answered_by_the_newest(run: Run) -> None:
-    told = run("recall", "what did we do last?", "--json").data
-    assert told["results"] and all(result["session"] == "my-api-2026-03-16" for result in told["results"][:2])
+    data = run("recall", "what did we do last?", "--json").data
+    assert data["results"] and all(result["session"] == "my-api-2026-03-16" for result in data["results"][:2])
 
 
 def test_no_results_are_exit_code_3_with_a_suggestion(run: Run) -> None:

@@ -13,7 +13,7 @@ APP = "github.com/acme/my-app"
 
 
 @pytest.fixture
-def told(run: Run) -> dict[str, str]:
+def rule_ids(run: Run) -> dict[str, str]:
     """Four rules; their short ids by what they say."""
     ids = {}
     for text, *more in (
@@ -26,22 +26,22 @@ def told(run: Run) -> dict[str, str]:
     return ids
 
 
-def test_the_rules_of_a_project_and_of_everywhere(run: Run, told: dict[str, str]) -> None:
+def test_the_rules_of_a_project_and_of_everywhere(run: Run, rule_ids: dict[str, str]) -> None:
     done = run("rules", "--project", "my-app")
     assert done.code == 0
     assert done.out == (
         "## Project Rules\n"
-        f"- Use pnpm (id: {told['Use pnpm']})\n\n"
+        f"- Use pnpm (id: {rule_ids['Use pnpm']})\n\n"
         "### src/api/**, lib/{a,b}/*.ts\n"
-        f"- Validate with zod (id: {told['Validate with zod']})\n\n"
+        f"- Validate with zod (id: {rule_ids['Validate with zod']})\n\n"
         "## Global Rules\n"
-        f"- Be kind (id: {told['Be kind']})\n"
+        f"- Be kind (id: {rule_ids['Be kind']})\n"
     )
-    assert run("rules", "--global").out == f"## Global Rules\n- Be kind (id: {told['Be kind']})\n"
+    assert run("rules", "--global").out == f"## Global Rules\n- Be kind (id: {rule_ids['Be kind']})\n"
     assert run("rules").out == run("rules", "--global").out
 
 
-def test_rules_for_programs(run: Run, told: dict[str, str]) -> None:
+def test_rules_for_programs(run: Run, rule_ids: dict[str, str]) -> None:
     data = run("rules", "--project", APP, "--file", "docs/a.md", "--json").data
     assert data["project"] == APP
     assert [rule["content"] for rule in data["project_rules"]] == ["Use pnpm"]
@@ -52,7 +52,7 @@ def test_rules_for_programs(run: Run, told: dict[str, str]) -> None:
 
 
 def test_the_folder_names_the_project_and_where_its_files_begin(
-    run: Run, told: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, rule_ids: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / ".git").mkdir()
     (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")

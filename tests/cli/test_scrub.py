@@ -17,7 +17,7 @@ NAME = "Rumpelstilzchen"
 
 
 @pytest.fixture
-def kept(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def stored_secret(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A secret that was kept before anyone knew its kind, and a name."""
     with monkeypatch.context() as patched:
         patched.setattr("commonplace.memory.remember.redact", lambda text: text)
@@ -25,49 +25,49 @@ def kept(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("add", f"My name is {NAME}").code == 0
 
 
-def in_files(folder: Path, said: str) -> list[str]:
-    return [path.name for path in folder.rglob("*") if path.is_file() and said.encode() in path.read_bytes()]
+def in_files(folder: Path, text: str) -> list[str]:
+    return [path.name for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("stored_secret")
 def test_a_dry_run_counts_and_changes_nothing(run: Run, data_dir: Path) -> None:
-    told = run("scrub", "--dry-run", "--json")
-    assert told.code == 0
-    assert told.data["kinds"] == {"github-token": 2}
-    assert told.data["places"] == {"items": ["item 1"]}
-    assert not told.data["wiped"]
+    outcome = run("scrub", "--dry-run", "--json")
+    assert outcome.code == 0
+    assert outcome.data["kinds"] == {"github-token": 2}
+    assert outcome.data["places"] == {"items": ["item 1"]}
+    assert not outcome.data["wiped"]
     assert in_files(data_dir, TOKEN)
-    assert TOKEN not in told.out + told.err
+    assert TOKEN not in outcome.out + outcome.err
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("stored_secret")
 def test_it_cleans_and_says_where_but_not_what(run: Run, data_dir: Path) -> None:
-    told = run("scrub")
-    assert told.code == 0
-    assert "github-token" in told.out and "Cleaned: item 1." in told.out
-    assert TOKEN not in told.out + told.err
+    outcome = run("scrub")
+    assert outcome.code == 0
+    assert "github-token" in outcome.out and "Cleaned: item 1." in outcome.out
+    assert TOKEN not in outcome.out + outcome.err
     assert in_files(data_dir, TOKEN) == []
     assert "[REDACTED:github-token]" in run("show", "1").out
     assert "No secrets in" in run("scrub").out
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("stored_secret")
 def test_a_text_is_read_from_a_pipe_and_removed(run: Run, data_dir: Path) -> None:
-    told = run("scrub", "--text", "--json", stdin=f"{NAME}\n")
-    assert told.data["kinds"] == {"named": 2, "github-token": 2}
-    assert told.data["wiped"] and told.data["still_holding"] == []
-    assert NAME not in told.out + told.err
+    outcome = run("scrub", "--text", "--json", stdin=f"{NAME}\n")
+    assert outcome.data["kinds"] == {"named": 2, "github-token": 2}
+    assert outcome.data["wiped"] and outcome.data["still_holding"] == []
+    assert NAME not in outcome.out + outcome.err
     assert in_files(data_dir, NAME) == in_files(data_dir, NAME.lower()) == []
 
 
-@pytest.mark.usefixtures("kept")
+@pytest.mark.usefixtures("stored_secret")
 def test_backups_are_named_and_deleted_only_if_asked(run: Run, data_dir: Path) -> None:
     backup = data_dir / "backups" / "commonplace-schema1-x.db"
     backup.parent.mkdir()
     backup.write_text(f"once {NAME}", encoding="utf-8")
-    told = run("scrub", "--text", stdin=NAME)
-    assert str(backup) in told.err and backup.exists()
-    assert f"still be read in {backup}" in told.err
+    outcome = run("scrub", "--text", stdin=NAME)
+    assert str(backup) in outcome.err and backup.exists()
+    assert f"still be read in {backup}" in outcome.err
     assert "Deleted 1 backup." in run("scrub", "--backups").out
     assert not backup.exists()
 
@@ -82,10 +82,10 @@ def test_what_hooks_left_is_cleaned_too(run: Run, data_dir: Path, folder: Path) 
     half = spool / "1.part"
     half.write_text(f"half of {NAME}", encoding="utf-8")
     os.utime(half, ns=(old := time.time_ns() - 600 * 10**9, old))
-    told = run("scrub", "--text", "--dry-run", "--json", stdin=NAME)
-    assert len(told.data["places"]["spool"]) == 2, "what was refused, and the half of one; the rest is remembered"
-    told = run("scrub", "--text", "--json", stdin=NAME)
-    assert told.data["still_holding"] == [] and told.data["waiting"] == 0
+    outcome = run("scrub", "--text", "--dry-run", "--json", stdin=NAME)
+    assert len(outcome.data["places"]["spool"]) == 2, "what was refused, and the half of one; the rest is remembered"
+    outcome = run("scrub", "--text", "--json", stdin=NAME)
+    assert outcome.data["still_holding"] == [] and outcome.data["waiting"] == 0
     assert in_files(data_dir, NAME) == []
     (refused,) = (spool / "refused").iterdir()
     assert "[REDACTED:named] is no event" in refused.read_text(encoding="utf-8")
@@ -93,6 +93,6 @@ def test_what_hooks_left_is_cleaned_too(run: Run, data_dir: Path, folder: Path) 
 
 @pytest.mark.parametrize("text", ["", "abc", "\n"])
 def test_too_short_a_text_is_refused(run: Run, text: str) -> None:
-    told = run("scrub", "--text", "--json", stdin=text)
-    assert told.code == 2
-    assert told.error["code"] == "VALIDATION_ERROR"
+    outcome = run("scrub", "--text", "--json", stdin=text)
+    assert outcome.code == 2
+    assert outcome.error["code"] == "VALIDATION_ERROR"

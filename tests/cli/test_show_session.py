@@ -22,18 +22,18 @@ def worked(run: Run, home: Path) -> Path:
 def test_the_newest_session_is_told_in_order(run: Run) -> None:
     done = run("sessions", "show")
     assert done.code == 0 and done.out.startswith("# Add rate limiting to the public API\n")
-    told = ["## Asked 2026-03-16", "line 39 of the server", "token bucket", "And for the admin pages?", "by address"]
-    places = [done.out.index(part) for part in told]
+    lines = ["## Asked 2026-03-16", "line 39 of the server", "token bucket", "And for the admin pages?", "by address"]
+    places = [done.out.index(part) for part in lines]
     assert places == sorted(places)
 
 
 def test_a_session_is_found_by_its_id_or_name(run: Run) -> None:
-    told = run("sessions", "show", f"claude-code:{LOGIN}", "--json").data
-    assert told["session"]["label"] == "Why does the login test fail?" and told["left_out"] == 0
-    question, answer = told["messages"]
+    data = run("sessions", "show", f"claude-code:{LOGIN}", "--json").data
+    assert data["session"]["label"] == "Why does the login test fail?" and data["left_out"] == 0
+    question, answer = data["messages"]
     assert (question["role"], answer["role"]) == ("user", "assistant") and answer["whole"]
     assert answer["commands"] == "pytest tests/test_login.py" and "TimeoutError" in answer["errors"]
-    assert run("sessions", "show", told["session"]["short_id"], "--json").data == told
+    assert run("sessions", "show", data["session"]["short_id"], "--json").data == data
 
 
 def test_the_session_of_the_current_project_comes_first(run: Run, folder: Path, worked: Path) -> None:
@@ -48,15 +48,15 @@ def test_the_session_of_the_current_project_comes_first(run: Run, folder: Path, 
 
 
 def test_only_the_last_messages(run: Run) -> None:
-    told = run("sessions", "show", "--last", "1", "--json").data
-    assert [one["content"] for one in told["messages"]] == ["They are limited by address: ten a minute."]
-    assert told["left_out"] == 3
+    data = run("sessions", "show", "--last", "1", "--json").data
+    assert [one["content"] for one in data["messages"]] == ["They are limited by address: ten a minute."]
+    assert data["left_out"] == 3
     assert "(3 earlier messages are left out.)" in run("sessions", "show", "--last", "1").out
 
 
 def test_what_does_not_fit_is_told_more_shortly(run: Run) -> None:
-    told = run("sessions", "show", "--budget", "300", "--json").data
-    answer = told["messages"][1]
+    data = run("sessions", "show", "--budget", "300", "--json").data
+    answer = data["messages"][1]
     assert not answer["whole"] and "[40 lines]" in answer["content"] and "token bucket" in answer["content"]
     assert answer["files"] == "/srv/code/my-api/src/server.py"
     assert "Files: /srv/code/my-api/src/server.py" in run("sessions", "show", "--budget", "300").out

@@ -19,8 +19,8 @@ from .test_terminal import needs_terminal
 
 def say_now(run: Run, label: str, count: int, *options: str) -> None:
     now = datetime.fromtimestamp(time.time() - 60, UTC).isoformat()
-    said = [{"role": "user", "content": f"{label} {n}", "timestamp": now} for n in range(count)]
-    assert run("conversations", "add", label, *options, stdin=json.dumps(said)).code == 0
+    messages = [{"role": "user", "content": f"{label} {n}", "timestamp": now} for n in range(count)]
+    assert run("conversations", "add", label, *options, stdin=json.dumps(messages)).code == 0
 
 
 @pytest.fixture

@@ -62,5 +62,5 @@ def test_an_unknown_stream_is_told(run: Run) -> None:
 
 def test_the_subcommand_explains_itself(run: Run) -> None:
     assert "cancel" in run("streams", "--help").out
-    told = run("streams", "cancel", "--help").out
-    assert "Discard a stream and its parts" in told and "commonplace streams cancel stream_" in told
+    output = run("streams", "cancel", "--help").out
+    assert "Discard a stream and its parts" in output and "commonplace streams cancel stream_" in output

@@ -90,8 +90,8 @@ def test_a_key_that_others_can_read_is_remarked(run: Run, site: Site, monkeypatc
     run("add", "Tea is at four")
     monkeypatch.delenv("COMMONPLACE_REMOTE_KEY")
     file = folder / "config.toml"
-    told = file.read_text(encoding="utf-8") if file.exists() else ""
-    file.write_text(f'{told}remote_key = "{site.secrets["write"]}"\n', encoding="utf-8")
+    output = file.read_text(encoding="utf-8") if file.exists() else ""
+    file.write_text(f'{output}remote_key = "{site.secrets["write"]}"\n', encoding="utf-8")
     file.chmod(0o644)
     done = run("sync")
     assert done.code == 0 and "chmod 600" in done.err and site.secrets["write"] not in done.err

@@ -11,7 +11,7 @@ from .conftest import Run
 
 
 @pytest.fixture
-def told(run: Run, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def stored_notes(run: Run, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Sixty notes about known subjects, of one project."""
     monkeypatch.setenv("COMMONPLACE_EMBEDDER", "builtin")
     texts = list(dict.fromkeys(text for _subject, text in notes(60, asides=0.0)))
@@ -20,7 +20,7 @@ def told(run: Run, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-def test_topics_are_built_when_first_asked_for(run: Run, told: list[str]) -> None:
+def test_topics_are_built_when_first_asked_for(run: Run, stored_notes: list[str]) -> None:
     people = run("topics")
     assert people.code == 0 and "Building topics for the first time" in people.err
     header, *lines = people.out.splitlines()
@@ -31,10 +31,10 @@ def test_topics_are_built_when_first_asked_for(run: Run, told: list[str]) -> Non
     assert [line.split("\t")[1] for line in lines] == [cluster["name"] for cluster in clusters]
     assert set(clusters[0]) == {"id", "name", "size", "project", "built_at"}
     assert clusters[0]["project"] == "github.com/acme/my-api"
-    assert sum(cluster["size"] for cluster in clusters) <= len(told)
+    assert sum(cluster["size"] for cluster in clusters) <= len(stored_notes)
 
 
-def test_what_was_added_since_is_in_them(run: Run, told: list[str]) -> None:
+def test_what_was_added_since_is_in_them(run: Run, stored_notes: list[str]) -> None:
     before = run("topics", "--json").data["topics"]
     central = run("topics", "show", str(before[0]["id"]), "--json").data["passages"][0]["text"]
     run("add", central + " Again.", "--project", "my-api")
@@ -42,16 +42,16 @@ def test_what_was_added_since_is_in_them(run: Run, told: list[str]) -> None:
     assert {one["id"]: one["size"] for one in after}[before[0]["id"]] == before[0]["size"] + 1
 
 
-def test_one_topic_shows_its_most_central_passages(run: Run, told: list[str]) -> None:
+def test_one_topic_shows_its_most_central_passages(run: Run, stored_notes: list[str]) -> None:
     first = run("topics", "--json").data["topics"][0]
     shown = run("topics", "show", first["name"].upper(), "--limit", "3", "--json").data
     assert shown["id"] == first["id"] and len(shown["passages"]) == 3
-    assert all(passage["text"] in told for passage in shown["passages"])
+    assert all(passage["text"] in stored_notes for passage in shown["passages"])
     people = run("topics", "show", str(first["id"]))
     assert people.code == 0 and first["name"] in people.out and shown["passages"][0]["text"][:40] in people.out
 
 
-def test_an_unknown_topic_is_not_found(run: Run, told: list[str]) -> None:
+def test_an_unknown_topic_is_not_found(run: Run, stored_notes: list[str]) -> None:
     done = run("topics", "show", "zebras", "--json")
     assert done.code == 3 and done.error["code"] == "NOT_FOUND"
 

@@ -72,8 +72,8 @@ class Agent:
         self.project, self.spawn = project, spawn
 
     def tell(self, event: str, session: str = "first", **more: Any) -> str:
-        told = {"hook_event_name": event, "session_id": session, "cwd": str(self.project), **more}
-        done = self.spawn("hook", "claude-code", event, stdin=json.dumps(told))
+        payload = {"hook_event_name": event, "session_id": session, "cwd": str(self.project), **more}
+        done = self.spawn("hook", "claude-code", event, stdin=json.dumps(payload))
         assert done.code == 0, done
         return done.out
 

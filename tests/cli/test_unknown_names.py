@@ -56,7 +56,7 @@ def test_help_and_version_are_commands_too(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("typed", "expected"),
     [
         ("serach", "'search'"),
         ("Search", "'search'"),
@@ -69,9 +69,9 @@ def test_help_and_version_are_commands_too(run: Run) -> None:
         ("fnd", "'search'"),
     ],
 )
-def test_a_command_that_is_not_there_leads_to_the_one_that_is_meant(run: Run, typed: str, meant: str) -> None:
+def test_a_command_that_is_not_there_leads_to_the_one_that_is_meant(run: Run, typed: str, expected: str) -> None:
     outcome = run(typed)
-    assert outcome.code == 2 and f"There is no command {typed!r}. Did you mean {meant}?" in outcome.err
+    assert outcome.code == 2 and f"There is no command {typed!r}. Did you mean {expected}?" in outcome.err
     assert "`commonplace --help`" in outcome.err
 
 
@@ -119,7 +119,7 @@ def test_an_edit_that_changes_nothing_makes_no_revision(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "meant"),
+    ("arguments", "expected"),
     [
         (("connect", "claude"), "Did you mean 'claude-code' or 'claude-desktop'?"),
         (("connect", "cursr"), "Did you mean 'cursor'?"),
@@ -127,9 +127,11 @@ def test_an_edit_that_changes_nothing_makes_no_revision(run: Run) -> None:
         (("connect", "emacs"), "There are: claude-code, claude-desktop, cursor,"),
     ],
 )
-def test_an_editor_that_is_not_known_leads_to_those_that_are(run: Run, arguments: tuple[str, ...], meant: str) -> None:
+def test_an_editor_that_is_not_known_leads_to_those_that_are(
+    run: Run, arguments: tuple[str, ...], expected: str
+) -> None:
     outcome = run(*arguments)
-    assert outcome.code == 2 and meant in outcome.err
+    assert outcome.code == 2 and expected in outcome.err
 
 
 def test_an_edit_and_an_addition_of_nothing_say_what_to_give(run: Run) -> None:

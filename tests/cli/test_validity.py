@@ -8,8 +8,8 @@ from .conftest import Run
 
 
 def test_an_interval_is_given_read_and_overridden(run: Run) -> None:
-    told = run("add", "Until 31 December 2098 walrus deploys go through Ines.", "--type", "rule", "--global")
-    assert "valid until 2098-12-31 (read from the text)" in told.out
+    outcome = run("add", "Until 31 December 2098 walrus deploys go through Ines.", "--type", "rule", "--global")
+    assert "valid until 2098-12-31 (read from the text)" in outcome.out
     assert run("add", "The otter demo is on port 80", "--global", "--valid-until", "2020-05-31").code == 0
     assert [item["id"] for item in json.loads(run("list", "--json").out)["items"]] == [1]
     assert [item["id"] for item in json.loads(run("list", "--include-expired", "--json").out)["items"]] == [2, 1]
@@ -46,10 +46,10 @@ def test_undoing_a_change_that_is_still_to_come_takes_back_its_end(run: Run) -> 
 
 
 def test_show_and_history_name_the_day_that_add_named(run: Run) -> None:
-    told = run(
+    outcome = run(
         "add", "Deploys go through Ines", "--global", "--valid-until", "2099-12-01", "--valid-from", "2020-01-02"
     )
-    assert "valid from 2020-01-02 to 2099-12-01" in told.out
+    assert "valid from 2020-01-02 to 2099-12-01" in outcome.out
     shown = run("show", "1").out
     assert "  valid_from: 2020-01-02\n" in shown and "  valid_until: 2099-12-01\n" in shown
     run("edit", "1", "--valid-until", "2099-12-05", "--expires", "2099-12-24T18:00")

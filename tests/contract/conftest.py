@@ -115,13 +115,13 @@ def make_draft(
 ) -> Draft:
     """A finished draft. `parts` cuts the body into several passages."""
     body = body or "\n\n".join(parts)
-    said = json.dumps([kind, session, type, title, body, sorted((details or {}).items())])
+    text = json.dumps([kind, session, type, title, body, sorted((details or {}).items())])
     return Draft(
         kind=kind,
         type=type,
         title=title,
         body=body,
-        content_hash=hashlib.sha256(said.encode()).digest(),
+        content_hash=hashlib.sha256(text.encode()).digest(),
         details=dict(details or {}),
         meta=dict(meta or {}),
         project=project,

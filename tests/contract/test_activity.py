@@ -24,8 +24,8 @@ def say(draft: Make) -> Callable[..., int]:
     def call(store: Store, key: str, *times: int, folder: str = "/", project: str | None = None) -> int:
         session = SessionDraft(key, key, folder, "active", 5.0, min(times), project=project)
         messages = [draft(f"{key} {n}", kind="message", type="user", at=at) for n, at in enumerate(times)]
-        ((kept, _stored),) = store.store_sessions([(session, messages)], NOW)
-        return kept.id
+        ((stored, _stored),) = store.store_sessions([(session, messages)], NOW)
+        return stored.id
 
     return call
 

@@ -55,8 +55,8 @@ def only_session(store: Store) -> Session:
 
 def test_a_conversation_kept_at_once_is_one(servers: list[Store]) -> None:
     def keep(store: Store, number: int) -> int:
-        said = [message("said by all"), *(message(f"{number} says {n}") for n in range(3))]
-        ((session, _stored),) = store.store_sessions([(talk(), said)], THEN)
+        messages = [message("said by all"), *(message(f"{number} says {n}") for n in range(3))]
+        ((session, _stored),) = store.store_sessions([(talk(), messages)], THEN)
         return session.id
 
     ids = at_once(servers, keep)
@@ -74,11 +74,11 @@ def test_a_session_first_mentioned_at_once_is_one(servers: list[Store]) -> None:
 
 
 def test_of_those_who_expect_the_same_revision_one_goes_on(servers: list[Store]) -> None:
-    ((kept, _stored),) = servers[0].store_sessions([(talk(), [message("hello")])], THEN)
+    ((stored, _stored),) = servers[0].store_sessions([(talk(), [message("hello")])], THEN)
 
     def append(store: Store, number: int) -> bool:
         try:
-            store.append_messages(kept.id, [message(f"{number} goes on")], THEN, expect_rev=kept.rev)
+            store.append_messages(stored.id, [message(f"{number} goes on")], THEN, expect_rev=stored.rev)
         except Conflict:
             return False
         return True
@@ -113,14 +113,14 @@ def test_chunks_that_come_at_once_are_all_kept(servers: list[Store]) -> None:
             store.append_stream("stream_1", lambda _end, chunk=chunk: chunk, known, THEN)  # type: ignore[misc]
 
     at_once(servers, append)
-    heard: list[str] = []
+    received: list[str] = []
 
-    def told(_stream: Stream, text: str) -> Draft:
-        heard.append(text)
+    def final_draft(_stream: Stream, text: str) -> Draft:
+        received.append(text)
         return make_draft(text)
 
-    servers[0].finalize_stream("stream_1", told, known, THEN)
-    assert sorted(heard[0].replace("><", "> <").split()) == sorted(chunks)
+    servers[0].finalize_stream("stream_1", final_draft, known, THEN)
+    assert sorted(received[0].replace("><", "> <").split()) == sorted(chunks)
 
 
 def test_no_more_streams_are_started_at_once_than_there_is_room_for(servers: list[Store]) -> None:
@@ -140,7 +140,7 @@ def test_news_miss_nothing_of_what_many_write(servers: list[Store]) -> None:
     reader, *writers = servers
     written = Event()
 
-    def heard() -> Iterator[tuple[str, int]]:
+    def read_events() -> Iterator[tuple[str, int]]:
         mark = "0-0-0-0"
         while True:
             over = written.is_set()
@@ -158,7 +158,7 @@ def test_news_miss_nothing_of_what_many_write(servers: list[Store]) -> None:
         return ids
 
     with ThreadPoolExecutor(1) as pool:
-        hearing = pool.submit(lambda: [*heard()])
+        hearing = pool.submit(lambda: [*read_events()])
         try:
             ids = [id_ for some in at_once(writers, write) for id_ in some]
         finally:

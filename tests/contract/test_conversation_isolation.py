@@ -26,15 +26,17 @@ def theirs(open_store: Opener) -> Store:
     return open_store("theirs")
 
 
-def kept(store: Store) -> tuple[Session, int]:
+def stored_conversation(store: Store) -> tuple[Session, int]:
     """A conversation and the one message in it."""
-    said = make_draft("walrus", kind="message", type="message", session="talk", meta={"turn": "t", "spawned": ["talk"]})
-    ((session, (stored,)),) = store.store_sessions([(TALK, [said])], THEN)
+    draft = make_draft(
+        "walrus", kind="message", type="message", session="talk", meta={"turn": "t", "spawned": ["talk"]}
+    )
+    ((session, (stored,)),) = store.store_sessions([(TALK, [draft])], THEN)
     return session, stored.id
 
 
 def test_nobody_reads_across_the_border(mine: Store, theirs: Store) -> None:
-    session, item_id = kept(mine)
+    session, item_id = stored_conversation(mine)
     mine.change_session(session.id, {"label": "Changed"}, THEN)
     for spelling in (session.id, session.uid, session.uid[-12:]):
         assert theirs.resolve_session(ref(spelling), "talk") is None
@@ -60,7 +62,7 @@ def test_nobody_reads_across_the_border(mine: Store, theirs: Store) -> None:
 
 
 def test_nobody_changes_across_the_border(mine: Store, theirs: Store) -> None:
-    session, _item_id = kept(mine)
+    session, _item_id = stored_conversation(mine)
     attempts: list[Callable[[], object]] = [
         lambda: theirs.append_messages(session.id, [make_draft("more", kind="message")], THEN),
         lambda: theirs.change_session(session.id, {"label": "Taken"}, THEN),
@@ -78,7 +80,7 @@ def test_nobody_changes_across_the_border(mine: Store, theirs: Store) -> None:
 
 
 def test_the_same_uid_and_key_are_a_conversation_in_each(mine: Store, theirs: Store) -> None:
-    (one, _), (two, _) = kept(mine), kept(theirs)
+    (one, _), (two, _) = stored_conversation(mine), stored_conversation(theirs)
     assert one.id != two.id
     mine.forget_session(one.id, THEN)
     assert [session.id for session in theirs.latest_sessions(SessionScope(), 9)] == [two.id]

@@ -36,7 +36,7 @@ def session(
 
 
 @pytest.fixture
-def said(draft: Make) -> Make:
+def message_draft(draft: Make) -> Make:
     """A message, told apart by the session it is for."""
 
     def make(body: str, key: str, **more: object) -> Draft:
@@ -46,8 +46,8 @@ def said(draft: Make) -> Make:
     return make
 
 
-def keep(store: Store, said: Make, key: str, *bodies: str, **more: object) -> Session:
-    return store.store_sessions([(session(key, **more), [said(body, key) for body in bodies])], NOW)[0][0]  # type: ignore[arg-type]
+def keep(store: Store, make_message: Make, key: str, *bodies: str, **more: object) -> Session:
+    return store.store_sessions([(session(key, **more), [make_message(body, key) for body in bodies])], NOW)[0][0]  # type: ignore[arg-type]
 
 
 def bodies_of(store: Store, session_id: int) -> list[str]:
@@ -58,47 +58,56 @@ def labels(sessions: Sequence[Session]) -> list[str]:
     return [session.label for session in sessions]
 
 
-def test_a_conversation_comes_back_as_it_was_kept(store: Store, said: Make) -> None:
+def test_a_conversation_comes_back_as_it_was_kept(store: Store, message_draft: Make) -> None:
     given_ = session(
         "k-1", label="Retries", folder="/work/api", importance=7.5, source="chat", project="my-api",
         meta={"a": [1, None, "ä"]}, accessed_ms=NOW - 5, started_ms=NOW - 10,
     )  # fmt: skip
-    messages = [said("How often?", "k-1", at=NOW - 10), said("Five times.", "k-1", at=NOW - 4, meta={"n": 1})]
-    ((kept, stored),) = store.store_sessions([(given_, messages)], NOW)
-    assert store.get_sessions([kept.id]) == {kept.id: kept}
-    assert (kept.key, kept.label, kept.folder, kept.status, kept.importance) == (
+    messages = [
+        message_draft("How often?", "k-1", at=NOW - 10),
+        message_draft("Five times.", "k-1", at=NOW - 4, meta={"n": 1}),
+    ]
+    ((saved, stored),) = store.store_sessions([(given_, messages)], NOW)
+    assert store.get_sessions([saved.id]) == {saved.id: saved}
+    assert (saved.key, saved.label, saved.folder, saved.status, saved.importance) == (
         "k-1", "Retries", "/work/api", "active", 7.5,
     )  # fmt: skip
-    assert (kept.source, kept.project, dict(kept.meta)) == ("chat", "my-api", {"a": [1, None, "ä"]})
-    assert (kept.started_ms, kept.ended_ms, kept.updated_ms, kept.accessed_ms) == (NOW - 10, NOW - 4, NOW, NOW - 5)
-    assert (kept.messages, kept.words, kept.rev, kept.forgotten_ms) == (2, 4, 1, None)
-    assert kept.bytes == len("How often?Five times.") + len('{"n":1}')
+    assert (saved.source, saved.project, dict(saved.meta)) == ("chat", "my-api", {"a": [1, None, "ä"]})
+    assert (saved.started_ms, saved.ended_ms, saved.updated_ms, saved.accessed_ms) == (NOW - 10, NOW - 4, NOW, NOW - 5)
+    assert (saved.messages, saved.words, saved.rev, saved.forgotten_ms) == (2, 4, 1, None)
+    assert saved.bytes == len("How often?Five times.") + len('{"n":1}')
     assert [s.duplicate for s in stored] == [False, False]
-    read = store.messages_of(kept.id)
+    read = store.messages_of(saved.id)
     assert [(item.body, item.created_ms, dict(item.meta)) for item in read] == [
         ("How often?", NOW - 10, {}), ("Five times.", NOW - 4, {"n": 1}),
     ]  # fmt: skip
     assert {item.project for item in read} == {"my-api"} and {item.session for item in read} == {"k-1"}
 
 
-def test_bytes_are_bytes_and_not_letters(store: Store, draft: Make, said: Make) -> None:
-    ((kept, _),) = store.store_sessions([(session("k"), [said("🦓", "k", meta={"é": "ü"})])], NOW)
-    assert kept.bytes == len("🦓".encode()) + len('{"é":"ü"}'.encode())
+def test_bytes_are_bytes_and_not_letters(store: Store, draft: Make, message_draft: Make) -> None:
+    ((stored, _),) = store.store_sessions([(session("k"), [message_draft("🦓", "k", meta={"é": "ü"})])], NOW)
+    assert stored.bytes == len("🦓".encode()) + len('{"é":"ü"}'.encode())
 
 
-def test_messages_are_read_in_the_order_they_were_given_page_by_page(store: Store, said: Make) -> None:
-    messages = [said(f"line {n}", "k", at=NOW - n) for n in range(7)]
-    ((kept, stored),) = store.store_sessions([(session("k"), messages)], NOW)
-    assert bodies_of(store, kept.id) == [f"line {n}" for n in range(7)]
-    page = store.messages_of(kept.id, 3)
-    rest = store.messages_of(kept.id, 10, page[-1].id)
+def test_messages_are_read_in_the_order_they_were_given_page_by_page(store: Store, message_draft: Make) -> None:
+    messages = [message_draft(f"line {n}", "k", at=NOW - n) for n in range(7)]
+    ((saved, stored),) = store.store_sessions([(session("k"), messages)], NOW)
+    assert bodies_of(store, saved.id) == [f"line {n}" for n in range(7)]
+    page = store.messages_of(saved.id, 3)
+    rest = store.messages_of(saved.id, 10, page[-1].id)
     assert [item.id for item in [*page, *rest]] == [s.id for s in stored]
 
 
-def test_the_same_key_again_adds_what_is_new(store: Store, said: Make) -> None:
-    first = keep(store, said, "k", "one", "two", label="Before")
+def test_the_same_key_again_adds_what_is_new(store: Store, message_draft: Make) -> None:
+    first = keep(store, message_draft, "k", "one", "two", label="Before")
     again, stored = store.store_sessions(
-        [(session("k", label="After"), [said("one", "k"), said("two", "k"), said("three", "k")])], NOW + 1
+        [
+            (
+                session("k", label="After"),
+                [message_draft("one", "k"), message_draft("two", "k"), message_draft("three", "k")],
+            )
+        ],
+        NOW + 1,
     )[0]
     assert (again.id, again.uid, again.label, again.messages) == (first.id, first.uid, "Before", 3)
     assert [s.duplicate for s in stored] == [True, True, False]
@@ -106,100 +115,110 @@ def test_the_same_key_again_adds_what_is_new(store: Store, said: Make) -> None:
     assert store.count_sessions(EVERYTHING) == 1
 
 
-def test_one_bad_conversation_in_a_batch_leaves_nothing(store: Store, said: Make) -> None:
-    bad = replace(said("walrus", "b"), body="lone \ud800 surrogate")
+def test_one_bad_conversation_in_a_batch_leaves_nothing(store: Store, message_draft: Make) -> None:
+    bad = replace(message_draft("walrus", "b"), body="lone \ud800 surrogate")
     with pytest.raises((Exception,)):
-        store.store_sessions([(session("a"), [said("walrus", "a")]), (session("b"), [bad])], NOW)
+        store.store_sessions([(session("a"), [message_draft("walrus", "a")]), (session("b"), [bad])], NOW)
     assert store.count_sessions(SessionScope(empty=True)) == 0
     assert store.newest(Scope(), 10) == []
 
 
-def test_any_spelling_of_an_id_and_the_key_find_a_session(store: Store, said: Make) -> None:
-    kept = keep(store, said, "agents-own-name", "hello")
-    for spelled in (kept.uid, kept.uid.upper(), kept.short_id, str(kept.id), "agents-own-name"):
-        assert store.resolve_session(ref(spelled), spelled) == kept.id
+def test_any_spelling_of_an_id_and_the_key_find_a_session(store: Store, message_draft: Make) -> None:
+    stored = keep(store, message_draft, "agents-own-name", "hello")
+    for spelled in (stored.uid, stored.uid.upper(), stored.short_id, str(stored.id), "agents-own-name"):
+        assert store.resolve_session(ref(spelled), spelled) == stored.id
     assert store.resolve_session(ref("nobody"), "nobody") is None
 
 
-def test_appending_counts_bumps_the_revision_and_refuses_the_slower(store: Store, neighbour: Store, said: Make) -> None:
-    kept = keep(store, said, "k", "one")
-    grown, stored = neighbour.append_messages(kept.id, [said("two words", "k", at=NOW + 9)], NOW + 9, expect_rev=1)
+def test_appending_counts_bumps_the_revision_and_refuses_the_slower(
+    store: Store, neighbour: Store, message_draft: Make
+) -> None:
+    saved = keep(store, message_draft, "k", "one")
+    grown, stored = neighbour.append_messages(
+        saved.id, [message_draft("two words", "k", at=NOW + 9)], NOW + 9, expect_rev=1
+    )
     assert (grown.messages, grown.words, grown.rev, grown.ended_ms, len(stored)) == (2, 3, 2, NOW + 9, 1)
     with pytest.raises(Conflict, match="revision 2, not 1"):
-        store.append_messages(kept.id, [said("three", "k")], NOW + 9, expect_rev=1)
-    assert bodies_of(store, kept.id) == ["one", "two words"]
+        store.append_messages(saved.id, [message_draft("three", "k")], NOW + 9, expect_rev=1)
+    assert bodies_of(store, saved.id) == ["one", "two words"]
     with pytest.raises(NotFound):
-        store.append_messages(999, [said("x", "k")], NOW)
+        store.append_messages(999, [message_draft("x", "k")], NOW)
 
 
-def test_changes_keep_what_was_and_the_slower_of_two_is_refused(store: Store, neighbour: Store, said: Make) -> None:
-    kept = keep(store, said, "k", "one", label="First", folder="/a", importance=3.0)
-    changed = store.change_session(kept.id, {"label": "Second", "importance": 8.0}, NOW + 1, expect_rev=1)
+def test_changes_keep_what_was_and_the_slower_of_two_is_refused(
+    store: Store, neighbour: Store, message_draft: Make
+) -> None:
+    stored = keep(store, message_draft, "k", "one", label="First", folder="/a", importance=3.0)
+    changed = store.change_session(stored.id, {"label": "Second", "importance": 8.0}, NOW + 1, expect_rev=1)
     assert (changed.label, changed.folder, changed.importance, changed.rev) == ("Second", "/a", 8.0, 2)
-    assert (changed.updated_ms, changed.started_ms, changed.ended_ms) == (NOW + 1, kept.started_ms, kept.ended_ms)
+    assert (changed.updated_ms, changed.started_ms, changed.ended_ms) == (NOW + 1, stored.started_ms, stored.ended_ms)
     with pytest.raises(Conflict):
-        neighbour.change_session(kept.id, {"label": "Third"}, NOW + 2, expect_rev=1)
-    (was,) = neighbour.session_history(kept.id)
+        neighbour.change_session(stored.id, {"label": "Third"}, NOW + 2, expect_rev=1)
+    (was,) = neighbour.session_history(stored.id)
     assert (was.rev, was.op, was.at_ms) == (1, "edit", NOW + 1)
     assert (was.before["label"], was.before["importance"]) == ("First", 3.0)
 
 
-def test_messages_move_with_their_conversation_to_another_project(store: Store, said: Make, by_words: Words) -> None:
-    kept = keep(store, said, "k", "the walrus", project="old")
-    (item,) = store.messages_of(kept.id)
-    assert store.change_session(kept.id, {"project": "new"}, NOW).project == "new"
+def test_messages_move_with_their_conversation_to_another_project(
+    store: Store, message_draft: Make, by_words: Words
+) -> None:
+    saved = keep(store, message_draft, "k", "the walrus", project="old")
+    (item,) = store.messages_of(saved.id)
+    assert store.change_session(saved.id, {"project": "new"}, NOW).project == "new"
     assert by_words(store, "walrus", Scope(project="new")) == [item.id]
     assert by_words(store, "walrus", Scope(project="old")) == []
     assert {p.name: p.items for p in store.projects()} == {"old": 0, "new": 1}
-    again, stored = store.store_sessions([(session("k"), [said("the walrus", "k")])], NOW)[0]
+    again, stored = store.store_sessions([(session("k"), [message_draft("the walrus", "k")])], NOW)[0]
     assert ([s.duplicate for s in stored], again.messages) == ([True], 1)
-    assert store.change_session(kept.id, {"project": None}, NOW).project is None
+    assert store.change_session(saved.id, {"project": None}, NOW).project is None
     assert by_words(store, "walrus", Scope(only_global=True)) == [item.id]
 
 
-def test_forgetting_hides_all_and_restoring_brings_back_what_it_had(store: Store, said: Make, by_words: Words) -> None:
-    kept = keep(store, said, "k", "walrus one", "walrus two", "walrus three")
-    two = store.messages_of(kept.id)[1]
+def test_forgetting_hides_all_and_restoring_brings_back_what_it_had(
+    store: Store, message_draft: Make, by_words: Words
+) -> None:
+    stored = keep(store, message_draft, "k", "walrus one", "walrus two", "walrus three")
+    two = store.messages_of(stored.id)[1]
     store.forget([two.id], NOW + 1)
-    gone = store.forget_session(kept.id, NOW + 2)
+    gone = store.forget_session(stored.id, NOW + 2)
     assert (gone.forgotten_ms, gone.messages, gone.words) == (NOW + 2, 0, 0)
     assert by_words(store, "walrus") == [] and store.latest_sessions(EVERYTHING, 9) == []
     assert store.count_sessions(SessionScope(empty=True)) == 0
-    assert store.get_sessions([kept.id])[kept.id].forgotten_ms == NOW + 2
-    assert store.forget_session(kept.id, NOW + 3).forgotten_ms == NOW + 2
-    back = store.restore_session(kept.id, NOW + 4)
+    assert store.get_sessions([stored.id])[stored.id].forgotten_ms == NOW + 2
+    assert store.forget_session(stored.id, NOW + 3).forgotten_ms == NOW + 2
+    back = store.restore_session(stored.id, NOW + 4)
     assert (back.forgotten_ms, back.messages, back.words) == (None, 2, 4)
-    assert bodies_of(store, kept.id) == ["walrus one", "walrus three"]
+    assert bodies_of(store, stored.id) == ["walrus one", "walrus three"]
     assert len(by_words(store, "walrus")) == 2
-    assert [change.op for change in store.session_history(kept.id)] == ["forget", "restore"]
+    assert [change.op for change in store.session_history(stored.id)] == ["forget", "restore"]
 
 
-def test_keeping_again_what_was_forgotten_brings_it_back(store: Store, said: Make) -> None:
-    kept = keep(store, said, "k", "one", "two")
-    store.forget_session(kept.id, NOW + 1)
-    again = keep(store, said, "k", "one", "two")
-    assert (again.id, again.forgotten_ms, again.messages) == (kept.id, None, 2)
-    assert bodies_of(store, kept.id) == ["one", "two"]
+def test_keeping_again_what_was_forgotten_brings_it_back(store: Store, message_draft: Make) -> None:
+    stored = keep(store, message_draft, "k", "one", "two")
+    store.forget_session(stored.id, NOW + 1)
+    again = keep(store, message_draft, "k", "one", "two")
+    assert (again.id, again.forgotten_ms, again.messages) == (stored.id, None, 2)
+    assert bodies_of(store, stored.id) == ["one", "two"]
 
 
-def test_a_message_that_comes_back_alone_is_not_without_its_conversation(store: Store, said: Make) -> None:
-    kept = keep(store, said, "k", "one", "two")
-    _one, two = store.messages_of(kept.id)
-    store.forget_session(kept.id, NOW + 1)
+def test_a_message_that_comes_back_alone_is_not_without_its_conversation(store: Store, message_draft: Make) -> None:
+    stored = keep(store, message_draft, "k", "one", "two")
+    _one, two = store.messages_of(stored.id)
+    store.forget_session(stored.id, NOW + 1)
     store.restore([two.id], NOW + 2)
-    alone = store.get_sessions([kept.id])[kept.id]
+    alone = store.get_sessions([stored.id])[stored.id]
     assert (alone.forgotten_ms, alone.messages) == (None, 1)
     assert labels(store.latest_sessions(EVERYTHING, 9)) == ["Talk"]
-    assert store.restore_session(kept.id, NOW + 3).messages == 2
+    assert store.restore_session(stored.id, NOW + 3).messages == 2
 
 
-def test_reading_notes_the_visit_and_nothing_else(store: Store, said: Make) -> None:
-    kept = keep(store, said, "k", "one")
-    before = store.messages_of(kept.id)
-    store.touch_session(kept.id, NOW + 50)
-    store.touch_session(kept.id, NOW + 20)
-    assert store.get_sessions([kept.id])[kept.id] == replace(kept, accessed_ms=NOW + 50)
-    assert store.messages_of(kept.id) == before
+def test_reading_notes_the_visit_and_nothing_else(store: Store, message_draft: Make) -> None:
+    stored = keep(store, message_draft, "k", "one")
+    before = store.messages_of(stored.id)
+    store.touch_session(stored.id, NOW + 50)
+    store.touch_session(stored.id, NOW + 20)
+    assert store.get_sessions([stored.id])[stored.id] == replace(stored, accessed_ms=NOW + 50)
+    assert store.messages_of(stored.id) == before
 
 
 @pytest.mark.parametrize(
@@ -232,22 +251,31 @@ def test_reading_notes_the_visit_and_nothing_else(store: Store, said: Make) -> N
 )
 @pytest.mark.promise("sekha:decided:folder-tree")
 def test_a_scope_means_a_tree_of_folders_any_label_and_so_on(
-    store: Store, said: Make, scope: SessionScope, expected: set[str]
+    store: Store, message_draft: Make, scope: SessionScope, expected: set[str]
 ) -> None:
-    keep(store, said, "a", "one", label="A", folder="/work", source="chat")
-    keep(store, said, "b", "one", label="B", folder="/work/engineering", status="archived")
-    keep(store, said, "c", "one", label="Deep/End", folder="/work/engineering/db", status="pinned", importance=10.0)
-    keep(store, said, "d", "one", label="D", folder="/workshop", project="zoo")
-    keep(store, said, "e", "one", label="E", folder="/働く/設計")
+    keep(store, message_draft, "a", "one", label="A", folder="/work", source="chat")
+    keep(store, message_draft, "b", "one", label="B", folder="/work/engineering", status="archived")
+    keep(
+        store,
+        message_draft,
+        "c",
+        "one",
+        label="Deep/End",
+        folder="/work/engineering/db",
+        status="pinned",
+        importance=10.0,
+    )
+    keep(store, message_draft, "d", "one", label="D", folder="/workshop", project="zoo")
+    keep(store, message_draft, "e", "one", label="E", folder="/働く/設計")
     assert set(labels(store.latest_sessions(scope, 99))) == expected
     assert store.count_sessions(scope) == len(expected)
     assert store.session_counts(scope, 10).sessions == len(expected)
 
 
-def test_the_list_goes_on_where_a_page_ended(store: Store, said: Make) -> None:
+def test_the_list_goes_on_where_a_page_ended(store: Store, message_draft: Make) -> None:
     for n in range(5):
         store.store_sessions(
-            [(session(f"k{n}", label=f"{n}", started_ms=NOW), [said(f"m{n}", f"k{n}", at=NOW + n // 2)])], NOW
+            [(session(f"k{n}", label=f"{n}", started_ms=NOW), [message_draft(f"m{n}", f"k{n}", at=NOW + n // 2)])], NOW
         )
     walked: list[str] = []
     before = None
@@ -263,11 +291,11 @@ def test_the_list_goes_on_where_a_page_ended(store: Store, said: Make) -> None:
     ]
 
 
-def test_sums_are_of_what_is_in_the_scope(store: Store, said: Make) -> None:
-    keep(store, said, "a", "one two", label="X", folder="/w", importance=4.0)
-    keep(store, said, "b", "three", "four", label="X", folder="/w/e", importance=7.0, status="archived")
-    keep(store, said, "c", "elsewhere", label="Y", folder="/z")
-    store.forget_session(keep(store, said, "d", "gone", label="Z", folder="/w").id, NOW)
+def test_sums_are_of_what_is_in_the_scope(store: Store, message_draft: Make) -> None:
+    keep(store, message_draft, "a", "one two", label="X", folder="/w", importance=4.0)
+    keep(store, message_draft, "b", "three", "four", label="X", folder="/w/e", importance=7.0, status="archived")
+    keep(store, message_draft, "c", "elsewhere", label="Y", folder="/z")
+    store.forget_session(keep(store, message_draft, "d", "gone", label="Z", folder="/w").id, NOW)
     counts = store.session_counts(SessionScope(folder="/w"), 10)
     assert (counts.sessions, counts.messages, counts.words, counts.importance) == (2, 3, 4, 5.5)
     assert counts.bytes == len("one twothreefour")
@@ -279,9 +307,9 @@ def test_sums_are_of_what_is_in_the_scope(store: Store, said: Make) -> None:
     assert (nothing.sessions, nothing.importance, nothing.oldest_ms, nothing.newest_ms) == (0, 0.0, None, None)
 
 
-def test_a_question_may_be_about_some_conversations(store: Store, said: Make, by_words: Words) -> None:
-    one = keep(store, said, "a", "walrus kelp", folder="/work")
-    keep(store, said, "b", "walrus there", folder="/home")
+def test_a_question_may_be_about_some_conversations(store: Store, message_draft: Make, by_words: Words) -> None:
+    one = keep(store, message_draft, "a", "walrus kelp", folder="/work")
+    keep(store, message_draft, "b", "walrus there", folder="/home")
     found = by_words(store, "walrus", Scope(sessions=SessionScope(folder="/work")))
     assert found == [item.id for item in store.messages_of(one.id)]
     assert by_words(store, "walrus AND kelp", Scope(sessions=SessionScope(folder="/home"))) == []
@@ -289,10 +317,10 @@ def test_a_question_may_be_about_some_conversations(store: Store, said: Make, by
     assert store.sessions_of(found) == {found[0]: one}
 
 
-def test_idle_is_active_old_and_of_low_importance(store: Store, said: Make) -> None:
+def test_idle_is_active_old_and_of_low_importance(store: Store, message_draft: Make) -> None:
     def old(key: str, days: int, **more: object) -> None:
         made = session(key, label=key, started_ms=NOW - days * DAY, **more)  # type: ignore[arg-type]
-        store.store_sessions([(made, [said("x", key, at=NOW - days * DAY)])], NOW)
+        store.store_sessions([(made, [message_draft("x", key, at=NOW - days * DAY)])], NOW)
 
     old("old", 40, importance=2.0)
     old("border", 30, importance=4.9)
@@ -304,9 +332,9 @@ def test_idle_is_active_old_and_of_low_importance(store: Store, said: Make) -> N
     assert labels(store.idle_sessions(NOW - 30 * DAY, 10.0)) == ["old", "border", "dear"]
 
 
-def test_sketches_follow_what_is_said(store: Store, said: Make) -> None:
-    one = keep(store, said, "a", "alpha", "beta", "gamma")
-    two = keep(store, said, "b", "alpha", "beta", "delta")
+def test_sketches_follow_what_is_said(store: Store, message_draft: Make) -> None:
+    one = keep(store, message_draft, "a", "alpha", "beta", "gamma")
+    two = keep(store, message_draft, "b", "alpha", "beta", "delta")
 
     def alike() -> float:
         made = store.sketches()
@@ -318,9 +346,9 @@ def test_sketches_follow_what_is_said(store: Store, said: Make) -> None:
     assert alike() == pytest.approx(2 / 3)
     store.restore([last.id], NOW)
     assert alike() == pytest.approx(0.5)
-    store.rewrite(last.id, said("gamma", "b"), NOW)
+    store.rewrite(last.id, message_draft("gamma", "b"), NOW)
     assert alike() == 1.0
-    store.append_messages(two.id, [said("epsilon", "b")], NOW)
+    store.append_messages(two.id, [message_draft("epsilon", "b")], NOW)
     assert alike() == pytest.approx(3 / 4)
     store.forget_session(two.id, NOW)
     assert two.id not in store.sketches()
@@ -343,14 +371,14 @@ steps = st.lists(
 )
 
 
-def do(store: Store, said: Make, step: tuple[object, ...], ticks: Iterator[int]) -> None:
+def do(store: Store, make_message: Make, step: tuple[object, ...], ticks: Iterator[int]) -> None:
     now = NOW + next(ticks)
     verb, what, *rest = step
     if verb == "keep":
-        keep(store, said, str(what), *rest[0], folder=f"/{what}")  # type: ignore[misc]
+        keep(store, make_message, str(what), *rest[0], folder=f"/{what}")  # type: ignore[misc]
         return
     if verb == "put":
-        store.put([replace(said(str(rest[0]), f"{what}{now}"), session=str(what))], now)
+        store.put([replace(make_message(str(rest[0]), f"{what}{now}"), session=str(what))], now)
         return
     assert isinstance(what, int)
     sessions = [one for n in range(1, 4) for one in store.get_sessions([n]).values()]
@@ -358,7 +386,7 @@ def do(store: Store, said: Make, step: tuple[object, ...], ticks: Iterator[int])
     if verb in ("append", "forget_session", "restore_session", "change") and sessions:
         chosen = sessions[what % len(sessions)].id
         if verb == "append":
-            store.append_messages(chosen, [said(str(rest[0]), f"{chosen}@{now}")], now)
+            store.append_messages(chosen, [make_message(str(rest[0]), f"{chosen}@{now}")], now)
         elif verb == "change":
             store.change_session(chosen, {"label": f"{now}", "project": "p" if what % 2 else None}, now)
         else:
@@ -370,8 +398,8 @@ def do(store: Store, said: Make, step: tuple[object, ...], ticks: Iterator[int])
         elif verb == "restore":
             store.restore([item], now)
         elif verb == "rewrite":
-            kept = store.get([item])[item]
-            store.rewrite(item, replace(said(str(rest[0]), f"{item}@{now}"), project=kept.project), now)
+            stored = store.get([item])[item]
+            store.rewrite(item, replace(make_message(str(rest[0]), f"{item}@{now}"), project=stored.project), now)
         elif verb == "supersede" and len(items) > 1 and items[what % len(items) - 1] < item:
             store.supersede(items[what % len(items) - 1], item, now)
 
@@ -380,20 +408,20 @@ def do(store: Store, said: Make, step: tuple[object, ...], ticks: Iterator[int])
 @hypothesis_settings(max_examples=40)
 @pytest.mark.promise("sekha:decided:counts-true")
 def test_whatever_happens_the_counts_equal_a_recount(
-    open_store: Opener, said: Make, script: list[tuple[object, ...]]
+    open_store: Opener, message_draft: Make, script: list[tuple[object, ...]]
 ) -> None:
     store = open_store(name=f"talk {next(_runs)}")
     ticks = count(1)
     for step in script:
-        do(store, said, step, ticks)
+        do(store, message_draft, step, ticks)
     visible = {one.id for one in store.latest_sessions(EVERYTHING, 99)}
-    for kept in [one for n in range(1, 4) for one in store.get_sessions([n]).values()]:
-        messages = store.messages_of(kept.id)
-        assert kept.messages == len(messages)
-        assert kept.words == sum(count_words(item.body) for item in messages)
-        assert kept.bytes == sum(len(item.body.encode()) for item in messages)
-        assert (kept.id in visible) == bool(messages)
-        assert kept.forgotten_ms is None or not messages
+    for stored in [one for n in range(1, 4) for one in store.get_sessions([n]).values()]:
+        messages = store.messages_of(stored.id)
+        assert stored.messages == len(messages)
+        assert stored.words == sum(count_words(item.body) for item in messages)
+        assert stored.bytes == sum(len(item.body.encode()) for item in messages)
+        assert (stored.id in visible) == bool(messages)
+        assert stored.forgotten_ms is None or not messages
     counts = store.session_counts(EVERYTHING, 99)
     assert counts.messages == sum(len(store.messages_of(id_)) for id_ in visible)
 
@@ -401,13 +429,13 @@ def test_whatever_happens_the_counts_equal_a_recount(
 _runs = count()
 
 
-def test_conversations_are_found_by_their_titles(store: Store, said: Make) -> None:
-    rollout = keep(store, said, "k1", "first", "second", label="Deploy the Gateway")
-    keep(store, said, "k2", "third", label="Holiday plans")
-    keep(store, said, "k3", "fourth", label="Gateway time-outs", started_ms=NOW + DAY)
-    foreign = keep(store, said, "k4", "fifth", label="Überblick")
-    store.forget_session(keep(store, said, "k5", "sixth", label="Deploy the gateway again").id, NOW)
-    keep(store, said, "k6", label="Deploy a gateway without a message")
+def test_conversations_are_found_by_their_titles(store: Store, message_draft: Make) -> None:
+    rollout = keep(store, message_draft, "k1", "first", "second", label="Deploy the Gateway")
+    keep(store, message_draft, "k2", "third", label="Holiday plans")
+    keep(store, message_draft, "k3", "fourth", label="Gateway time-outs", started_ms=NOW + DAY)
+    foreign = keep(store, message_draft, "k4", "fifth", label="Überblick")
+    store.forget_session(keep(store, message_draft, "k5", "sixth", label="Deploy the gateway again").id, NOW)
+    keep(store, message_draft, "k6", label="Deploy a gateway without a message")
 
     def titles(patterns: Sequence[str], least: int, limit: int = 9, **scope: str) -> set[str]:
         return set(store.conversations_by_title(patterns, least, Scope(**scope), limit).values())  # type: ignore[arg-type]

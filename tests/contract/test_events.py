@@ -16,7 +16,7 @@ from .conftest import THEN, Opener
 START = "0-0-0-0"
 
 
-def told(store: Store, after: str, limit: int = 100) -> list[tuple[str, int]]:
+def events_after(store: Store, after: str, limit: int = 100) -> list[tuple[str, int]]:
     return [(event.what, event.id) for event in store.events(after, limit)[0]]
 
 
@@ -25,7 +25,7 @@ def test_without_a_mark_the_news_begin_now(store: Store, draft: Callable[..., Dr
     events, mark = store.events(None, 100)
     assert events == () and store.events(mark, 100) == ([], mark)
     (two,) = store.put([draft("two")], THEN)
-    assert told(store, mark) == [("item.created", two.id)]
+    assert events_after(store, mark) == [("item.created", two.id)]
 
 
 def test_everything_that_happens_to_an_item_is_told(store: Store, draft: Callable[..., Draft]) -> None:
@@ -34,7 +34,7 @@ def test_everything_that_happens_to_an_item_is_told(store: Store, draft: Callabl
     store.forget([one], THEN + 2)
     store.restore([one], THEN + 3)
     store.supersede(one, two, THEN + 4)
-    assert told(store, START) == [
+    assert events_after(store, START) == [
         *[("item.created", one), ("item.created", two)],
         *[("item.edited", one), ("item.forgotten", one), ("item.restored", one), ("item.superseded", one)],
     ]
@@ -48,16 +48,16 @@ def test_an_event_says_what_it_is_about(store: Store, draft: Callable[..., Draft
 
 
 def test_conversations_are_told_as_well(store: Store, draft: Callable[..., Draft]) -> None:
-    said = [draft("hello", kind="message", type="message", session="talk")]
-    ((talk, messages),) = store.store_sessions([(SessionDraft("talk", "Talk", "/", "active", 5.0, THEN), said)], THEN)
+    turns = [draft("hello", kind="message", type="message", session="talk")]
+    ((talk, messages),) = store.store_sessions([(SessionDraft("talk", "Talk", "/", "active", 5.0, THEN), turns)], THEN)
     _events, mark = store.events(None, 10)
     store.change_session(talk.id, {"label": "Long talk"}, THEN + 1)
     store.change_session(talk.id, {"project": "my-api"}, THEN + 2)
     store.forget_session(talk.id, THEN + 2)
-    assert ("item.moved", messages[0].id) in told(store, mark)
-    assert ("conversation.created", talk.id) in told(store, START)
-    heard = [event for event in store.events(mark, 10)[0] if event.kind == "conversation"]
-    assert [(event.what, event.uid) for event in heard] == [
+    assert ("item.moved", messages[0].id) in events_after(store, mark)
+    assert ("conversation.created", talk.id) in events_after(store, START)
+    received = [event for event in store.events(mark, 10)[0] if event.kind == "conversation"]
+    assert [(event.what, event.uid) for event in received] == [
         ("conversation.edited", talk.uid),
         ("conversation.edited", talk.uid),
         ("conversation.forgotten", talk.uid),
@@ -95,14 +95,14 @@ def test_some_at_a_time_are_all_of_them(store: Store, draft: Callable[..., Draft
 def test_another_process_is_heard(store: Store, neighbour: Store, draft: Callable[..., Draft]) -> None:
     _events, mark = store.events(None, 10)
     (one,) = neighbour.put([draft("from afar")], THEN)
-    assert told(store, mark) == [("item.created", one.id)]
+    assert events_after(store, mark) == [("item.created", one.id)]
 
 
 def test_another_space_is_not_heard(open_store: Opener, draft: Callable[..., Draft]) -> None:
     here, there = open_store("here"), open_store("there")
     (one,) = there.put([draft("theirs")], THEN)
     there.forget([one.id], THEN)
-    assert told(here, START) == []
+    assert events_after(here, START) == []
 
 
 @pytest.mark.parametrize("mark", ["", "x", "1-2-3", "1-2-3-4-5", "-1-0-0-0", "1-2-3-" + "9" * 19, "١-٢-٣-٤"])

@@ -69,16 +69,16 @@ def put(store: Store, *drafts: Draft) -> list[int]:
 
 
 def test_neighbouring_turns_and_parts_are_linked(store: Store) -> None:
-    said = say(store, "s", "one", "two", "three")
+    messages = say(store, "s", "one", "two", "three")
     (cut,) = put(store, make_draft(parts=["part one", "part two"], session="s", at=THEN + 9000))
     link_all(store)
-    assert ties(store, [*said, cut]) == {
+    assert ties(store, [*messages, cut]) == {
         ("two", "adjacent", "one"),
         ("three", "adjacent", "two"),
         ("part one", "adjacent", "three"),
         ("part two", "adjacent", "part one"),
     }
-    assert {edge.weight for edge in edges(store, said)} == {LINK_WEIGHTS["adjacent"]}
+    assert {edge.weight for edge in edges(store, messages)} == {LINK_WEIGHTS["adjacent"]}
 
 
 def test_how_a_long_turn_began_and_how_it_ended_are_neighbours(store: Store) -> None:
@@ -192,7 +192,7 @@ def test_an_item_of_many_passages_links_a_thing_once(store: Store) -> None:
 
 def test_a_back_reference_goes_to_what_is_meant(store: Store) -> None:
     before = say(store, "s1", "let us begin", "it is decided", at=THEN - 9_000_000)
-    said = say(
+    messages = say(
         store,
         "s2",
         "like last time, use tabs",
@@ -204,12 +204,12 @@ def test_a_back_reference_goes_to_what_is_meant(store: Store) -> None:
         "as we discussed, do it",
     )
     link_all(store)
-    assert ties(store, [*before, *said], "backref") == {
+    assert ties(store, [*before, *messages], "backref") == {
         ("like last time, use tabs", "backref", "it is decided"),
         ("that error, where was it?", "backref", "RuntimeError: it does not want to"),
         ("as we discussed, do it", "backref", "as we discussed, says the agent"),
     }
-    assert {edge.weight for edge in edges(store, said, "backref")} == {LINK_WEIGHTS["backref"]}
+    assert {edge.weight for edge in edges(store, messages, "backref")} == {LINK_WEIGHTS["backref"]}
 
 
 @pytest.mark.parametrize("early", [True, False])
@@ -220,25 +220,25 @@ def test_a_continued_session_is_linked_to_the_end_of_the_one_before(store: Store
     if early:
         old()
         link_all(store)
-    said = say(store, "new", "here we go", "yes", meta={"continued_from": "old"})
+    messages = say(store, "new", "here we go", "yes", meta={"continued_from": "old"})
     link_all(store)
     if not early:
         old()
         link_all(store)
-    assert ties(store, said, "continued") == {("here we go", "continued", letter) for letter in "bcd"}
-    assert {edge.weight for edge in edges(store, said, "continued")} == {LINK_WEIGHTS["continued"]}
+    assert ties(store, messages, "continued") == {("here we go", "continued", letter) for letter in "bcd"}
+    assert {edge.weight for edge in edges(store, messages, "continued")} == {LINK_WEIGHTS["continued"]}
 
 
 def test_what_a_session_continues_may_be_learnt_later(store: Store) -> None:
     say(store, "old", "a", at=THEN - 9_000_000)
-    said = say(store, "new", "here we go", "yes")
+    messages = say(store, "new", "here we go", "yes")
     link_all(store)
-    session = store.sessions_of(said)[said[0]]
+    session = store.sessions_of(messages)[messages[0]]
     store.change_session(session.id, {"meta": {"continued_from": "old"}}, THEN)
     more = put(store, make_draft("go on", kind="message", type="message", session="new", at=THEN + 99_000))
     put(store, make_draft("much later", kind="message", type="message", session="old", at=THEN + 999_000))
     link_all(store)
-    assert ties(store, [*said, *more], "continued") == {("here we go", "continued", "a")}
+    assert ties(store, [*messages, *more], "continued") == {("here we go", "continued", "a")}
 
 
 @pytest.mark.parametrize("parent_first", [True, False])
@@ -252,21 +252,21 @@ def test_a_sub_agent_is_linked_out_and_back(store: Store, *, parent_first: bool)
     if parent_first:
         parent()
     meta = {"parent_session": "main", "parent_message": uid}
-    said = say(store, "sub", "find it", "looking", "found it", meta=meta)
+    messages = say(store, "sub", "find it", "looking", "found it", meta=meta)
     link_all(store)
     if not parent_first:
         parent()
     both = {("find it", "brief", "ask them"), ("found it", "debrief", "they answered")}
-    assert ties(store, said, "brief") | ties(store, said, "debrief") == both
+    assert ties(store, messages, "brief") | ties(store, messages, "debrief") == both
     more = put(store, make_draft("found more", kind="message", type="message", session="sub", at=THEN + 99_000))
     link_all(store)
-    assert ties(store, [*said, *more], "debrief") == {("found more", "debrief", "they answered")}
+    assert ties(store, [*messages, *more], "debrief") == {("found more", "debrief", "they answered")}
 
 
 def test_what_is_hidden_is_not_shown_and_comes_back_with_its_links(store: Store) -> None:
-    one, two, three = said = say(store, "s", "see src/auth.ts", "two", "see src/auth.ts again")
+    one, two, three = messages = say(store, "s", "see src/auth.ts", "two", "see src/auth.ts again")
     link_all(store)
-    before = edges(store, said)
+    before = edges(store, messages)
     store.forget([two], THEN)
     assert [edge.rel for edge in edges(store, [one, three])] == ["file"]
     (new,) = put(store, make_draft("a new one"))
@@ -274,7 +274,7 @@ def test_what_is_hidden_is_not_shown_and_comes_back_with_its_links(store: Store)
     assert edges(store, [one]) == []
     store.restore([two, three], THEN)
     link_all(store)
-    assert edges(store, said) == before
+    assert edges(store, messages) == before
 
 
 def test_what_was_forgotten_before_it_was_linked_is_linked_when_it_is_back(store: Store) -> None:
@@ -287,14 +287,14 @@ def test_what_was_forgotten_before_it_was_linked_is_linked_when_it_is_back(store
 
 
 def test_a_rewritten_item_is_linked_anew_on_all_sides(store: Store) -> None:
-    said = say(store, "s", "see src/auth.ts", "see src/old.ts and src/auth.ts", "see src/old.ts", "more")
+    messages = say(store, "s", "see src/auth.ts", "see src/old.ts and src/auth.ts", "see src/old.ts", "more")
     link_all(store)
-    assert ("see src/old.ts", "file", "see src/old.ts and src/auth.ts") in ties(store, said)
+    assert ("see src/old.ts", "file", "see src/old.ts and src/auth.ts") in ties(store, messages)
     changed = make_draft("see src/auth.ts only", kind="message", type="message", session="s", project="acme")
-    store.rewrite(said[1], changed, THEN)
-    assert all(edge.rel == "adjacent" for edge in edges(store, said)), "of what it said before nothing is left"
+    store.rewrite(messages[1], changed, THEN)
+    assert all(edge.rel == "adjacent" for edge in edges(store, messages)), "of what it said before nothing is left"
     link_all(store)
-    assert ties(store, said) == {
+    assert ties(store, messages) == {
         ("see src/auth.ts only", "adjacent", "see src/auth.ts"),
         ("see src/auth.ts only", "file", "see src/auth.ts"),
         ("see src/old.ts", "adjacent", "see src/auth.ts only"),
@@ -390,9 +390,9 @@ def test_spaces_are_linked_apart(open_store: Opener) -> None:
 
 
 def test_the_strongest_neighbours_come_first_on_each_side(store: Store) -> None:
-    said = say(store, "s", "see src/auth.ts", "makeTheThing in src/auth.ts", "src/auth.ts and makeTheThing")
+    messages = say(store, "s", "see src/auth.ts", "makeTheThing in src/auth.ts", "src/auth.ts and makeTheThing")
     link_all(store)
-    middle = store.passages_of(said)[said[1]][0]
+    middle = store.passages_of(messages)[messages[1]][0]
     few = store.edges_of([middle], 1)
     assert [(edge.rel, edge.src == middle) for edge in few] == [("file", True), ("file", False)]
     every = store.edges_of([middle], 100)
@@ -407,7 +407,9 @@ def test_items_are_linked_as_their_metadata_says(store: Store) -> None:
         [{"to": to, "weight": "much"}, "x", {"to": 7}, {"to": "nobody"}],
         *("text", {"to": to}, 7, None),
     )
-    drafts = [replace(make_draft(f"Note {n}", at=THEN + n), meta={"links": told}) for n, told in enumerate(links, 1)]
+    drafts = [
+        replace(make_draft(f"Note {n}", at=THEN + n), meta={"links": expected}) for n, expected in enumerate(links, 1)
+    ]
     ids = put(store, replace(make_draft("Use Redis"), uid=to), *drafts)
     link_all(store)
     found = edges(store, ids, "linked")

@@ -38,8 +38,8 @@ def test_every_passage_of_what_was_written_waits(store: Store, draft: Make) -> N
 def test_what_was_said_waits_with_its_speaker_and_a_few_words_with_what_was_said_before(
     store: Store, draft: Make
 ) -> None:
-    said = [("user", "Ann", ["Which agency?"]), ("assistant", "", ["The one downtown."])]
-    said += [("user", "Ann", ["Long. " * 50, "And longer."]), ("assistant", "", ["I see."])]
+    texts = [("user", "Ann", ["Which agency?"]), ("assistant", "", ["The one downtown."])]
+    texts += [("user", "Ann", ["Long. " * 50, "And longer."]), ("assistant", "", ["I see."])]
     messages = [
         draft(
             "" if len(parts) > 1 else parts[0],
@@ -50,25 +50,25 @@ def test_what_was_said_waits_with_its_speaker_and_a_few_words_with_what_was_said
             at=NOW + n,
             details={"role": role, "speaker": who},
         )
-        for n, (role, who, parts) in enumerate(said)
+        for n, (role, who, parts) in enumerate(texts)
     ]
     store.store_sessions([(SessionDraft("s", "s", "/", "active", 5.0, NOW), messages)], NOW)
     waiting = {job.passage.text: job.before for job in store.claim_jobs("me", 10, NOW, LEASE)}
-    long = "\n\n".join(said[2][2])
+    long = "\n\n".join(texts[2][2])
     assert waiting == {
         "Ann: Which agency?": "",
         "assistant: The one downtown.": "Ann: Which agency?",
-        f"Ann: {said[2][2][0]}": "",
+        f"Ann: {texts[2][2][0]}": "",
         "Ann: And longer.": "",
         "assistant: I see.": f"Ann: {long[-300:]}",
     }
 
 
 def test_what_was_forgotten_is_no_context(store: Store, draft: Make) -> None:
-    said = [
+    messages = [
         draft(t, kind="message", type="message", session="s", at=NOW + n) for n, t in enumerate(("secret", "after"))
     ]
-    ((_, (first, _second)),) = store.store_sessions([(SessionDraft("s", "s", "/", "active", 5.0, NOW), said)], NOW)
+    ((_, (first, _second)),) = store.store_sessions([(SessionDraft("s", "s", "/", "active", 5.0, NOW), messages)], NOW)
     store.forget([first.id], NOW)
     assert [job.before for job in store.claim_jobs("me", 10, NOW, LEASE)] == [""]
 
@@ -252,10 +252,10 @@ def test_a_store_without_a_model_stores_no_vector(store: Store, draft: Make) -> 
 
 def test_everything_can_be_made_to_wait_again(store: Store, draft: Make) -> None:
     store.use_model("tiny", 8)
-    kept = store.put([draft("one"), draft(parts=["two", "three"]), draft("gone")], NOW)
+    stored = store.put([draft("one"), draft(parts=["two", "three"]), draft("gone")], NOW)
     jobs = store.claim_jobs("me", 10, NOW, LEASE)
     store.finish_jobs(jobs, ones(jobs), "me")
-    store.forget([kept[2].id], NOW)
+    store.forget([stored[2].id], NOW)
     assert store.pending() == 0
     assert store.requeue_embeddings() == 3
     assert store.counts().vectors == 3, "what is known by meaning stays known meanwhile"
@@ -276,9 +276,9 @@ def test_what_failed_too_often_waits_again_too(store: Store, draft: Make) -> Non
 def test_what_waits_is_found_by_its_passages_in_their_order_and_not_claimed(store: Store, draft: Make) -> None:
     stored = store.put([draft(f"n{n}") for n in range(4)], NOW)
     passages = [store.passages_of([one.id])[one.id][0] for one in stored]
-    asked = [passages[2], passages[0], passages[2], 10**9]
+    requested = [passages[2], passages[0], passages[2], 10**9]
     claimed = store.claim_jobs("me", 9, NOW, LEASE)
-    assert [job.passage.text for job in store.pending_jobs(asked)] == ["n2", "n0"]
+    assert [job.passage.text for job in store.pending_jobs(requested)] == ["n2", "n0"]
     assert [job.id for job in store.pending_jobs(passages)] == sorted(job.id for job in claimed)
 
 

@@ -183,17 +183,17 @@ def test_a_session_is_read_in_order_with_everything_in_it(store: Store) -> None:
 
 
 def test_sessions_that_come_from_another_are_found(store: Store) -> None:
-    def kept(key: str, at: int, **meta: str) -> int:
+    def stored_session(key: str, at: int, **meta: str) -> int:
         draft = SessionDraft(key, key, "/", "active", 5.0, THEN + at, meta=meta)
         message = make_draft(key, kind="message", type="message", session=key, at=THEN + at)
         ((session, _stored),) = store.store_sessions([(draft, [message])], THEN)
         return session.id
 
-    first = kept("first", 0)
-    kept("agent", 1, parent_session="first")
-    gone = kept("gone", 1, parent_session="first")
-    kept("next", 2, continued_from="first")
-    kept("other", 3, continued_from="next")
+    first = stored_session("first", 0)
+    stored_session("agent", 1, parent_session="first")
+    gone = stored_session("gone", 1, parent_session="first")
+    stored_session("next", 2, continued_from="first")
+    stored_session("other", 3, continued_from="next")
     store.forget_session(gone, THEN)
     assert [one.key for one in store.follow_up_sessions(first)] == ["agent", "next"]
     assert store.follow_up_sessions(first + 999) == []

@@ -71,9 +71,9 @@ def test_twelve_digits_are_a_short_id_before_they_are_a_number(store: Store, dra
 
 def test_get_answers_whatever_the_order_and_leaves_out_what_is_not_there(store: Store, draft: Make) -> None:
     ids = [s.id for s in store.put([draft(f"n{n}") for n in range(4)], NOW)]
-    asked = [ids[2], 999, ids[0], ids[2], -5, 2**70, ids[3]]
-    assert store.get(asked) == store.get(reversed(asked))
-    assert set(store.get(asked)) == {ids[0], ids[2], ids[3]}
+    requested = [ids[2], 999, ids[0], ids[2], -5, 2**70, ids[3]]
+    assert store.get(requested) == store.get(reversed(requested))
+    assert set(store.get(requested)) == {ids[0], ids[2], ids[3]}
     assert store.get([]) == {}
 
 
@@ -178,10 +178,10 @@ def test_passages_of_items_in_their_order(store: Store, draft: Make) -> None:
 
 
 def test_passages_are_read_with_who_spoke_and_what_was_said_before(store: Store, draft: Make) -> None:
-    said = [("Ann", "Which adoption agency?"), ("Bo", "The one downtown")]
+    texts = [("Ann", "Which adoption agency?"), ("Bo", "The one downtown")]
     drafts = [
         draft(text, kind="message", session="talk", at=n, details={"role": "user", "speaker": who})
-        for n, (who, text) in enumerate(said)
+        for n, (who, text) in enumerate(texts)
     ]
     first, second, note = [stored.id for stored in store.put([*drafts, draft("a note", at=9)], NOW)]
     passages = {item_id: one for item_id, (one,) in store.passages_of([first, second, note]).items()}

@@ -17,12 +17,12 @@ from commonplace.store.records import RECORD_KINDS, Arrival, Name, Peer, Record
 LATER = THEN + 60_000
 
 
-def told(store: Store) -> dict[Name, Record]:
+def records_by_name(store: Store) -> dict[Name, Record]:
     return {(one.what, one.name): one for one in store.records_since(0, 1_000)[0]}
 
 
 def digests(store: Store) -> dict[Name, str]:
-    return {name: one.digest for name, one in told(store).items()}
+    return {name: one.digest for name, one in records_by_name(store).items()}
 
 
 def arriving(records: Iterable[Record]) -> list[Arrival]:
@@ -41,9 +41,9 @@ def results(store: Store, records: Iterable[Record], now: int = LATER) -> list[s
 
 
 def keep_talk(store: Store) -> tuple[Session, int]:
-    said = make_draft("walrus", kind="message", type="message", session="talk")
+    draft = make_draft("walrus", kind="message", type="message", session="talk")
     talk = SessionDraft("talk", "Talk", "/", "active", 1.0, THEN)
-    ((session, (stored,)),) = store.store_sessions([(talk, [said])], THEN)
+    ((session, (stored,)),) = store.store_sessions([(talk, [draft])], THEN)
     return session, stored.id
 
 
@@ -86,8 +86,8 @@ def test_everything_arrives_as_it_is_and_only_once(open_store: Opener, by_words:
     assert mark == here.last_change() == records[-1].seq
     assert set(results(there, records)) == {"added"}
     assert digests(here).items() <= digests(there).items()
-    for name, one in told(here).items():
-        other = told(there)[name]
+    for name, one in records_by_name(here).items():
+        other = records_by_name(there)[name]
         assert (other.version, other.history) == (one.version, one.history), name
         assert other.fields == one.fields, name
     assert len(by_words(here, "zebra")) == len(by_words(there, "zebra")) == 5
@@ -130,13 +130,13 @@ def test_every_change_moves_a_record_to_the_end(store: Store) -> None:
 def test_the_later_version_stands_and_the_other_is_kept(open_store: Opener, by_words: Words) -> None:
     here, there = open_store(name="one"), open_store(name="two")
     (one,) = here.put([make_draft("first words")], THEN)
-    results(there, told(here).values())
+    results(there, records_by_name(here).values())
     number = there.resolve([ref(one.uid)])[0]
     assert number is not None
     here.rewrite(one.id, make_draft("ours later"), THEN + 50)
     there.rewrite(number, make_draft("theirs earlier"), THEN + 20)
-    assert results(there, told(here).values()) == ["conflict"]
-    assert results(here, told(there).values()) == ["updated"]
+    assert results(there, records_by_name(here).values()) == ["conflict"]
+    assert results(here, records_by_name(there).values()) == ["updated"]
     assert digests(here) == digests(there)
     assert here.get([one.id])[one.id].body == there.get([number])[number].body == "ours later"
     for store, id_ in ((here, one.id), (there, number)):
@@ -148,32 +148,32 @@ def test_the_later_version_stands_and_the_other_is_kept(open_store: Opener, by_w
         revs = [line.rev for line in lines]
         assert revs == sorted(set(revs)) and revs[-1] < store.get([id_])[id_].rev
         assert by_words(store, "later") == [id_] and not by_words(store, "earlier")
-    assert results(there, told(here).values()) == ["unchanged"]
+    assert results(there, records_by_name(here).values()) == ["unchanged"]
 
 
 def test_a_change_after_a_version_from_the_future_stands(open_store: Opener) -> None:
     ahead, behind = open_store(name="one"), open_store(name="two")
     (one,) = ahead.put([make_draft("said by a clock that is wrong")], THEN + 10**10)
-    results(behind, told(ahead).values(), THEN)
+    results(behind, records_by_name(ahead).values(), THEN)
     item = behind.newest(Scope(), 1)[0]
     assert item.updated_ms == THEN
     behind.rewrite(item.id, make_draft("corrected"), THEN + 1)
-    assert results(ahead, told(behind).values()) == ["updated"]
+    assert results(ahead, records_by_name(behind).values()) == ["updated"]
     assert ahead.get([one.id])[one.id].body == "corrected"
 
 
 def test_a_version_from_the_future_gives_way_to_what_arrives(open_store: Opener) -> None:
     here, there = open_store(name="one"), open_store(name="two")
     ids = filled(here)
-    results(there, told(here).values())
+    results(there, records_by_name(here).values())
     here.rewrite(ids[0], make_draft("changed by a clock that is years ahead"), LATER + 10**12)
     item = there.resolve([ref(uid_of(here, ids[0]))])[0]
     assert item is not None
     there.rewrite(item, make_draft("changed by a clock that is right"), LATER + 1)
-    changed = [one for one in told(there).values() if one.name == uid_of(here, ids[0])]
+    changed = [one for one in records_by_name(there).values() if one.name == uid_of(here, ids[0])]
     assert results(here, changed, LATER + 2) in (["updated"], ["conflict"])
     assert here.get([ids[0]])[ids[0]].body == "changed by a clock that is right"
-    (stands,) = [one for one in told(here).values() if one.name == uid_of(here, ids[0])]
+    (stands,) = [one for one in records_by_name(here).values() if one.name == uid_of(here, ids[0])]
     assert stands.version < LATER + 10**9
     assert any("years ahead" in str(line.before["body"]) for line in stands.history)
 
@@ -183,19 +183,19 @@ def test_two_spaces_of_one_store_take_in_the_same_conversation(open_store: Opene
     session, _item = keep_talk(elsewhere)
     for space in ("one team", "another team"):
         store = open_store(space)
-        assert set(results(store, told(elsewhere).values())) == {"added"}
+        assert set(results(store, records_by_name(elsewhere).values())) == {"added"}
         assert store.resolve_session(ref(session.uid), "") is not None
         assert digests(store) == digests(elsewhere)
-        assert set(results(store, told(elsewhere).values())) == {"unchanged"}
+        assert set(results(store, records_by_name(elsewhere).values())) == {"unchanged"}
 
 
 def test_the_same_said_in_two_places_is_seen_once(open_store: Opener, by_words: Words) -> None:
     here, there = open_store(name="one"), open_store(name="two")
     (older,) = here.put([make_draft("use zebra crossings", project="web")], THEN)
     there.put([make_draft("use zebra crossings", project="web")], THEN + 9)
-    (outcome,) = [o for o in there.merge_records(arriving(told(here).values()), LATER) if o.what == "item"]
+    (outcome,) = [o for o in there.merge_records(arriving(records_by_name(here).values()), LATER) if o.what == "item"]
     assert outcome.result == "same_as"
-    results(here, told(there).values())
+    results(here, records_by_name(there).values())
     assert digests(here) == digests(there)
     for store in (here, there):
         (seen,) = by_words(store, "zebra")
@@ -209,7 +209,7 @@ def test_what_takes_the_place_of_another_may_come_later(open_store: Opener, by_w
     here, there = open_store(name="one"), open_store(name="two")
     old, new = here.put([make_draft("zebra old"), make_draft("zebra new")], THEN)
     here.supersede(old.id, new.id, THEN + 1)
-    known = told(here)
+    known = records_by_name(here)
     assert results(there, [known["item", old.uid]]) == ["added"]
     assert digests(there)["item", old.uid] == known["item", old.uid].digest
     assert len(by_words(there, "zebra")) == 1
@@ -231,7 +231,7 @@ def test_what_waits_for_its_replacement_holds_as_long_as_it_said(open_store: Ope
     drafts = [replace(make_draft("old"), valid_until_ms=end), replace(make_draft("new"), valid_from_ms=began)]
     old, new = here.put(drafts, THEN)
     here.supersede(old.id, new.id, THEN + 1)
-    known = told(here)
+    known = records_by_name(here)
     results(there, [known["item", old.uid]])
     assert end_of(there, old.uid) == end
     results(there, [known["item", new.uid]])
@@ -244,7 +244,7 @@ def test_what_was_changed_and_replaced_in_one_moment_ended_then_everywhere(open_
     old, new = here.put([make_draft("old"), make_draft("new")], THEN)
     here.rewrite(old.id, make_draft("older"), THEN)
     here.supersede(old.id, new.id, THEN)
-    known = told(here)
+    known = records_by_name(here)
     assert known["item", old.uid].version > THEN
     results(there, [known["item", old.uid]])
     results(there, [known["item", new.uid]])
@@ -254,13 +254,13 @@ def test_what_was_changed_and_replaced_in_one_moment_ended_then_everywhere(open_
 def test_two_that_replaced_each_other_are_no_circle(open_store: Opener) -> None:
     here, there = open_store(name="one"), open_store(name="two")
     first, second = here.put([make_draft("one"), make_draft("two")], THEN)
-    results(there, told(here).values())
+    results(there, records_by_name(here).values())
     here.supersede(first.id, second.id, THEN + 1)
     a, b = (there.resolve([ref(one.uid)])[0] for one in (second, first))
     assert a is not None and b is not None
     there.supersede(a, b, THEN + 2)
-    results(here, told(there).values())
-    results(there, told(here).values())
+    results(here, records_by_name(there).values())
+    results(there, records_by_name(here).values())
     assert digests(here) == digests(there)
     third = here.put([make_draft("three")], LATER)[0]
     here.supersede(first.id, third.id, LATER)
@@ -271,8 +271,8 @@ def test_a_session_that_both_made_is_one(open_store: Opener) -> None:
     for store, text in ((here, "ours"), (there, "theirs")):
         message = make_draft(text, kind="message", type="message", details={"role": "user"})
         store.store_sessions([(SessionDraft("same", "Talk", "/", "active", 5.0, THEN), [message])], THEN)
-    results(there, told(here).values())
-    results(here, told(there).values())
+    results(there, records_by_name(here).values())
+    results(here, records_by_name(there).values())
     assert digests(here) == digests(there)
     for store in (here, there):
         (session,) = store.latest_sessions(SessionScope(), 9)
@@ -283,7 +283,7 @@ def test_a_session_that_is_told_twice_at_once_is_one(open_store: Opener) -> None
     """By its key, and by its uid under another key; the later of them stands."""
     here, there = open_store(name="one"), open_store(name="two")
     here.store_sessions([(SessionDraft("same", "Talk", "/", "active", 5.0, THEN), [])], THEN)
-    (session,) = told(here).values()
+    (session,) = records_by_name(here).values()
 
     def called(label: str, number: int, **fields: object) -> Record:
         return replace(session, version=session.version + number, fields={**session.fields, "label": label, **fields})
@@ -291,7 +291,7 @@ def test_a_session_that_is_told_twice_at_once_is_one(open_store: Opener) -> None
     alike = [called("Second", 2), called("First", 1), called("Third", 3, uid="0190a000-0000-7000-8000-000000000009")]
     assert results(there, alike) == ["added", "unchanged", "updated"]
     assert results(there, [replace(called("Fourth", 4), name="other"), called("First", 1)]) == ["updated", "unchanged"]
-    assert [one.fields["label"] for one in told(there).values()] == ["Fourth"]
+    assert [one.fields["label"] for one in records_by_name(there).values()] == ["Fourth"]
 
 
 def test_a_reader_never_misses_what_is_written_meanwhile(open_store: Opener) -> None:
@@ -327,9 +327,9 @@ def test_spaces_tell_their_own_records_only(open_store: Opener) -> None:
     ours, theirs = open_store("ours"), open_store("theirs")
     (one,) = theirs.put([make_draft("zebra theirs", project="p")], THEN)
     assert ours.space_uid() != theirs.space_uid() == open_store("theirs").space_uid()
-    assert told(ours) == {} and ours.last_change() == 0
+    assert records_by_name(ours) == {} and ours.last_change() == 0
     assert ours.records_named([("item", one.uid), ("project", "p")]) == []
-    assert set(results(ours, told(theirs).values())) == {"added"}
+    assert set(results(ours, records_by_name(theirs).values())) == {"added"}
     ours.forget([ours.newest(Scope(), 1)[0].id], LATER)
     assert theirs.newest(Scope(), 9)[0].forgotten_ms is None
 
@@ -347,8 +347,8 @@ def test_all_of_a_kind_are_read_in_the_order_of_their_names(open_store: Opener) 
             page, mark = here.records_of(what, mark, 2)
             assert len(page) <= 2
             found += page
-        assert [one.name for one in found] == sorted(name for kind, name in told(here) if kind == what)
-        assert found == [told(here)[what, one.name] for one in found]
+        assert [one.name for one in found] == sorted(name for kind, name in records_by_name(here) if kind == what)
+        assert found == [records_by_name(here)[what, one.name] for one in found]
         assert found == here.records_of(what, "", 1_000)[0]
         assert there.records_of(what, "", 10) == ([], None)
 
@@ -371,12 +371,12 @@ def test_projects_that_are_apart_stay_apart_however_alike_their_names_are(open_s
     here, there = open_store(name="one"), open_store(name="two")
     here.put([make_draft("zebra", project=name) for name in ("b/api", "a/api", "api", "zoo")], THEN)
     here.alias_project("b/api", "host/zoo")
-    of_here = [record for record in told(here).values() if record.what == "project"]
+    of_here = [record for record in records_by_name(here).values() if record.what == "project"]
     assert len(of_here) == 4
     for order in (of_here, of_here[::-1]):
         assert set(results(there, order)) <= {"added", "unchanged"}
         for record in of_here:
-            assert told(there)["project", record.name].fields == record.fields
+            assert records_by_name(there)["project", record.name].fields == record.fields
     lone = open_store(name="three")
     lone.put([make_draft("zebra", project="host.org/b/api")], THEN)
     results(lone, of_here)

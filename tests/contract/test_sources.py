@@ -20,12 +20,12 @@ def session(key: str, **meta: str) -> SessionDraft:
     )
 
 
-def said(draft: Drafting, text: str, **meta: object) -> Draft:
+def message_draft(draft: Drafting, text: str, **meta: object) -> Draft:
     return replace(draft(text, kind="message"), meta=meta)
 
 
-def keep(store: Store, kept: SessionDraft, *messages: Draft) -> list[str]:
-    ((_session, stored),) = store.store_sessions([(kept, messages)], THEN)
+def keep(store: Store, expected: SessionDraft, *messages: Draft) -> list[str]:
+    ((_session, stored),) = store.store_sessions([(expected, messages)], THEN)
     return [one.uid for one in stored]
 
 
@@ -59,19 +59,19 @@ def test_turns_are_told_in_order_with_what_they_follow(store: Store, draft: Draf
     keep(
         store,
         session("s"),
-        said(draft, "one", turn="t1"),
-        said(draft, "one, answered", turn="t1"),
-        said(draft, "aside", turn="x", sidechain=True),
-        said(draft, "two", turn="t2", follows="t1"),
-        said(draft, "two, answered", turn="t2"),
-        said(draft, "of a person"),
+        message_draft(draft, "one", turn="t1"),
+        message_draft(draft, "one, answered", turn="t1"),
+        message_draft(draft, "aside", turn="x", sidechain=True),
+        message_draft(draft, "two", turn="t2", follows="t1"),
+        message_draft(draft, "two, answered", turn="t2"),
+        message_draft(draft, "of a person"),
     )
     assert store.source_turns("s") == [("t1", None), ("t2", "t1")]
     assert store.source_turns("no such session") == []
 
 
 def test_what_was_left_behind_is_marked_and_unmarked(store: Store, draft: Drafting) -> None:
-    keep(store, session("s"), *(said(draft, name, turn=name) for name in ("t1", "t2", "t3")))
+    keep(store, session("s"), *(message_draft(draft, name, turn=name) for name in ("t1", "t2", "t3")))
     before = store.get_sessions([_number(store, "s")])
     store.mark_abandoned("s", {"t2", "t3"})
     assert metas(store, "s") == [{"turn": "t1"}, {"turn": "t2", "off_path": True}, {"turn": "t3", "off_path": True}]
@@ -82,29 +82,29 @@ def test_what_was_left_behind_is_marked_and_unmarked(store: Store, draft: Drafti
 
 
 def test_a_sub_agent_learns_which_message_started_it(store: Store, draft: Drafting) -> None:
-    keep(store, session("p/agent", parent_session="p"), said(draft, "a brief"))
-    keep(store, session("p/other", parent_session="p", started_by="call 2"), said(draft, "another"))
-    keep(store, session("q/agent", parent_session="q"), said(draft, "of another session"))
+    keep(store, session("p/agent", parent_session="p"), message_draft(draft, "a brief"))
+    keep(store, session("p/other", parent_session="p", started_by="call 2"), message_draft(draft, "another"))
+    keep(store, session("q/agent", parent_session="q"), message_draft(draft, "of another session"))
     assert store.link_sub_agents("p") == 0
     _asked, one, two = keep(
         store,
         session("p"),
-        said(draft, "asked"),
-        said(draft, "started one", spawned=["agent", "call 1"]),
-        said(draft, "started two", spawned=["call 2"]),
+        message_draft(draft, "asked"),
+        message_draft(draft, "started one", spawned=["agent", "call 1"]),
+        message_draft(draft, "started two", spawned=["call 2"]),
     )
     assert store.link_sub_agents("p") == 2 and store.link_sub_agents("p") == 0
     for key, uid in (("p/agent", one), ("p/other", two), ("q/agent", None)):
         number = _number(store, key)
-        kept = store.get_sessions([number])[number]
-        assert kept.meta.get("parent_message") == uid and kept.rev == 1
+        stored = store.get_sessions([number])[number]
+        assert stored.meta.get("parent_message") == uid and stored.rev == 1
 
 
 def test_a_message_that_follows_its_source_grows_in_place(store: Store, draft: Drafting) -> None:
-    first = replace(said(draft, "It fails", turn="t1"), content_hash=b"1" * 32)
+    first = replace(message_draft(draft, "It fails", turn="t1"), content_hash=b"1" * 32)
     (uid,) = keep(store, session("s"), first)
     store.mark_abandoned("s", ("t1",))
-    grown = replace(said(draft, "It fails no more", turn="t1", spawned=["a"]), content_hash=b"1" * 32)
+    grown = replace(message_draft(draft, "It fails no more", turn="t1", spawned=["a"]), content_hash=b"1" * 32)
     assert keep(store, session("s"), replace(grown, created_ms=THEN + 5)) == [uid]
     (item,) = store.messages_of(_number(store, "s"))
     assert (item.uid, item.body, item.created_ms) == (uid, "It fails no more", THEN + 5)

@@ -111,12 +111,12 @@ def test_what_others_wrote_does_not_weigh_in_the_share_found(mine: Store, theirs
     query = parse_query("walrus penguin", QUERY_COLUMNS)
     alone = mine.search_text(query, Scope(), 5)
     theirs.put([draft(f"walrus {n}") for n in range(30)], NOW)
-    beside = mine.search_text(query, Scope(), 5)
-    assert beside.found == pytest.approx(alone.found)
+    second = mine.search_text(query, Scope(), 5)
+    assert second.found == pytest.approx(alone.found)
     (foreign,) = theirs.put([draft("penguin")], NOW)
     passage = theirs.passages_of([foreign.id])[foreign.id][0]
     assert mine.search_text(query, Scope(), 5, also=[passage]).found.get(passage, 0.0) == 0.0
-    assert {hit.item_id for hit in beside.hits} == {one.id, two.id}
+    assert {hit.item_id for hit in second.hits} == {one.id, two.id}
 
 
 def test_vectors_and_jobs_stay_at_home(

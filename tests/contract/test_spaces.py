@@ -41,15 +41,19 @@ def counted(store: Store) -> tuple[int, int]:
 
 
 def size(title: str, body: str, details: object, meta: object) -> int:
-    said = [title, body, *(json.dumps(one or {}, ensure_ascii=False, separators=(",", ":")) for one in (details, meta))]
-    return sum(len(one.encode()) for one in said)
+    texts = [
+        title,
+        body,
+        *(json.dumps(one or {}, ensure_ascii=False, separators=(",", ":")) for one in (details, meta)),
+    ]
+    return sum(len(one.encode()) for one in texts)
 
 
 def talk(key: str = "talk", project: str | None = None) -> SessionDraft:
     return SessionDraft(key, key, "/", "active", 5.0, THEN, project=project)
 
 
-def said(*texts: str, key: str = "talk") -> list[Draft]:
+def message_drafts(*texts: str, key: str = "talk") -> list[Draft]:
     return [make_draft(text, kind="message", type="message", session=key, details={"role": "user"}) for text in texts]
 
 
@@ -152,7 +156,7 @@ def streamed(store: Store, text: str) -> object:
     name = f"stream_{text}_{len(store.streams(0))}"
     store.start_stream(Stream(name, "note", (), None, "open", THEN, THEN), 10, 0)
     store.append_stream(name, lambda _end: text, open_stream, THEN)
-    return store.finalize_stream(name, lambda _stream, said: make_draft(said), open_stream, THEN)
+    return store.finalize_stream(name, lambda _stream, statement: make_draft(statement), open_stream, THEN)
 
 
 def captured(store: Store, text: str) -> object:
@@ -166,7 +170,7 @@ WAYS: dict[str, Grow] = {
     "put": lambda store, text: store.put([make_draft(text)], THEN),
     "stream": streamed,
     "capture": captured,
-    "conversation": lambda store, text: store.store_sessions([(talk(text), said(text, key=text))], THEN),
+    "conversation": lambda store, text: store.store_sessions([(talk(text), message_drafts(text, key=text))], THEN),
 }
 
 
@@ -177,9 +181,9 @@ def test_no_way_leads_beyond_the_limit(store: Store, way: str) -> None:
     grow(store, "one")
     grow(store, "two")
     before = store.newest(Scope(), 9), store.counts().projects, store.streams(0)
-    with pytest.raises(QuotaExceeded) as told:
+    with pytest.raises(QuotaExceeded) as error:
         grow(store, "three")
-    assert "2 items" in told.value.message and "spaces limit" in told.value.hint
+    assert "2 items" in error.value.message and "spaces limit" in error.value.hint
     assert (store.newest(Scope(), 9), store.counts().projects) == before[:2]
     assert used(store) == counted(store) == (2, used(store)[1])
     # What was said already may be said again, and what is no more makes room.
@@ -201,8 +205,8 @@ def test_a_batch_that_does_not_fit_leaves_nothing(store: Store) -> None:
 
 
 def test_bytes_are_those_of_what_is_said(store: Store) -> None:
-    told = make_draft("wörds", title="é", details={"facts": "ü"}, meta={"n": "😀"})
-    (made,) = store.put([told], THEN)
+    result = make_draft("wörds", title="é", details={"facts": "ü"}, meta={"n": "😀"})
+    (made,) = store.put([result], THEN)
     full = size("é", "wörds", {"facts": "ü"}, {"n": "😀"})
     assert used(store) == (1, full)
     store.set_space_limits("default", Limits(bytes=full + 3))
@@ -230,7 +234,7 @@ def test_a_space_that_holds_too_much_by_now_can_shrink(store: Store) -> None:
 def test_what_an_item_counts_follows_it_everywhere(store: Store) -> None:
     one, two = store.put([make_draft("one", project="a"), make_draft("two", session="s")], THEN)
     store.rewrite(one.id, make_draft("another one", project="b", tags=("t",)), THEN)
-    session, _made = store.store_sessions([(talk(), said("three", "four"))], THEN)[0]
+    session, _made = store.store_sessions([(talk(), message_drafts("three", "four"))], THEN)[0]
     store.supersede(two.id, one.id, THEN)
     assert used(store) == counted(store)
     store.restore([two.id], THEN)

@@ -37,8 +37,8 @@ def append(store: Store, chunk: str, name: str = "stream_1", now: int = THEN) ->
 
 def test_a_stream_is_kept_as_it_was_started(store: Store, neighbour: Store) -> None:
     assert start(store, stream(project="github.com/acme/my-api"))
-    (kept,) = neighbour.streams(LONG_AGO)
-    assert kept == stream(project="github.com/acme/my-api")
+    (stored,) = neighbour.streams(LONG_AGO)
+    assert stored == stream(project="github.com/acme/my-api")
 
 
 def test_chunks_are_counted_and_touch_the_stream(store: Store, neighbour: Store) -> None:

@@ -301,8 +301,8 @@ def test_better_matches_of_other_tags_and_times_do_not_hide_those_asked_for(
     store: Store, draft: Make, by_words: Words, query: str
 ) -> None:
     store.put([draft(f"about something else entirely, {n}", at=NOW - n, tags=("mine",)) for n in range(60)], NOW)
-    said = "somewhere in a long sentence there was once a walrus, they say"
-    (mine,) = store.put([draft(said, at=NOW - 30, tags=("mine",))], NOW)
+    text = "somewhere in a long sentence there was once a walrus, they say"
+    (mine,) = store.put([draft(text, at=NOW - 30, tags=("mine",))], NOW)
     store.put([draft(f"walrus walrus {n}", title="walrus", at=NOW + n, tags=("theirs",)) for n in range(50)], NOW)
     assert by_words(store, query, Scope(tag="mine"), k=5) == [mine.id]
     assert by_words(store, query, Scope(until_ms=NOW), k=5) == [mine.id]

@@ -11,7 +11,7 @@ from commonplace.store.protocol import Store
 from commonplace.text.query import plain_words
 
 
-def say(store: Store, key: str, *said: tuple[str, str, int], project: str | None = None) -> list[int]:
+def say(store: Store, key: str, *messages: tuple[str, str, int], project: str | None = None) -> list[int]:
     """Messages of a session as (speaker, words, seconds); the ids of the items."""
     session = SessionDraft(key, key, "/", "active", 5.0, THEN, project=project)
     drafts = [
@@ -24,7 +24,7 @@ def say(store: Store, key: str, *said: tuple[str, str, int], project: str | None
             at=THEN + 1000 * seconds,
             details={"role": "user", "speaker": speaker},
         )
-        for speaker, text, seconds in said
+        for speaker, text, seconds in messages
     ]
     ((_session, stored),) = store.store_sessions([(session, drafts)], THEN)
     return [one.id for one in stored]
@@ -74,10 +74,10 @@ def test_what_came_next_is_told_by_time_and_then_by_order(store: Store) -> None:
 
 
 def test_what_was_said_and_what_happened_share_a_session(store: Store) -> None:
-    said = say(store, "a", ("Ann", "Gr\u00fc\u00dfe", 0))
+    messages = say(store, "a", ("Ann", "Gr\u00fc\u00dfe", 0))
     (happened,) = store.put([make_draft("it rained", kind="observation", session="a")], THEN)
-    turns = store.turns([*said, happened.id])
-    assert turns[said[0]].session_id == turns[happened.id].session_id
+    turns = store.turns([*messages, happened.id])
+    assert turns[messages[0]].session_id == turns[happened.id].session_id
 
 
 def test_what_is_part_of_no_session_has_no_turn(store: Store) -> None:
@@ -87,6 +87,6 @@ def test_what_is_part_of_no_session_has_no_turn(store: Store) -> None:
 
 
 def test_a_turn_tells_who_said_it_in_which_role(store: Store) -> None:
-    (said,) = say(store, "one", ("Ann", "hello", 0))
-    turn = store.turns([said])[said]
+    (message,) = say(store, "one", ("Ann", "hello", 0))
+    turn = store.turns([message])[message]
     assert (turn.speaker, turn.role) == ("Ann", "user")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from tests.contract.conftest import LEASE, THEN, Opener, Words, make_draft
-from tests.contract.test_records import LATER, results, told
+from tests.contract.test_records import LATER, records_by_name, results
 
 from commonplace.model import Author, Draft, Item, Scope
 from commonplace.store.protocol import Store
@@ -123,18 +123,20 @@ def test_records_carry_them_to_another_store(store: Store, open_store: Opener) -
     (stored,) = store.put([stated("walrus", review="proposed")], THEN)
     store.rewrite(stored.id, stated("seal", author="ben", review="accepted"), THEN + 1)
     other = open_store(space="other")
-    results(other, told(store).values())
+    results(other, records_by_name(store).values())
     (copy,) = other.newest(Scope(lapsed=True), 5)
     mine = get(store, stored.id)
     assert [getattr(copy, name) for name in NEWER] == [getattr(mine, name) for name in NEWER]
     (line,) = other.history(copy.id)
     assert (line.author, line.before["author"], line.before["review"]) == ("ben", "anna", "proposed")
-    assert {one.digest for one in told(other).values()} == {one.digest for one in told(store).values()}
+    assert {one.digest for one in records_by_name(other).values()} == {
+        one.digest for one in records_by_name(store).values()
+    }
 
 
 def test_a_record_of_an_earlier_version_takes_nothing_away(store: Store, open_store: Opener) -> None:
     (stored,) = store.put([stated("walrus", expires_ms=THEN + DAY)], THEN)
-    ((_name, record),) = told(store).items()
+    ((_name, record),) = records_by_name(store).items()
     assert results(store, [_earlier(record)]) == ["unchanged"]
     retitled = _earlier(record, title="tusks", rev=record.fields["rev"] + 1)
     assert results(store, [replace(retitled, version=LATER)]) == ["updated"]
@@ -151,7 +153,7 @@ def test_a_record_of_an_earlier_version_takes_nothing_away(store: Store, open_st
 
 def test_without_them_a_digest_is_that_of_an_earlier_version(store: Store) -> None:
     store.put([make_draft("walrus")], THEN)
-    ((_name, record),) = told(store).items()
+    ((_name, record),) = records_by_name(store).items()
     assert _earlier(record).digest == record.digest
 
 

@@ -71,17 +71,17 @@ def test_a_batch_is_stored_in_its_order(store: Store, draft: Make) -> None:
 def test_one_bad_draft_in_a_batch_leaves_nothing_behind(
     store: Store, draft: Make, by_words: Words, spoil: Callable[[Draft], Draft]
 ) -> None:
-    (kept,) = store.put([draft("kept earlier")], NOW)
+    (stored,) = store.put([draft("kept earlier")], NOW)
     before = store.counts()
     with pytest.raises((CommonplaceError, UnicodeError)):
         store.put([draft("walrus one", project="p", session="s"), spoil(draft("walrus two"))], NOW)
-    assert live(store) == [kept.id]
+    assert live(store) == [stored.id]
     assert by_words(store, "walrus") == []
     after = store.counts()
     assert replace(after, bytes=0) == replace(before, bytes=0)
     assert store.projects() == []
     (again,) = store.put([draft("walrus one")], NOW)
-    assert again.id > kept.id and not again.duplicate
+    assert again.id > stored.id and not again.duplicate
 
 
 def test_nothing_put_is_nothing_stored(store: Store) -> None:
@@ -223,12 +223,12 @@ def test_an_item_cannot_become_another_kind(store: Store, draft: Make) -> None:
 
 
 def test_a_forgotten_item_leaves_every_answer_but_its_own_record(store: Store, draft: Make, by_words: Words) -> None:
-    gone, kept = store.put([draft("walrus", project="p"), draft("walrus too", project="p", at=NOW + 1)], NOW)
+    gone, stored = store.put([draft("walrus", project="p"), draft("walrus too", project="p", at=NOW + 1)], NOW)
     assert store.forget([gone.id], NOW + 5) == [gone.id]
-    assert live(store) == live(store, Scope(project="p")) == [kept.id]
-    assert by_words(store, "walrus") == by_words(store, "walrus NOT penguin") == [kept.id]
-    anchor = store.get([kept.id])[kept.id]
-    assert [item.id for item in store.around(anchor, 5, 5, Scope())] == [kept.id]
+    assert live(store) == live(store, Scope(project="p")) == [stored.id]
+    assert by_words(store, "walrus") == by_words(store, "walrus NOT penguin") == [stored.id]
+    anchor = store.get([stored.id])[stored.id]
+    assert [item.id for item in store.around(anchor, 5, 5, Scope())] == [stored.id]
     assert store.get([gone.id])[gone.id].forgotten_ms == NOW + 5
     counts = store.counts()
     assert (counts.items["memory"], counts.forgotten, counts.pending) == (1, 1, 1)

@@ -128,10 +128,10 @@ def test_any_arguments_get_an_answer_or_an_error_of_ours(
     memory: LocalMemory, tool: str, arguments: dict[str, Any]
 ) -> None:
     try:
-        said = TOOLS[tool].run(memory, arguments).text
+        output = TOOLS[tool].run(memory, arguments).text
     except (InvalidInput, NotFound) as error:
-        said = compact_json(error_body("kiro", error))
-    assert said.encode()
+        output = compact_json(error_body("kiro", error))
+    assert output.encode()
 
 
 @given(query=st.text(max_size=80) | st.text('"()*:^-+ANDORT \0\ud800', max_size=40))

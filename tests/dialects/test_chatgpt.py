@@ -51,8 +51,8 @@ def test_a_result_can_be_fetched_by_its_id(memory: LocalMemory) -> None:
 
 
 def test_what_is_said_in_a_conversation_is_found_and_the_conversation_fetched(memory: LocalMemory) -> None:
-    said = [NewMessage("user", "How do we page the whales?"), NewMessage("assistant", "By cursor, newest first.")]
-    session = store_conversation(memory, NewConversation("Paging whales", said, folder="/work")).session
+    messages = [NewMessage("user", "How do we page the whales?"), NewMessage("assistant", "By cursor, newest first.")]
+    session = store_conversation(memory, NewConversation("Paging whales", messages, folder="/work")).session
     ids = [result["id"] for result in call(memory, "search", query="whales")["results"]]
     assert ids and "whales" in call(memory, "fetch", id=ids[0])["text"]
     whole = call(memory, "fetch", id=session.uid)

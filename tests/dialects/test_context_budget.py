@@ -56,10 +56,12 @@ def test_the_reply_as_written_stays_within_the_budget(
     assert reply.data["tokensUsed"] == sum(math.ceil(len(item["content"]) / 4) for item in reply.data["items"])
 
 
-@pytest.mark.parametrize(("asked", "used"), [(0, 1), (-5, 1), (1, 1), (149.0, 149), (10**9, 200_000)])
-def test_a_budget_out_of_range_is_moved_to_its_border(memory: LocalMemory, call: Call, asked: float, used: int) -> None:
+@pytest.mark.parametrize(("question", "used"), [(0, 1), (-5, 1), (1, 1), (149.0, 149), (10**9, 200_000)])
+def test_a_budget_out_of_range_is_moved_to_its_border(
+    memory: LocalMemory, call: Call, question: float, used: int
+) -> None:
     remember(memory, NewItem(content="Something", project="my-api"))
-    reply = call("get_context", project="my-api", token_budget=asked)
+    reply = call("get_context", project="my-api", token_budget=question)
     assert reply["tokenBudget"] == used
     assert reply["truncated"] == (used < 100)
 

@@ -28,7 +28,7 @@ def refused(memory: LocalMemory, name: str, arguments: dict[str, Any]) -> dict[s
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "told"),
+    ("name", "arguments", "expected"),
     [
         ("recall", {}, "needs the argument 'query'"),
         ("recall", {"query": ""}, "query is empty"),
@@ -72,9 +72,11 @@ def refused(memory: LocalMemory, name: str, arguments: dict[str, Any]) -> dict[s
     "ecm:bad-input:unknown-argument",
     "ecm:bad-input:huge",
 )
-def test_bad_arguments_are_invalid_params(memory: LocalMemory, name: str, arguments: dict[str, Any], told: str) -> None:
+def test_bad_arguments_are_invalid_params(
+    memory: LocalMemory, name: str, arguments: dict[str, Any], expected: str
+) -> None:
     error = refused(memory, name, arguments)
-    assert error["code"] == "INVALID_PARAMS" and told in error["message"]
+    assert error["code"] == "INVALID_PARAMS" and expected in error["message"]
 
 
 def test_an_unknown_argument_is_told_the_known_ones(memory: LocalMemory) -> None:

@@ -14,7 +14,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 
 
-def told(reply: dict[str, Any]) -> list[tuple[str, str]]:
+def timeline_entries(reply: dict[str, Any]) -> list[tuple[str, str]]:
     return [(entry["date"], entry["event"]) for entry in reply["timeline"]]
 
 
@@ -37,10 +37,10 @@ def told(reply: dict[str, Any]) -> list[tuple[str, str]]:
 )
 def test_a_topic_is_told_in_phases(wise_past: Call) -> None:
     reply = wise_past("explain", topic="OAuth login and its tokens")
-    (first, set_up), (second, refreshed) = told(reply)[:2]
+    (first, set_up), (second, refreshed) = timeline_entries(reply)[:2]
     assert (first, second) == ("2025-01-15", "2025-01-20")
     assert SET_UP.startswith(set_up) and REFRESHED.startswith(refreshed)
-    dates = [date for date, _event in told(reply)]
+    dates = [date for date, _event in timeline_entries(reply)]
     assert dates == sorted(set(dates)) and len(dates) >= 3
     assert {entry["session"] for entry in reply["timeline"]} == {"shop"}
     days = f"Came up on {len(dates)} days from 2025-01-15 to {dates[-1]} in shop."
@@ -58,9 +58,9 @@ def test_the_evolution_of_our_error_handling_approach(past: Call, wise_past: Cal
     for call in (past, wise_past):
         restored = "Restored it and added a regression test to CI so that a merge cannot drop it again."
         reply = call("explain", topic="error handling")
-        assert {("2025-02-03", GUARD), ("2025-03-03", restored)} <= set(told(reply))
+        assert {("2025-02-03", GUARD), ("2025-03-03", restored)} <= set(timeline_entries(reply))
         reply = call("explain", topic="the evolution of our error handling approach")
-        assert [entry for entry in told(reply) if entry[0] != "2025-02-05"] == [
+        assert [entry for entry in timeline_entries(reply) if entry[0] != "2025-02-05"] == [
             ("2025-02-03", GUARD),
             ("2025-03-03", restored),
         ]
@@ -77,17 +77,17 @@ def test_without_a_timeline_there_is_none(past: Call) -> None:
 @pytest.mark.promise("ecm:decided:requests")
 def test_what_was_only_asked_for_is_told_as_a_request(past: Call) -> None:
     reply = past("explain", topic="full-text search of the blog")
-    assert ("2025-02-05", "Request: Add full-text search to the blog, with Meilisearch.") in told(reply)
+    assert ("2025-02-05", "Request: Add full-text search to the blog, with Meilisearch.") in timeline_entries(reply)
 
 
 @pytest.mark.promise("ecm:decided:session-days")
 def test_one_entry_for_each_session_and_day(memory: LocalMemory) -> None:
     at = [local(time) for time in ("2025-02-01T22:00", "2025-02-01T23:00", "2025-02-02T01:00")]
-    said = [
+    messages = [
         NewMessage("assistant", f"Moved part {n} of the quagga stable to the new wing", at_ms=ms)
         for n, ms in enumerate(at)
     ]
-    store_conversation(memory, NewConversation("Night", said, key="a", project="zoo"))
+    store_conversation(memory, NewConversation("Night", messages, key="a", project="zoo"))
     store_conversation(
         memory,
         NewConversation(
@@ -122,8 +122,8 @@ def test_depth_bounds_how_far_the_graph_is_followed(memory: LocalMemory) -> None
     call = calling(memory)
     topic = "heron colony nests in the old poplar by the lake"
     near, far = call("explain", topic=topic, depth=1), call("explain", topic=topic, depth=20)
-    assert [date for date, _event in told(near)] == ["2025-02-01", "2025-02-02"]
-    assert [date for date, _event in told(far)] == ["2025-02-01", "2025-02-02", "2025-02-03", "2025-02-04"]
+    assert [date for date, _event in timeline_entries(near)] == ["2025-02-01", "2025-02-02"]
+    assert [date for date, _event in timeline_entries(far)] == ["2025-02-01", "2025-02-02", "2025-02-03", "2025-02-04"]
     assert near["keyChunks"] == far["keyChunks"]
 
 
@@ -131,7 +131,7 @@ def test_depth_bounds_how_far_the_graph_is_followed(memory: LocalMemory) -> None
 def test_what_did_we_do_last_is_told_by_days(past: Call) -> None:
     reply = past("explain", topic="What did we do last?")
     assert reply["summary"].startswith("Work on 5 days from 2025-02-05 to 2025-03-14 in blog and shop.")
-    assert told(reply)[-1] == (
+    assert timeline_entries(reply)[-1] == (
         "2025-03-14",
         "Switched the blog to Inter in styles/base.css; headings are 20 % smaller.",
     )
@@ -151,8 +151,8 @@ def test_statements_and_summaries_tell_their_day(memory: LocalMemory) -> None:
         NewItem(kind="summary", project="shop", session="z", details=details, created_ms=local("2025-03-10T12:00")),
     )
     call = calling(memory)
-    assert ("2025-01-21", DECISION) in told(call("explain", topic="refresh tokens in Postgres"))
-    ((date, event),) = told(call("explain", topic="old gateway of the checkout"))[-1:]
+    assert ("2025-01-21", DECISION) in timeline_entries(call("explain", topic="refresh tokens in Postgres"))
+    ((date, event),) = timeline_entries(call("explain", topic="old gateway of the checkout"))[-1:]
     assert date == "2025-03-10" and "Stripe" in event
 
 
@@ -185,14 +185,14 @@ def test_a_topic_of_nothing_known(past: Call) -> None:
 def test_a_week_of_long_sessions_is_told_to_its_beginning(memory: LocalMemory) -> None:
     for day in range(3, 8):
         start = local(f"2025-03-0{day}T09:00")
-        said = [NewMessage("user", f"Please repair gate {day} of the zoo today", at_ms=start)]
-        said += [
+        messages = [NewMessage("user", f"Please repair gate {day} of the zoo today", at_ms=start)]
+        messages += [
             NewMessage("assistant", f"Looking at hinge {n} of the gate number {day}", at_ms=start + n * 1000)
             for n in range(1, 300)
         ]
-        said += [NewMessage("assistant", f"Replaced the lock of gate {day}.", at_ms=start + 400_000)]
-        store_conversation(memory, NewConversation(f"Gate {day}", said, key=f"g{day}", project="zoo"))
+        messages += [NewMessage("assistant", f"Replaced the lock of gate {day}.", at_ms=start + 400_000)]
+        store_conversation(memory, NewConversation(f"Gate {day}", messages, key=f"g{day}", project="zoo"))
     reply = calling(memory)("explain", topic="what did we do last week?")
-    assert told(reply) == [(f"2025-03-0{day}", f"Replaced the lock of gate {day}.") for day in range(3, 8)]
+    assert timeline_entries(reply) == [(f"2025-03-0{day}", f"Replaced the lock of gate {day}.") for day in range(3, 8)]
     reply = calling(memory)("explain", topic="what did we do last?")
-    assert [date for date, _event in told(reply)] == [f"2025-03-0{day}" for day in range(3, 8)]
+    assert [date for date, _event in timeline_entries(reply)] == [f"2025-03-0{day}" for day in range(3, 8)]

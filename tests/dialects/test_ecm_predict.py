@@ -63,18 +63,18 @@ def test_an_error_that_was_never_cured_is_said_to_be(past: Call, wise_past: Call
 
 @pytest.mark.promise("ecm:decided:cure")
 def test_a_cure_that_came_once_is_no_repeated_error(memory: LocalMemory) -> None:
-    said = ["Why? OSError: [Errno 28] No space left on device", "The cause was the log folder; I fixed its rotation."]
+    texts = ["Why? OSError: [Errno 28] No space left on device", "The cause was the log folder; I fixed its rotation."]
     store_conversation(
         memory,
         NewConversation(
-            "Disk", [NewMessage("user", said[0]), NewMessage("assistant", said[1])], key="d", project="ops"
+            "Disk", [NewMessage("user", texts[0]), NewMessage("assistant", texts[1])], key="d", project="ops"
         ),
     )
     settle(memory)
     (one,) = calling(memory)("predict", context="Import stops: OSError: [Errno 28] No space left on device")[
         "suggestions"
     ]
-    assert one["title"] == "Fixed before: Disk" and one["summary"].startswith(said[1])
+    assert one["title"] == "Fixed before: Disk" and one["summary"].startswith(texts[1])
 
 
 @pytest.mark.promise("ecm:predict:proactive", "ecm:predict:example-usage", "ecm:decided:not-repeated")

@@ -127,8 +127,8 @@ def test_the_graph_tells_what_came_before_and_after(past: Call) -> None:
         2,
     )
     assert "thanks!" not in near
-    told = {result["chunkId"] for result in reply["results"]}
-    assert told.isdisjoint(one["chunkId"] for one in reply["graphContext"])
+    seen = {result["chunkId"] for result in reply["results"]}
+    assert seen.isdisjoint(one["chunkId"] for one in reply["graphContext"])
     assert reply["graphContext"][0].keys() == {"chunkId", "content", "relation", "hops"}
 
 
@@ -139,8 +139,8 @@ def test_relation_is_about_time_and_not_about_the_order_of_writing(memory: Local
         ("10", "Renamed src/deploy/canary.yaml to stage"),
         ("05", "Wrote src/deploy/canary.yaml at first"),
     ):
-        said = [NewMessage("assistant", text, at_ms=local(f"2025-02-{day}T12:00"))]
-        store_conversation(memory, NewConversation(f"s{day}", said, key=f"s{day}", project="ops"))
+        messages = [NewMessage("assistant", text, at_ms=local(f"2025-02-{day}T12:00"))]
+        store_conversation(memory, NewConversation(f"s{day}", messages, key=f"s{day}", project="ops"))
     settle(memory)
     reply = calling(memory)("recall", query="stage", minScore=0)
     assert [(one["content"], one["relation"]) for one in reply["graphContext"]] == [
@@ -193,11 +193,11 @@ def test_what_other_dialects_wrote_is_a_chunk_too(call: Call, memory: LocalMemor
 
 @pytest.mark.promise("ecm:decided:session")
 def test_a_session_is_named_by_the_day_it_began(memory: LocalMemory) -> None:
-    said = [
+    messages = [
         NewMessage("user", "quagga at night", at_ms=local("2025-02-01T23:50")),
         NewMessage("user", "quagga at dawn", at_ms=local("2025-02-02T06:00")),
     ]
-    store_conversation(memory, NewConversation("Night", said, key="n", project="github.com/acme/project-a"))
+    store_conversation(memory, NewConversation("Night", messages, key="n", project="github.com/acme/project-a"))
     sessions = {result["session"] for result in calling(memory)("recall", query="quagga", minScore=0)["results"]}
     assert sessions == {"project-a-2025-02-01"}
 

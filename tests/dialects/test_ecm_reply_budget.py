@@ -55,20 +55,20 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalMemory]:
 @pytest.mark.promise("ecm:tokens:cap", "ecm:decided:one-at-least", "ecm:tokens:counts")
 def test_any_mix_fits_any_cap(empty: LocalMemory, texts: list[tuple[str, int]], cap: int, limit: int) -> None:
     topic = f"okapi{next(NUMBERS):04}"
-    said = [
+    messages = [
         NewMessage("assistant" if n % 2 else "user", f"{topic} {n}: {part * times}", at_ms=THEN + n * 60_000)
         for n, (part, times) in enumerate(texts)
     ]
-    store_conversation(empty, NewConversation(topic, said, key=topic, project=topic))
+    store_conversation(empty, NewConversation(topic, messages, key=topic, project=topic))
     settle(empty)
     memory = replace(empty, settings=replace(empty.settings, mcp_max_response=cap))
     recalled = ask(memory, "recall", query=topic, limit=limit, minScore=0)
     explained = ask(memory, "explain", topic=topic)
     for reply, name in ((recalled, "results"), (explained, "keyChunks")):
-        told = reply.data
+        result = reply.data
         assert len(reply.text) <= 4 * cap
-        assert 1 <= len(told[name]) == told["returnedCount"] <= told["totalCount"]
-        assert told["truncated"] or told["returnedCount"] == told["totalCount"]
+        assert 1 <= len(result[name]) == result["returnedCount"] <= result["totalCount"]
+        assert result["truncated"] or result["returnedCount"] == result["totalCount"]
     assert recalled.data["totalCount"] <= len(texts) and len(recalled.data["results"]) <= limit
     assert explained.data["timeline"] and explained.data["summary"]
     with contextlib.suppress(NoResults):
@@ -81,9 +81,9 @@ def test_any_mix_fits_any_cap(empty: LocalMemory, texts: list[tuple[str, int]], 
 def test_a_long_reply_says_that_it_was_cut(memory: LocalMemory) -> None:
     remember_all(memory, [NewItem(content=f"walrus {n} " + f"fact{n} " * 250, project="zoo") for n in range(50)])
     reply = ask(memory, "recall", query="walrus", minScore=0, limit=50)
-    told = reply.data
-    assert (told["truncated"], told["totalCount"]) == (True, 50)
-    assert 10 < told["returnedCount"] == len(told["results"]) < 50
+    result = reply.data
+    assert (result["truncated"], result["totalCount"]) == (True, 50)
+    assert 10 < result["returnedCount"] == len(result["results"]) < 50
     assert 6000 < len(reply.text) <= 8000, "the room is used"
     ten = ask(memory, "recall", query="walrus", minScore=0).data
     lengths = [len(one["content"]) for one in ten["results"]]
@@ -106,24 +106,24 @@ def test_a_long_reply_says_that_it_was_cut(memory: LocalMemory) -> None:
 def test_what_is_cut_is_marked(memory: LocalMemory) -> None:
     memory = replace(memory, settings=replace(memory.settings, mcp_max_response=500))
     remember_all(memory, [NewItem(content="walrus " + "fact " * 380, project="zoo")])
-    told = ask(memory, "recall", query="walrus", minScore=0).data
-    assert (told["truncated"], told["totalCount"], told["returnedCount"]) == (True, 1, 1)
-    assert told["results"][0]["content"].startswith("walrus fact") and told["results"][0]["content"].endswith("…")
+    reply = ask(memory, "recall", query="walrus", minScore=0).data
+    assert (reply["truncated"], reply["totalCount"], reply["returnedCount"]) == (True, 1, 1)
+    assert reply["results"][0]["content"].startswith("walrus fact") and reply["results"][0]["content"].endswith("…")
 
 
 @pytest.mark.promise("ecm:decided:graph-share")
 def test_neighbours_are_told_briefly_where_there_is_little_room(memory: LocalMemory) -> None:
-    said = [
+    messages = [
         NewMessage("assistant", f"{name} " + f"{name}word " * 150)
         for name in ("alpha", "beta", "gamma", "delta", "eps")
     ]
-    store_conversation(memory, NewConversation("Greek", said, key="g", project="greek"))
+    store_conversation(memory, NewConversation("Greek", messages, key="g", project="greek"))
     settle(memory)
     small = replace(memory, settings=replace(memory.settings, mcp_max_response=1000))
-    told = ask(small, "recall", query="gamma", minScore=0).data
-    assert told["returnedCount"] == 1 and not told["results"][0]["content"].endswith("…")
-    assert len(told["graphContext"]) == 3 and told["truncated"]
-    assert any(one["content"].endswith("…") for one in told["graphContext"])
+    reply = ask(small, "recall", query="gamma", minScore=0).data
+    assert reply["returnedCount"] == 1 and not reply["results"][0]["content"].endswith("…")
+    assert len(reply["graphContext"]) == 3 and reply["truncated"]
+    assert any(one["content"].endswith("…") for one in reply["graphContext"])
     roomy = ask(memory, "recall", query="gamma", minScore=0).data
     assert len(roomy["graphContext"]) == 4
 
@@ -141,10 +141,10 @@ def test_a_long_timeline_keeps_how_it_began_and_where_it_stands(memory: LocalMem
     ]
     remember_all(memory, notes)
     memory = replace(memory, settings=replace(memory.settings, mcp_max_response=600))
-    told = ask(memory, "explain", topic="turnstile").data
-    dates = [entry["date"] for entry in told["timeline"]]
+    reply = ask(memory, "explain", topic="turnstile").data
+    dates = [entry["date"] for entry in reply["timeline"]]
     assert (dates[0], dates[-1]) == ("2025-01-01", "2025-02-24") and dates == sorted(dates)
-    assert 2 < len(dates) < 55 and told["truncated"] and told["keyChunks"]
+    assert 2 < len(dates) < 55 and reply["truncated"] and reply["keyChunks"]
 
 
 @pytest.mark.promise("ecm:tokens:default", "ecm:tokens:setting")

@@ -159,8 +159,8 @@ def test_metadata_may_be_fifty_levels_deep(memories: Memories, depth: int) -> No
 @pytest.mark.promise("memories:decided:secrets-stay")
 def test_a_secret_is_neither_kept_nor_told(memories: Memories, monkeypatch: pytest.MonkeyPatch) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    told = memories("add_memory", content=f"The token is {secret}", tags=[secret], metadata={secret: secret})
-    assert secret not in told.text + json.dumps(told.data)
+    result = memories("add_memory", content=f"The token is {secret}", tags=[secret], metadata={secret: secret})
+    assert secret not in result.text + json.dumps(result.data)
     # As if it had been written before its shape was known.
     monkeypatch.setattr("commonplace.memory.remember.redact", lambda text: text)
     memories("add_memory", content=f"Rule of {secret}", type="rule", tags=[secret], metadata={"k": secret})

@@ -175,10 +175,10 @@ def test_any_arguments_get_an_answer_or_an_error_of_ours(
 ) -> None:
     known = {param.name for param in tool.params}
     try:
-        said = tool.run(memory, {name: value for name, value in arguments.items() if name in known}).text
+        output = tool.run(memory, {name: value for name, value in arguments.items() if name in known}).text
     except (InvalidInput, NotFound, Conflict, TooLarge) as error:
-        said = compact_json(error_body("memories", error))
-    assert said.encode()
+        output = compact_json(error_body("memories", error))
+    assert output.encode()
 
 
 @given(content=st.text(min_size=1, max_size=60), tag=st.text(max_size=10))

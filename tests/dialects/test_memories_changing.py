@@ -17,7 +17,7 @@ APP = "github.com/acme/my-app"
 
 
 @pytest.mark.parametrize(
-    ("change", "kept"),
+    ("change", "stored"),
     [
         ({"content": "Use spaces"}, {"content": "Use spaces", "title": "Use spaces"}),
         ({"type": "fact"}, {"type": "fact"}),
@@ -42,7 +42,7 @@ APP = "github.com/acme/my-app"
     "memories:decided:history",
 )
 def test_what_is_named_changes_and_the_rest_stays(
-    memories: Memories, clock: Clock, change: dict[str, object], kept: dict[str, object]
+    memories: Memories, clock: Clock, change: dict[str, object], stored: dict[str, object]
 ) -> None:
     added = memories(
         "add_memory",
@@ -57,7 +57,7 @@ def test_what_is_named_changes_and_the_rest_stays(
     del added["duplicate"], added["contradicts"]
     clock.forward(minutes=5)
     reply = memories("edit_memory", id=added["id"], **change)
-    assert reply.data == {**added, "updated_at": "2025-03-15T14:35:00.000Z", **kept}
+    assert reply.data == {**added, "updated_at": "2025-03-15T14:35:00.000Z", **stored}
     assert reply.text.startswith("Updated ") and added["id"] in reply.text
     (before,) = item_history(memories.memory, added["id"])
     assert (before.op, before.before["body"], before.before["type"]) == ("edit", "Use tabs", "rule")

@@ -113,14 +113,14 @@ def test_a_tool_says_whether_it_writes(name: str) -> None:
 
 
 @pytest.fixture
-def told(memory: LocalMemory) -> LocalMemory:
+def filled_memory(memory: LocalMemory) -> LocalMemory:
     remember(memory, NewItem("Use tabs", type="rule", project="my-app"))
     remember(memory, NewItem("Be kind", type="rule"))
     remember(memory, NewItem("The zebra sleeps", type="fact", project="my-app"))
     return memory
 
 
-def asked(memory: LocalMemory, profile: str, **arguments: Any) -> Reply[Any]:
+def get_context(memory: LocalMemory, profile: str, **arguments: Any) -> Reply[Any]:
     tool = tools(profile)["get_context"]
     reply = tool.run(memory, arguments)
     Draft202012Validator(tool.output).validate(reply.data)
@@ -134,10 +134,12 @@ def asked(memory: LocalMemory, profile: str, **arguments: Any) -> Reply[Any]:
     ids=str,
 )
 @pytest.mark.promise("memories:decided:either-context")
-def test_with_a_project_the_context_is_kiros_json(told: LocalMemory, profile: str, arguments: dict[str, Any]) -> None:
-    reply = asked(told, profile, **arguments)
+def test_with_a_project_the_context_is_kiros_json(
+    filled_memory: LocalMemory, profile: str, arguments: dict[str, Any]
+) -> None:
+    reply = get_context(filled_memory, profile, **arguments)
     assert json.loads(reply.text) == reply.data
-    assert reply.data == asked(told, "kiro", **arguments).data
+    assert reply.data == get_context(filled_memory, "kiro", **arguments).data
     assert reply.data["project"] == "my-app"
 
 
@@ -154,9 +156,11 @@ def test_with_a_project_the_context_is_kiros_json(told: LocalMemory, profile: st
     ids=str,
 )
 @pytest.mark.promise("memories:decided:either-context")
-def test_without_one_it_is_memories_markdown(told: LocalMemory, profile: str, arguments: dict[str, Any]) -> None:
-    reply = asked(told, profile, **arguments)
-    assert reply == asked(told, "memories", **arguments)
+def test_without_one_it_is_memories_markdown(
+    filled_memory: LocalMemory, profile: str, arguments: dict[str, Any]
+) -> None:
+    reply = get_context(filled_memory, profile, **arguments)
+    assert reply == get_context(filled_memory, "memories", **arguments)
     assert "## Global Rules\n- Be kind" in reply.text
     assert ("## Project Rules\n- Use tabs" in reply.text) is ("project_id" in arguments)
 
@@ -165,9 +169,9 @@ def contents(reply: Reply[Any]) -> list[str]:
     return [item["content"] for item in reply.data["items"]]
 
 
-def as_json_for(told: LocalMemory, profile: str, **arguments: Any) -> Reply[Any]:
+def as_json_for(memory: LocalMemory, profile: str, **arguments: Any) -> Reply[Any]:
     """The reply to a mix of arguments, which has to be JSON in Kiro's shape."""
-    reply = asked(told, profile, **arguments)
+    reply = get_context(memory, profile, **arguments)
     assert json.loads(reply.text) == reply.data
     Draft202012Validator(tools("kiro")["get_context"].output).validate(reply.data)
     return reply
@@ -175,37 +179,43 @@ def as_json_for(told: LocalMemory, profile: str, **arguments: Any) -> Reply[Any]
 
 @pytest.mark.parametrize("profile", ["all", "core"])
 @pytest.mark.promise("memories:decided:either-context")
-def test_a_limit_with_a_project_counts_what_is_no_rule(told: LocalMemory, profile: str) -> None:
+def test_a_limit_with_a_project_counts_what_is_no_rule(filled_memory: LocalMemory, profile: str) -> None:
     for n in range(4):
-        remember(told, NewItem(f"Decision {n}", type="decision", project="my-app"))
-    reply = as_json_for(told, profile, project="my-app", limit=2)
+        remember(filled_memory, NewItem(f"Decision {n}", type="decision", project="my-app"))
+    reply = as_json_for(filled_memory, profile, project="my-app", limit=2)
     assert {"Use tabs", "Be kind"} < set(contents(reply)) and len(contents(reply)) == 4
     assert reply.data["truncated"] is True
     assert (reply.data["returnedCount"], reply.data["totalCount"]) == (4, 7)
-    everything = as_json_for(told, profile, project="my-app", limit=50)
-    assert everything.data == asked(told, "kiro", project="my-app").data
+    everything = as_json_for(filled_memory, profile, project="my-app", limit=50)
+    assert everything.data == get_context(filled_memory, "kiro", project="my-app").data
 
 
 @pytest.mark.parametrize("profile", ["all", "core"])
 @pytest.mark.promise("memories:decided:either-context")
-def test_files_with_a_project_choose_the_rules_for_paths(told: LocalMemory, profile: str) -> None:
-    remember(told, NewItem("Handlers are thin", type="rule", project="my-app", details={"paths": "src/api/**"}))
-    assert "Handlers are thin" in contents(as_json_for(told, profile, project="my-app"))
-    assert "Handlers are thin" in contents(as_json_for(told, profile, project="my-app", files=["src/api/users.py"]))
-    elsewhere = contents(as_json_for(told, profile, project="my-app", files=["docs/a.md"]))
+def test_files_with_a_project_choose_the_rules_for_paths(filled_memory: LocalMemory, profile: str) -> None:
+    remember(
+        filled_memory, NewItem("Handlers are thin", type="rule", project="my-app", details={"paths": "src/api/**"})
+    )
+    assert "Handlers are thin" in contents(as_json_for(filled_memory, profile, project="my-app"))
+    assert "Handlers are thin" in contents(
+        as_json_for(filled_memory, profile, project="my-app", files=["src/api/users.py"])
+    )
+    elsewhere = contents(as_json_for(filled_memory, profile, project="my-app", files=["docs/a.md"]))
     assert "Handlers are thin" not in elsewhere and "Use tabs" in elsewhere
 
 
 @pytest.mark.parametrize("profile", ["all", "core"])
 @pytest.mark.promise("memories:decided:either-context")
-def test_a_budget_takes_the_project_from_wherever_it_is_named(told: LocalMemory, profile: str) -> None:
-    kiro = asked(told, "kiro", project="my-app", token_budget=500).data
-    assert as_json_for(told, profile, project_id="my-app", token_budget=500).data == kiro
-    assert as_json_for(told, profile, project="my-app", project_id="other", token_budget=500).data == kiro
-    assert as_json_for(told, profile, project=" ", project_id="my-app", token_budget=500).data == kiro
-    served_there = dataclasses.replace(told, settings=dataclasses.replace(told.settings, project="my-app"))
+def test_a_budget_takes_the_project_from_wherever_it_is_named(filled_memory: LocalMemory, profile: str) -> None:
+    kiro = get_context(filled_memory, "kiro", project="my-app", token_budget=500).data
+    assert as_json_for(filled_memory, profile, project_id="my-app", token_budget=500).data == kiro
+    assert as_json_for(filled_memory, profile, project="my-app", project_id="other", token_budget=500).data == kiro
+    assert as_json_for(filled_memory, profile, project=" ", project_id="my-app", token_budget=500).data == kiro
+    served_there = dataclasses.replace(
+        filled_memory, settings=dataclasses.replace(filled_memory.settings, project="my-app")
+    )
     assert as_json_for(served_there, profile, token_budget=500).data == kiro
-    nowhere = as_json_for(told, profile, token_budget=500)
+    nowhere = as_json_for(filled_memory, profile, token_budget=500)
     assert nowhere.data["project"] == "global" and contents(nowhere) == ["Be kind"]
 
 
@@ -216,7 +226,7 @@ MIXES = [
 
 
 @pytest.mark.promise("memories:decided:either-context")
-def test_every_mix_of_arguments_gets_an_answer(told: LocalMemory) -> None:
+def test_every_mix_of_arguments_gets_an_answer(filled_memory: LocalMemory) -> None:
     tool = tools("all")["get_context"]
     assert tools("core")["get_context"] is tool and len(MIXES) == 3**6
     for mix in MIXES:
@@ -224,28 +234,28 @@ def test_every_mix_of_arguments_gets_an_answer(told: LocalMemory) -> None:
         # Null is as good as leaving it out: the tool gets the same arguments.
         assert tool.checked(mix) == tool.checked(given), mix
         if mix == given:
-            reply = asked(told, "all", **mix)
+            reply = get_context(filled_memory, "all", **mix)
             assert ("items" in reply.data) is bool({"project", "token_budget"} & given.keys()), mix
 
 
 @pytest.mark.parametrize("profile", ["all", "core"])
-def test_what_a_strict_client_fills_in_counts_as_omitted(told: LocalMemory, profile: str) -> None:
+def test_what_a_strict_client_fills_in_counts_as_omitted(filled_memory: LocalMemory, profile: str) -> None:
     # A schema without null makes a model send something for every argument.
     blanks: dict[str, Any] = {"project": "", "query": " ", "project_id": "my-app", "limit": 5, "files": []}
-    assert asked(told, profile, **blanks) == asked(told, "memories", project_id="my-app")
+    assert get_context(filled_memory, profile, **blanks) == get_context(filled_memory, "memories", project_id="my-app")
 
 
 @pytest.mark.parametrize("profile", ["all", "core"])
-def test_an_empty_project_alone_is_kiros_error(told: LocalMemory, profile: str) -> None:
+def test_an_empty_project_alone_is_kiros_error(filled_memory: LocalMemory, profile: str) -> None:
     with pytest.raises(InvalidInput, match="project is empty"):
-        asked(told, profile, project=" ")
+        get_context(filled_memory, profile, project=" ")
 
 
-def test_in_a_single_dialect_only_its_own_form_exists(told: LocalMemory) -> None:
+def test_in_a_single_dialect_only_its_own_form_exists(filled_memory: LocalMemory) -> None:
     with pytest.raises(UnknownArgument, match="'project'"):
-        asked(told, "memories", project="my-app")
+        get_context(filled_memory, "memories", project="my-app")
     with pytest.raises(UnknownArgument, match="'project_id'"):
-        asked(told, "kiro", project_id="my-app")
+        get_context(filled_memory, "kiro", project_id="my-app")
 
 
 @pytest.mark.parametrize("profile", ["core", "all", "memories"])

@@ -90,18 +90,18 @@ def test_a_search_has_its_default_and_its_borders(memories: Memories, tool: str,
     for n in range(60):
         memories.add(f"zebra number{n} colour{n} place{n} food{n}")
     assert len(memories.contents(tool, query="zebra")) == default
-    for limit, told in ((1, 1), (7, 7), (7.0, 7), (0, 1), (-5, 1), (50, most), (51, most), (10**9, most)):
-        assert len(memories.contents(tool, query="zebra", limit=limit)) == told
+    for limit, expected in ((1, 1), (7, 7), (7.0, 7), (0, 1), (-5, 1), (50, most), (51, most), (10**9, most)):
+        assert len(memories.contents(tool, query="zebra", limit=limit)) == expected
 
 
 @pytest.mark.promise("memories:list_memories:limit-default", "memories:list_memories:recent")
 def test_a_list_shows_the_most_recent_first_whatever_their_type(memories: Memories, clock: Clock) -> None:
-    told = []
+    lines = []
     for n in range(110):
-        told.append(f"thing {n}")
-        memories.add(told[-1], ("rule", "decision", "fact", "note", "skill")[n % 5], project_id=("", APP)[n % 2])
+        lines.append(f"thing {n}")
+        memories.add(lines[-1], ("rule", "decision", "fact", "note", "skill")[n % 5], project_id=("", APP)[n % 2])
         clock.forward(minutes=1)
-    newest = told[::-1]
+    newest = lines[::-1]
     assert memories.contents("list_memories", project_id=APP) == newest[:20]
     assert memories.contents("list_memories", project_id=APP, limit=3) == newest[:3]
     assert memories.contents("list_memories", project_id=APP, limit=1000) == newest[:100]
@@ -231,8 +231,8 @@ def test_what_any_other_way_wrote_is_found_and_the_reverse(memories: Memories) -
     assert found[0]["text"] == "The zebra is called Zoe"
     assert found[0]["type"] == "fact"
     memories.add("Feed it at noon", "rule", project_id=APP)
-    told = [item["content"] for item in kiro("get_context", project="my-app")["items"]]
-    assert "Feed it at noon" in told
+    lines = [item["content"] for item in kiro("get_context", project="my-app")["items"]]
+    assert "Feed it at noon" in lines
 
 
 def test_a_title_of_its_own_is_told_before_the_content(memories: Memories) -> None:

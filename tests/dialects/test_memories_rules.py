@@ -14,7 +14,7 @@ APP, SHOP = "github.com/acme/my-app", "github.com/acme/shop"
 READS = ["get_rules", "get_context"]
 
 
-def told(data: dict[str, Any], section: str) -> list[str]:
+def rule_texts(data: dict[str, Any], section: str) -> list[str]:
     return [rule["content"] for rule in data[section]]
 
 
@@ -53,7 +53,7 @@ def test_a_rule_of_one_project_never_shows_in_another(memories: Memories, tool: 
     memories.add("Rule of the shop", "rule", project_id=SHOP)
     for name, ours, theirs in (("my-app", "app", "shop"), (SHOP, "shop", "app")):
         reply = memories(tool, project_id=name)
-        assert told(reply.data, "project_rules") == [f"Rule of the {ours}"]
+        assert rule_texts(reply.data, "project_rules") == [f"Rule of the {ours}"]
         assert theirs not in reply.text
     for name in ("another", ""):
         assert memories(tool, project_id=name).text == "No rules yet."
@@ -67,8 +67,8 @@ def test_rules_stand_oldest_first(memories: Memories, clock: Clock, tool: str) -
         memories.add(f"ours {n}", "rule", project_id=APP)
         clock.forward(days=400)
     data = memories(tool, project_id=APP).data
-    assert told(data, "project_rules") == [f"ours {n}" for n in range(5)]
-    assert told(data, "global_rules") == [f"global {n}" for n in range(5)]
+    assert rule_texts(data, "project_rules") == [f"ours {n}" for n in range(5)]
+    assert rule_texts(data, "global_rules") == [f"global {n}" for n in range(5)]
 
 
 @pytest.mark.parametrize("tool", READS)
@@ -108,14 +108,14 @@ def test_with_files_path_rules_hold_only_if_one_matches(memories: Memories, tool
     zod = memories.add("Validate with zod", "rule", project_id=APP, paths=["src/api/**", "lib/api/**"])
     memories.add("Docs in British English", "rule", paths=["docs/**"])
     reply = memories(tool, project_id=APP, files=["README.md", "src/api/users.ts"])
-    assert told(reply.data, "project_rules") == ["Use pnpm", "Validate with zod"]
-    assert told(reply.data, "global_rules") == []
+    assert rule_texts(reply.data, "project_rules") == ["Use pnpm", "Validate with zod"]
+    assert rule_texts(reply.data, "global_rules") == []
     assert reply.data["rules_for_other_files"] == 1
     assert f"- Validate with zod (id: {zod})" in reply.text
     assert "###" not in reply.text and "British" not in reply.text
     assert reply.text.endswith("\n\n(1 rule applies only to other files.)")
     elsewhere = memories(tool, project_id=APP, files=["web/page.css"])
-    assert told(elsewhere.data, "project_rules") == ["Use pnpm"]
+    assert rule_texts(elsewhere.data, "project_rules") == ["Use pnpm"]
     assert elsewhere.text.endswith("\n\n(2 rules apply only to other files.)")
     assert memories(tool, project_id=APP, files=[]).data["rules_for_other_files"] == 0
 
@@ -198,7 +198,7 @@ def test_too_many_rules_are_told_in_part_and_counted(memories: Memories) -> None
         memories.add(f"rule {n} " + "x" * 5_000, "rule")
     memories.add("Ours comes first", "rule", project_id=APP)
     reply = memories("get_rules", project_id=APP)
-    assert told(reply.data, "project_rules") == ["Ours comes first"]
+    assert rule_texts(reply.data, "project_rules") == ["Ours comes first"]
     left = reply.data["rules_left_out"]
     assert left == 60 - len(reply.data["global_rules"]) > 0
     assert reply.data["global_rules"][-1]["content"].startswith("rule 59 ")

@@ -100,11 +100,11 @@ def test_a_stream_ends_once(memories: Memories, end: str, tool: str, more: dict[
     stream = memories("start_memory_stream").text
     memories("append_memory_chunk", stream_id=stream, chunk="zebra")
     memories(end, stream_id=stream)
-    kept = memories.contents("list_memories")
+    stored = memories.contents("list_memories")
     with pytest.raises(Conflict, match=f"{stream} is (finalized|cancelled) already") as refused:
         memories(tool, stream_id=stream, **more)
     assert refused.value.code == "CONFLICT"
-    assert memories.contents("list_memories") == kept
+    assert memories.contents("list_memories") == stored
 
 
 @pytest.mark.parametrize("stream", ["stream_0000000000000000", "", "nonsense", "stream_' OR 1 --", "x" * 10_000, "\0"])

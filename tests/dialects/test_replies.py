@@ -50,10 +50,12 @@ def test_a_secret_that_got_in_does_not_get_out(
 ) -> None:
     # As if it had been written before its shape was known.
     monkeypatch.setattr("commonplace.memory.remember.redact", lambda text: text)
-    told = {name: f"{name} {SECRET}" for name in ("subtitle", "narrative", "facts")}
+    found_by_name = {name: f"{name} {SECRET}" for name in ("subtitle", "narrative", "facts")}
     remember(
         memory,
-        NewItem(kind="observation", title=f"zebra {SECRET}", content=f"text {SECRET}", details=told, project="zoo"),
+        NewItem(
+            kind="observation", title=f"zebra {SECRET}", content=f"text {SECRET}", details=found_by_name, project="zoo"
+        ),
     )
     summary = {"request": f"zebra {SECRET}", "learned": SECRET}
     remember(memory, NewItem(kind="summary", session="s", details=summary, project="zoo"))

@@ -97,7 +97,7 @@ def test_the_example_of_changing(call: Call, conversation: str, clock: Clock, me
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "kept"),
+    ("name", "value", "stored"),
     [
         ("label", " New \n title ", "New title"),
         ("label", "🦓" * 500, "🦓" * 500),
@@ -109,13 +109,13 @@ def test_the_example_of_changing(call: Call, conversation: str, clock: Clock, me
 )
 @pytest.mark.promise("sekha:memory_update:importance-range", "sekha:decided:status")
 def test_one_field_changes_and_the_others_stay(
-    call: Call, conversation: str, name: str, value: object, kept: object
+    call: Call, conversation: str, name: str, value: object, stored: object
 ) -> None:
     before = call("memory_get_context", conversation_id=conversation)
     call("memory_update", conversation_id=conversation, **{name: value})
     after = call("memory_get_context", conversation_id=conversation)
     assert {n for n in before if before[n] != after[n]} <= {name, "last_accessed"}
-    assert after[name] == kept
+    assert after[name] == stored
 
 
 @pytest.mark.parametrize(
@@ -203,12 +203,12 @@ def test_a_forgotten_conversation_tells_how_to_get_it_back(call: Call, conversat
 def state(memory: LocalMemory) -> object:
     """Everything that is kept of conversations, but when each was last read."""
     sessions = memory.store.get_sessions(range(1, 10)).values()
-    told = []
+    lines = []
     for session in sessions:
         data = conversation_data(session, memory.store.messages_of(session.id))
-        told.append((data | {"last_accessed": None}, session.rev, memory.store.session_history(session.id)))
+        lines.append((data | {"last_accessed": None}, session.rev, memory.store.session_history(session.id)))
     return (
-        told,
+        lines,
         memory.store.newest(Scope(), 100),
         # A database server takes and returns room on its own.
         replace(memory.store.counts(), bytes=0),

@@ -104,7 +104,7 @@ def test_what_is_pinned_or_archived_is_never_proposed(call: Call, clock: Clock) 
 @pytest.mark.promise("sekha:decided:reasons", "sekha:decided:duplicates-first")
 def test_every_reason_is_true(call: Call, clock: Clock) -> None:
     lines = ["Retry the upload", "Five times", "Then give up", "And say so", "Loudly"]
-    kept = talk(call, clock, "Kept", 400, 8, *lines)
+    stored = talk(call, clock, "Kept", 400, 8, *lines)
     twin = talk(call, clock, "Twin", 50, 4, *lines)
     talk(call, clock, "Half a twin", 50, 4, *lines[:3], "but not this", "nor that")
     opened = talk(call, clock, "Opened", 31, 2)
@@ -112,14 +112,14 @@ def test_every_reason_is_true(call: Call, clock: Clock) -> None:
     candidates = call("memory_prune", importance_threshold=9)["candidates"]
     reasons = {candidate["label"]: candidate["reason"] for candidate in candidates}
     assert reasons == {
-        "Twin": f'Near-duplicate of "Kept" ({kept[-12:]}), low importance (4 of 10), no message for 50 days,'
+        "Twin": f'Near-duplicate of "Kept" ({stored[-12:]}), low importance (4 of 10), no message for 50 days,'
         " never opened since",
         "Opened": "Low importance (2 of 10), no message for 31 days, opened today",
         "Half a twin": "Low importance (4 of 10), no message for 50 days, never opened since",
         "Kept": "Importance 8 of 10, no message for 400 days, never opened since",
     }
     assert [candidate["label"] for candidate in candidates] == list(reasons)
-    assert candidates[0]["id"] == twin and candidates[0]["duplicate_of"] == kept
+    assert candidates[0]["id"] == twin and candidates[0]["duplicate_of"] == stored
     assert [candidate["duplicate_of"] for candidate in candidates[1:]] == [None] * 3
 
 

@@ -50,15 +50,15 @@ def one(content: str = "Hello", **more: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.promise("sekha:tools:seven", "sekha:tools:parameters", "sekha:decided:profiles")
 def test_the_seven_tools_have_the_parameters_of_the_reference() -> None:
-    told = {}
+    found_by_name = {}
     for tool in tools_of("sekha"):
         schema: dict[str, Any] = tool.input_schema()
         required = schema.get("required", [])
-        told[tool.name] = {
+        found_by_name[tool.name] = {
             name: param["type"] + ("!" if name in required else "") for name, param in schema["properties"].items()
         }
-    assert told == PARAMETERS
-    assert {tool.name for tool in tools_of("all")} >= told.keys()
+    assert found_by_name == PARAMETERS
+    assert {tool.name for tool in tools_of("all")} >= found_by_name.keys()
 
 
 @pytest.mark.promise(
@@ -216,13 +216,13 @@ def test_a_secret_that_got_in_does_not_get_out(
         id_ = call(
             "memory_store", label=f"Key {SECRET}", folder="/f", messages=one(f"zebra {SECRET}", metadata={"k": SECRET})
         )["id"]
-    asked = {"memory_search": {"query": "zebra"}, "memory_stats": {}}.get(tool, {"conversation_id": id_})
-    reply = TOOLS[tool].run(memory, asked)
+    question = {"memory_search": {"query": "zebra"}, "memory_stats": {}}.get(tool, {"conversation_id": id_})
+    reply = TOOLS[tool].run(memory, question)
     assert SECRET not in reply.text and SECRET not in str(reply.data)
     assert "[REDACTED:" in reply.text
 
 
-def kept(text: str) -> str:
+def as_stored(text: str) -> str:
     return redact(UNSTORABLE.sub("\ufffd", text))
 
 
@@ -232,8 +232,8 @@ def kept(text: str) -> str:
 def test_any_text_comes_back_equal(call: Call, text: str) -> None:
     id_ = call("memory_store", label="Any", folder="/any", messages=one(text, metadata={text: [text]}))["id"]
     (message,) = call("memory_get_context", conversation_id=id_)["messages"]
-    assert message["content"] == kept(text)
-    assert message["metadata"] == {kept(text): [kept(text)]}
+    assert message["content"] == as_stored(text)
+    assert message["metadata"] == {as_stored(text): [as_stored(text)]}
     assert message["content"] in call("memory_export", conversation_id=id_, format="markdown")["content"]
 
 

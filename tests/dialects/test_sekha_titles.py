@@ -55,13 +55,13 @@ def test_after_a_change_it_is_found_by_its_new_title_only(memory: LocalMemory, c
 
 
 def test_one_that_was_imported_is_found_by_its_title(memory: LocalMemory, call: Call) -> None:
-    kept = store_conversation(
+    conversation = store_conversation(
         memory,
         NewConversation(
             "Kitchen renovation", [NewMessage("user", "Which tiles?")], source="chatgpt", key="c1", follows=True
         ),
     )
-    assert found(call, "kitchen renovation") == [(kept.session.uid, "Kitchen renovation")]
+    assert found(call, "kitchen renovation") == [(conversation.session.uid, "Kitchen renovation")]
 
 
 def test_words_that_only_brush_a_title_do_not_find_it(memory: LocalMemory, call: Call) -> None:

@@ -121,14 +121,14 @@ def sides(request: pytest.FixtureRequest, settings: Settings, clock: Clock) -> I
 
 def fill(memory: LocalMemory) -> Loot:
     hidden = f"secretly{memory.settings.space}"
-    said = f"The walrus sleeps {hidden}, see ice.md"
-    item = remember(memory, NewItem(said, title="Walrus", type="rule", project=PROJECT, session="s", tags=["cold"]))
+    text = f"The walrus sleeps {hidden}, see ice.md"
+    item = remember(memory, NewItem(text, title="Walrus", type="rule", project=PROJECT, session="s", tags=["cold"]))
     remember(
-        memory, NewItem(said, title="Walrus", kind="observation", type="file-read", details={"files_read": "ice.md"})
+        memory, NewItem(text, title="Walrus", kind="observation", type="file-read", details={"files_read": "ice.md"})
     )
     stream = streams.start_stream(memory).id
-    streams.append_to_stream(memory, stream, said)
-    turns = [NewMessage("user", f"Where does the walrus sleep {hidden}?"), NewMessage("assistant", said)]
+    streams.append_to_stream(memory, stream, text)
+    turns = [NewMessage("user", f"Where does the walrus sleep {hidden}?"), NewMessage("assistant", text)]
     talk = store_conversation(memory, NewConversation(LABEL, turns, FOLDER, project=PROJECT)).session
     messages, _more = messages_after(memory, talk.id, 9)
     while link_new_passages(memory):

@@ -47,10 +47,10 @@ def test_the_example_call(example: LocalMemory, call: Call) -> None:
     "kiro:timeline:timeline.created_at", "kiro:timeline:timeline.created_at_epoch", "kiro:timeline:timeline.position",
 )  # fmt: skip
 def test_a_row_has_its_nine_fields(memory: LocalMemory, call: Call) -> None:
-    told = remember(
+    result = remember(
         memory, NewItem(kind="observation", title="A", details={"subtitle": "s", "narrative": "n"}, project="p")
     )
-    (row,) = call("timeline", anchor_id=told.id)["timeline"]
+    (row,) = call("timeline", anchor_id=result.id)["timeline"]
     assert {name: type(value) for name, value in row.items()} == FIELDS
     bare = remember(memory, NewItem(kind="observation", title="B", project="q"))
     (row,) = call("timeline", anchor_id=bare.id, depth_before=0)["timeline"]

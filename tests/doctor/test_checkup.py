@@ -26,11 +26,11 @@ def test_every_area_is_examined_in_order(context: DoctorContext) -> None:
 def test_an_area_that_raises_is_a_failure_and_the_others_go_on(
     context: DoctorContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_patient: DoctorContext) -> Iterator[Finding]:
+    def broken(_context: DoctorContext) -> Iterator[Finding]:
         yield ok("first", "It is well.")
         raise ValueError("what is this")
 
-    def full(_patient: DoctorContext) -> list[Finding]:
+    def full(_context: DoctorContext) -> list[Finding]:
         raise StoreFull("The disk is full.", "Free some space.")
 
     areas = (("one", broken), ("two", full), ("three", lambda _context: [ok("it", "It is well.")]))

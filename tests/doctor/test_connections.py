@@ -95,8 +95,8 @@ def test_a_command_that_is_gone_is_connected_anew(context: DoctorContext, connec
         assert finding.fix is not None and "connected again" in finding.fix()
     assert states([*editor_checks.check_connections(context)]) == {"claude-code": "ok", "codex": "ok"}
     assert states([*editor_checks.check_hooks(context)]) == {"claude-code": "ok", "codex": "ok"}
-    kept = read_connection(editor_named("claude-code"), context.locations[0])
-    assert kept is not None and kept.args[-2:] == ("--profile", "kiro")
+    stored = read_connection(editor_named("claude-code"), context.locations[0])
+    assert stored is not None and stored.args[-2:] == ("--profile", "kiro")
 
 
 def test_a_server_that_does_not_start(context: DoctorContext, connect: Connect) -> None:

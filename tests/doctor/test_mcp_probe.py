@@ -97,9 +97,9 @@ class _Events(http.server.BaseHTTPRequestHandler):
     """A server that answers in events."""
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         result = {"serverInfo": {"version": "9"}, "tools": [{"name": "one"}]}
-        body = f"event: message\ndata: {json.dumps({'id': asked.get('id'), 'result': result})}\n\n".encode()
+        body = f"event: message\ndata: {json.dumps({'id': request.get('id'), 'result': result})}\n\n".encode()
         self.send_response(200)
         self.send_header("Mcp-Session-Id", "s1")
         self.end_headers()

@@ -103,8 +103,10 @@ def test_a_session_that_was_told_nothing_is_a_remark(filled: DoctorContext) -> N
     folder = spool_folder(str(filled.settings.data_dir))
     count_failure(folder, "hook", "opening-too-slow")
     count_failure(folder, "hook", "opening-DB_CORRUPT")
-    (_waiting, told) = editor_checks.check_spool(filled)
-    assert (told.what, told.state) == ("openings", "remark") and told.sentence.startswith("2 sessions started without")
+    (_waiting, report) = editor_checks.check_spool(filled)
+    assert (report.what, report.state) == ("openings", "remark") and report.sentence.startswith(
+        "2 sessions started without"
+    )
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links")

@@ -35,9 +35,9 @@ def test_an_answer_scores_above_what_only_resembles_the_question(cross_encoder: 
 
 
 def test_what_was_said_before_helps_to_understand_a_few_words(cross_encoder: CrossEncoder) -> None:
-    asked = "Which colour did we choose for the kitchen door?"
+    question = "Which colour did we choose for the kitchen door?"
     after, alone = cross_encoder.score(
-        asked,
+        question,
         [("Ann: the dark green one", "Bo: so which colour for the kitchen door?"), ("Ann: the dark green one", "")],
     )
     assert after > alone
@@ -99,7 +99,9 @@ def test_parts_take_about_the_same_time() -> None:
 def test_quantised_it_says_nearly_the_same(cross_encoder: CrossEncoder, tmp_path: Path) -> None:
     source = minilm_source.fetch()
     tensors = minilm_adapter.merged(source.tensors, minilm_adapter.read(minilm_adapter.ENCODER))
-    exact = minilm_cross_graph.build(tensors, None, minilm_adapter.read(minilm_adapter.CROSS_ENCODER))
+    exact = minilm_cross_graph.build(
+        tensors, None, minilm_adapter.read(minilm_adapter.CROSS_ENCODERS["cross_encoder.onnx"])
+    )
     (tmp_path / "cross_encoder.onnx").write_bytes(exact.SerializeToString())
     (tmp_path / "tokenizer.json").write_bytes(source.tokenizer)
     passages = [ANSWER, *OTHERS]

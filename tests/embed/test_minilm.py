@@ -70,8 +70,8 @@ def test_generated_texts_are_accepted(texts: list[str], model: MiniLM) -> None:
 
 def test_a_text_is_understood_by_what_stands_before_it(model: MiniLM) -> None:
     answer, question = "The one downtown, they were very kind.", "Which adoption agency did you choose?"
-    asked, alone, together = model.embed(["adoption agency", answer, answer], ["", "", question])
-    assert asked @ together > asked @ alone + 0.1
+    prompt, alone, together = model.embed(["adoption agency", answer, answer], ["", "", question])
+    assert prompt @ together > prompt @ alone + 0.1
     other = model.embed(["I bought new running shoes."], [question])[0]
     assert together @ alone > other @ alone, "it is still what it says itself"
 
@@ -109,8 +109,8 @@ def test_only_the_first_256_tokens_count(model: MiniLM) -> None:
     ],
 )
 def test_what_means_the_same_is_near(model: MiniLM, question: str, near: str, far: str) -> None:
-    asked, close, distant = model.embed([question, near, far])
-    assert asked @ close > asked @ distant + 0.1
+    prompt, close, distant = model.embed([question, near, far])
+    assert prompt @ close > prompt @ distant + 0.1
 
 
 def test_int8_points_where_fp32_points(model: MiniLM, fp32: MiniLM) -> None:

@@ -144,8 +144,8 @@ def test_questions_and_passages_have_their_prefixes(tmp_path: Path) -> None:
 
 
 def test_a_default_prompt_is_for_both(tmp_path: Path) -> None:
-    said = {"prompts": {"all": "query: "}, "default_prompt_name": "all"}
-    write_json(write_model(tmp_path), "config_sentence_transformers.json", said)
+    fields = {"prompts": {"all": "query: "}, "default_prompt_name": "all"}
+    write_json(write_model(tmp_path), "config_sentence_transformers.json", fields)
     model = FolderEmbedder(tmp_path)
     assert near(embed_query(model, "dog"), model.embed(["dog"])[0])
     assert near(embed_query(model, "dog"), unit("query", ":", "dog"))
@@ -299,13 +299,13 @@ BROKEN: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("said", BROKEN)
-def test_a_folder_that_cannot_be_used_says_what_is_wrong_and_what_to_do(tmp_path: Path, said: str) -> None:
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_folder_that_cannot_be_used_says_what_is_wrong_and_what_to_do(tmp_path: Path, text: str) -> None:
     folder = write_model(tmp_path / "tiny")
-    BROKEN[said](folder)
+    BROKEN[text](folder)
     model = FolderEmbedder(folder)
     for _ in range(2):
-        with pytest.raises(EmbedderUnavailable, match=said) as refused:
+        with pytest.raises(EmbedderUnavailable, match=text) as refused:
             model.embed(["dog"])
     assert refused.value.code == "EMBEDDER_UNAVAILABLE" and refused.value.hint
     assert refused.value.message.startswith("The model tiny ") and str(tmp_path) not in refused.value.message

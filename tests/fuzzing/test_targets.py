@@ -30,10 +30,10 @@ LARGEST = 8_192
 def inputs(draw: st.DrawFn, target: Target) -> bytes:
     """Kept inputs with words of the target in them, words alone, JSON made of the words, or any bytes."""
     words = st.sampled_from([word.encode() for word in target.words])
-    kept = [path.read_bytes() for path in target.corpus()]
+    stored = [path.read_bytes() for path in target.corpus()]
     way = draw(st.sampled_from(["changed", "words", "json", "bytes"]))
-    if way == "changed" and kept:
-        data = draw(st.sampled_from(kept))
+    if way == "changed" and stored:
+        data = draw(st.sampled_from(stored))
         for _ in range(draw(st.integers(1, 4))):
             at, to = sorted(draw(st.tuples(st.integers(0, len(data)), st.integers(0, len(data)))))
             data = data[:at] + draw(words | st.binary(max_size=6)) + data[min(to, at + 40) :]
@@ -42,7 +42,7 @@ def inputs(draw: st.DrawFn, target: Target) -> bytes:
         return b"".join(draw(st.lists(words | st.binary(max_size=3), max_size=20)))
     if way == "json":
         names = st.sampled_from([word.strip('"') for word in target.words])
-        first = draw(st.sampled_from([b"", *(data.partition(b"\n")[0] + b"\n" for data in kept)]))
+        first = draw(st.sampled_from([b"", *(data.partition(b"\n")[0] + b"\n" for data in stored)]))
         return first + json.dumps(draw(_values(names))).encode()
     return draw(st.binary(max_size=200))
 
@@ -69,13 +69,13 @@ def test_any_input_is_taken(target: Target, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
 def test_the_corpus_is_taken(target: Target) -> None:
-    kept = target.corpus()
-    assert kept, "a target without a corpus starts from nothing"
-    for path in kept:
+    stored = target.corpus()
+    assert stored, "a target without a corpus starts from nothing"
+    for path in stored:
         assert path.stat().st_size <= LARGEST, f"{path.name} is too large to be kept"
         hold_counted(target, path.read_bytes())
     # Once more, since by now everything is loaded.
-    hold_in_memory(target, max((path.read_bytes() for path in kept), key=len))
+    hold_in_memory(target, max((path.read_bytes() for path in stored), key=len))
 
 
 def test_every_folder_of_the_corpus_has_its_target() -> None:

@@ -22,7 +22,7 @@ def put(root: Path, path: str, text: str | bytes) -> Path:
     return file
 
 
-def kept(memory: LocalMemory) -> dict[str, Item]:
+def items_by_text(memory: LocalMemory) -> dict[str, Item]:
     return {item.body: item for item in browse_items(memory, Scope(), 1000).items}
 
 
@@ -53,7 +53,7 @@ def test_every_format_is_read(memory: LocalMemory, root: Path) -> None:
     assert tree(root) == before
     found = {
         body: (item.type, item.details.get("category"), item.details.get("paths"), item.project)
-        for body, item in kept(memory).items()
+        for body, item in items_by_text(memory).items()
     }
     assert found == {
         "from claude": ("rule", None, None, PROJECT),
@@ -72,7 +72,7 @@ def test_every_format_is_read(memory: LocalMemory, root: Path) -> None:
         "from roo": ("rule", "r", None, PROJECT),
         "from old roo": ("rule", None, None, PROJECT),
     }
-    assert kept(memory)["from cursor"].meta == {"learned_from": ".cursor/rules/api.mdc"}
+    assert items_by_text(memory)["from cursor"].meta == {"learned_from": ".cursor/rules/api.mdc"}
 
 
 def test_learning_twice_adds_nothing(memory: LocalMemory, root: Path) -> None:
@@ -83,13 +83,13 @@ def test_learning_twice_adds_nothing(memory: LocalMemory, root: Path) -> None:
         "CLAUDE.md": (0, 3, ""),
         ".claude/skills/deploy/SKILL.md": (0, 1, ""),
     }
-    assert len(kept(memory)) == 4
+    assert len(items_by_text(memory)) == 4
 
 
 def test_a_dry_run_keeps_nothing(memory: LocalMemory, root: Path) -> None:
     put(root, "CLAUDE.md", "- Use pnpm\n")
     assert counts(learn(memory, root, PROJECT, write=False)) == {"CLAUDE.md": (1, 0, "")}
-    assert kept(memory) == {}
+    assert items_by_text(memory) == {}
 
 
 def test_the_same_rule_in_several_files_is_one(memory: LocalMemory, root: Path, say: Say) -> None:
@@ -128,7 +128,8 @@ def test_skills_become_skills(memory: LocalMemory, root: Path) -> None:
     put(root, ".kiro/steering/auto.md", "---\ninclusion: auto\n---\nSometimes.\n")
     learn(memory, root, PROJECT)
     found = {
-        item.details["category"]: (item.type, item.body, item.meta.get("description")) for item in kept(memory).values()
+        item.details["category"]: (item.type, item.body, item.meta.get("description"))
+        for item in items_by_text(memory).values()
     }
     assert found == {
         "deploy": ("skill", "# Deploy\n\n1. make", "Ship it"),
@@ -178,7 +179,7 @@ def test_what_cannot_be_read_is_skipped_and_the_rest_is_kept(memory: LocalMemory
     (root / ".cursor").symlink_to(root.parent / "elsewhere")
     put(root.parent, "elsewhere/rules/x.mdc", "- stolen too\n")
     reads = counts(learn(memory, root, PROJECT))
-    assert list(kept(memory)) == ["Use pnpm"]
+    assert list(items_by_text(memory)) == ["Use pnpm"]
     why = {path: skipped for path, (_added, _known, skipped) in reads.items() if skipped}
     assert why == {
         ".claude/rules/up.md": "The path '../other/**' leaves the project",
@@ -210,7 +211,7 @@ def test_paths_that_are_named_are_read_alone(memory: LocalMemory, root: Path, mo
         "CLAUDE.md",
         ".cursorrules",
     ]
-    items = kept(memory)
+    items = items_by_text(memory)
     assert set(items) == {"from roo", "from web", "from a page", "from a project inside", "from outside"}
     assert items["from web"].details == {"paths": "packages/web/**"} and items["from a page"].details == {}
 
@@ -226,13 +227,13 @@ def test_paths_that_lead_nowhere_or_out_are_refused(
     with pytest.raises(InvalidInput, match="link is a link that leaves the project"):
         learn(memory, root, PROJECT, [Path("link")])
     (read,) = learn(memory, root, PROJECT, [Path("link/CLAUDE.md")])
-    assert "leaves the project" in read.skipped and kept(memory) == {}
+    assert "leaves the project" in read.skipped and items_by_text(memory) == {}
 
 
 def test_secrets_in_a_rule_file_are_not_kept(memory: LocalMemory, root: Path) -> None:
     put(root, "CLAUDE.md", "- Deploy with token ghp_abcdefghijklmnopqrstuvwxyz0123456789\n")
     learn(memory, root, PROJECT)
-    assert "ghp_" not in next(iter(kept(memory)))
+    assert "ghp_" not in next(iter(items_by_text(memory)))
     assert counts(learn(memory, root, PROJECT)) == {"CLAUDE.md": (0, 1, "")}
 
 

@@ -115,18 +115,18 @@ def test_rule_files_of_its_host_are_written_and_learned(machine: Machine) -> Non
 
 def test_its_hooks_are_captured_and_answered(machine: Machine) -> None:
     machine.run("add", "The release is cut on Fridays", "--type", "decision")
-    told = {"cwd": str(machine.project), "session_id": "s1"}
+    payload = {"cwd": str(machine.project), "session_id": "s1"}
     # On a busy machine the first session may start without its text; it is ready for the next one when it was drained.
-    machine.run("hook", "acme", "Opened", stdin=json.dumps(told))
+    machine.run("hook", "acme", "Opened", stdin=json.dumps(payload))
     machine.run("drain")
-    opened = machine.run("hook", "acme", "Opened", stdin=json.dumps(told))
+    opened = machine.run("hook", "acme", "Opened", stdin=json.dumps(payload))
     assert opened.stdout.startswith("Remembered:\n") and "Fridays" in opened.stdout
     for event, more in (
         ("Asked", {"question": "Why does the login fail after an hour?"}),
         ("ToolRan", {"tool_name": "Bash", "tool_input": {"command": "pytest -q"}, "output": {"exit_code": 1}}),
         ("Answered", {"answer": "The token expired: it lives for an hour, and nothing renewed it."}),
     ):
-        done = machine.run("hook", "acme", event, stdin=json.dumps({**told, **more}))
+        done = machine.run("hook", "acme", event, stdin=json.dumps({**payload, **more}))
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     drained = machine.run("drain")
     assert drained.returncode == 0, drained.stderr

@@ -61,19 +61,19 @@ def project() -> Iterator[Path]:
         yield Path(folder).resolve()
 
 
-def write(told: RuleSet, root: Path, *targets: str) -> Generated:
-    made = plan_rule_files(told, root, rule_targets_in(root, targets or TARGET_NAMES))
+def write(rules: RuleSet, root: Path, *targets: str) -> Generated:
+    made = plan_rule_files(rules, root, rule_targets_in(root, targets or TARGET_NAMES))
     write_all(root, made.changes)
     return made
 
 
 @settings(max_examples=40)
 @given(rule_sets)
-def test_generating_twice_is_generating_once(told: RuleSet) -> None:
+def test_generating_twice_is_generating_once(rules: RuleSet) -> None:
     with project() as root:
-        write(told, root)
+        write(rules, root)
         before = tree(root)
-        assert not write(told, root).changed and tree(root) == before
+        assert not write(rules, root).changed and tree(root) == before
 
 
 @settings(max_examples=40)
@@ -88,32 +88,32 @@ def test_what_is_written_depends_on_the_rules_alone(first: RuleSet, second: Rule
 
 
 @settings(max_examples=150)
-@given(rule_sets.filter(lambda told: bool(told.rules)), around, st.booleans())
-def test_what_is_outside_of_the_markers_stays_byte_for_byte(told: RuleSet, text: str, bom: bool) -> None:
+@given(rule_sets.filter(lambda text: bool(text.rules)), around, st.booleans())
+def test_what_is_outside_of_the_markers_stays_byte_for_byte(rules: RuleSet, text: str, bom: bool) -> None:
     with project() as root:
         file = root / "AGENTS.md"
         before = (b"\xef\xbb\xbf" if bom else b"") + text.encode()
         file.write_bytes(before)
-        made = write(told, root, "agents")
+        made = write(rules, root, "agents")
         after = file.read_bytes()
         assert after.startswith(before)
-        assert not write(told, root, "agents").changed
+        assert not write(rules, root, "agents").changed
         write(RuleSet(None, (), ()), root, "agents")
         if made.changed and text.strip():
             assert file.read_bytes() == before
 
 
 @settings(max_examples=100)
-@given(rule_sets.filter(lambda told: bool(told.rules)), around, around)
-def test_text_above_and_below_a_block_stays_byte_for_byte(told: RuleSet, above: str, below: str) -> None:
+@given(rule_sets.filter(lambda text: bool(text.rules)), around, around)
+def test_text_above_and_below_a_block_stays_byte_for_byte(rules: RuleSet, above: str, below: str) -> None:
     text = f"{above}\n<!-- commonplace:begin -->\nold\n<!-- commonplace:end -->\n{below}"
     with project() as root:
         (root / "GEMINI.md").write_bytes(text.encode())
-        write(told, root, "gemini")
+        write(rules, root, "gemini")
         if (root / "GEMINI.md").exists():
             after = (root / "GEMINI.md").read_bytes()
             assert after.startswith(f"{above}\n".encode()) and after.endswith(f"\n{below}".encode())
-            assert not write(told, root, "gemini").changed
+            assert not write(rules, root, "gemini").changed
 
 
 @settings(max_examples=25)

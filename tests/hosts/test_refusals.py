@@ -149,13 +149,13 @@ def test_a_folder_that_cannot_be_written_is_refused(write: Generate, say: Say, r
 )
 @pytest.mark.parametrize("type_", ["rule", "skill"])
 def test_a_category_that_is_no_file_name_is_refused(root: Path, category: str, type_: str) -> None:
-    told = RuleSet(
+    result = RuleSet(
         "my-api",
         (Rule(1, "rule", "Use pnpm"), *((Rule(2, "rule", "Bad", category=category),) if type_ == "rule" else ())),
         (Skill(2, category, "Bad", "Bad"),) if type_ == "skill" else (),
     )
     with pytest.raises(InvalidInput, match=r"of memory 2 cannot name a (file|skill)") as refused:
-        plan_rule_files(told, root, rule_targets_in(root, ("agents", "claude")))
+        plan_rule_files(result, root, rule_targets_in(root, ("agents", "claude")))
     assert "edit 2 --category NAME" in refused.value.hint
     assert tree(root) == {}
 

@@ -14,7 +14,7 @@ from .conftest import PROJECT, Say
 
 def run(memory: LocalMemory, root: Path, steps: Iterator[object]) -> tuple[list[Generated], list[str], int]:
     """Watch, doing one step in each pause, until there are no more."""
-    told: list[Generated] = []
+    lines: list[Generated] = []
     complaints: list[str] = []
     calls = 0
 
@@ -29,8 +29,8 @@ def run(memory: LocalMemory, root: Path, steps: Iterator[object]) -> tuple[list[
     def complain(error: CommonplaceError) -> None:
         complaints.append(error.message)
 
-    watch(memory, regenerate, wait, told.append, complain)
-    return told, complaints, calls
+    watch(memory, regenerate, wait, lines.append, complain)
+    return lines, complaints, calls
 
 
 def test_a_rule_that_is_added_meanwhile_is_written(
@@ -44,16 +44,16 @@ def test_a_rule_that_is_added_meanwhile_is_written(
         yield other.store.forget([1], 1)
         assert not (root / "AGENTS.md").exists()
 
-    told, complaints, _calls = run(memory, root, steps())
-    assert [[change.action for change in made.changed] for made in told] == [[], ["create"], ["remove"]]
+    outcome, complaints, _calls = run(memory, root, steps())
+    assert [[change.action for change in made.changed] for made in outcome] == [[], ["create"], ["remove"]]
     assert complaints == []
     other.close()
 
 
 def test_a_store_that_rests_costs_nothing(memory: LocalMemory, root: Path, say: Say) -> None:
     say("Use pnpm")
-    told, _complaints, calls = run(memory, root, iter(range(50)))
-    assert len(told) == 1 and calls == 2
+    outcome, _complaints, calls = run(memory, root, iter(range(50)))
+    assert len(outcome) == 1 and calls == 2
 
 
 def test_a_refusal_is_told_once_and_tried_again(memory: LocalMemory, root: Path, say: Say) -> None:
@@ -67,5 +67,5 @@ def test_a_refusal_is_told_once_and_tried_again(memory: LocalMemory, root: Path,
         yield file.write_text("Mended\n", encoding="utf-8")
         assert "Use pnpm" in file.read_text(encoding="utf-8")
 
-    _told, complaints, _calls = run(memory, root, steps())
+    _written, complaints, _calls = run(memory, root, steps())
     assert len(complaints) == 1 and "AGENTS.md" in complaints[0]

@@ -65,7 +65,7 @@ def leaks_in_files(folder: Path) -> dict[str, list[str]]:
     for path in folder.rglob("*"):
         if path.is_file():
             held = path.read_bytes().decode("latin-1")
-            told = sorted({seed.kind for seed in SEEDS if seed.secret in held or seed.secret.lower() in held})
-            if told:
-                found[path.name] = told
+            result = sorted({seed.kind for seed in SEEDS if seed.secret in held or seed.secret.lower() in held})
+            if result:
+                found[path.name] = result
     return found

@@ -12,7 +12,7 @@ from tests.capture.chat_exports import as_bytes, chatgpt, claude, claude_message
 from tests.capture.hooks.hook_runner import put
 from tests.capture.importers.databases import AT, CAUSANTIC, CLAUDE_MEM, ISO, KIRO, MEMORIES, SEKHA, make
 from tests.capture.ingest_helpers import ingest, place, talk
-from tests.capture.transcripts.corpus import asked, codex_meta, replied, write
+from tests.capture.transcripts.corpus import codex_meta, question_records, replied, write
 from tests.leaks.planting import SEEDS, Seed, everywhere, leaks, leaks_in_files
 
 from commonplace.capture.hooks.drain_inline import BackgroundDrain
@@ -51,7 +51,7 @@ TOLD: Mapping[tuple[str, str], dict[str, Any]] = {
 }
 
 
-def told_everywhere(memory: LocalMemory) -> str:
+def read_everywhere(memory: LocalMemory) -> str:
     """What is said unasked: the opening of a session, and the report of the week."""
     return (
         session_context(memory, "my-api", 20_000)
@@ -63,7 +63,7 @@ def told_everywhere(memory: LocalMemory) -> str:
 def assert_clean(memory: LocalMemory, settings: Settings) -> None:
     items = browse_items(memory, Scope(), 100).items
     assert items, "something was kept"
-    assert leaks(repr(items)) == [] and leaks(told_everywhere(memory)) == []
+    assert leaks(repr(items)) == [] and leaks(read_everywhere(memory)) == []
     assert leaks_in_files(settings.data_dir) == {}
 
 
@@ -90,7 +90,7 @@ def test_no_session_of_an_agent_keeps_a_secret(
     folder = tmp_path / "agents"
     for number, records in enumerate(planted_records(talk().records, seed)):
         ingest(memory, write(place(folder / f"claude{number}"), records))
-    rollout = [codex_meta(), *asked(1, "Why is it slow?"), *replied(2, "The disk is slow.")]
+    rollout = [codex_meta(), *question_records(1, "Why is it slow?"), *replied(2, "The disk is slow.")]
     for number, records in enumerate(planted_records(rollout, seed)):
         name = f"rollout-2026-03-15T10-00-00-0b4f4b0e-3f5c-4c59-9f57-6b1c8f3f{number:04}.jsonl"
         ingest(memory, write(folder / "codex" / name, records))

@@ -84,21 +84,21 @@ def test_no_command_keeps_or_shows_a_secret(run: Run, folder: Path, data_dir: Pa
     (folder / "talk.txt").write_text(f"User: {seed.text}\nAI: Yes.\n", encoding="utf-8")
     (folder / "rules.md").write_text(f"- Always say {seed.text}\n", encoding="utf-8")
     lines = json.dumps({"content": f"Piped {seed.text}", "tags": [seed.text], "metadata": {seed.text: seed.text}})
-    told: list[tuple[str, Outcome]] = [("add --jsonl", run("add", "--jsonl", "-", stdin=lines))]
-    told.append(("add -", run("add", "-", stdin=f"Stdin {seed.text}")))
+    texts: list[tuple[str, Outcome]] = [("add --jsonl", run("add", "--jsonl", "-", stdin=lines))]
+    texts.append(("add -", run("add", "-", stdin=f"Stdin {seed.text}")))
     for line in LINES:
         arguments = [part.replace("{}", seed.text) for part in line]
-        told.append((" ".join(line), run(*arguments)))
-        told.append((" ".join(line) + " --json", run(*arguments, "--json")))
-    assert [(line, one.code) for line, one in told if leaks(_said(one))] == []
+        texts.append((" ".join(line), run(*arguments)))
+        texts.append((" ".join(line) + " --json", run(*arguments, "--json")))
+    assert [(line, one.code) for line, one in texts if leaks(_output_of(one))] == []
     written = [path for path in folder.rglob("*") if path.is_file() and path.name not in _GIVEN]
     assert [path.name for path in written if leaks(path.read_text(encoding="utf-8", errors="replace"))] == []
     assert leaks_in_files(data_dir) == {}
-    assert sum(one.code == 0 for _line, one in told) > len(LINES) / 2
+    assert sum(one.code == 0 for _line, one in texts) > len(LINES) / 2
 
 
 _GIVEN = ("talk.json", "talk.txt", "rules.md")
 
 
-def _said(one: Outcome) -> str:
+def _output_of(one: Outcome) -> str:
     return one.out + one.err

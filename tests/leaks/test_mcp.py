@@ -28,9 +28,10 @@ def seed(request: pytest.FixtureRequest, memory: LocalMemory, monkeypatch: pytes
             patched.setattr(name, lambda text: text)
         for project in ("my-api", planted.text, None):
             for type_ in ("rule", "decision"):
-                said = f"{type_} of {project}: {planted.text}"
+                reply_text = f"{type_} of {project}: {planted.text}"
                 remember(
-                    memory, NewItem(said, type=type_, title=planted.text, project=project, tags=[planted.text[:90]])
+                    memory,
+                    NewItem(reply_text, type=type_, title=planted.text, project=project, tags=[planted.text[:90]]),
                 )
     assert leaks(repr(memory.store.get([1])))
     return planted
@@ -72,15 +73,15 @@ def test_no_resource_says_one(memory: LocalMemory, seed: Seed) -> None:
 def test_no_prompt_says_one(memory: LocalMemory, seed: Seed) -> None:
     async def story() -> None:
         async with connected(memory, ERAS[0]) as client:
-            told = [await prompted(client, "start_task", {"project": "my-api", "task": "deploy"})]
+            lines = [await prompted(client, "start_task", {"project": "my-api", "task": "deploy"})]
             for prompt in PROMPTS.values():
                 arguments = {argument.name: seed.text for argument in prompt.arguments or ()}
-                told.append(await prompted(client, prompt.name, arguments))
-                told.append(await prompted(client, prompt.name, {**arguments, seed.text: seed.text}))
-                told.append(await prompted(client, seed.text, arguments))
+                lines.append(await prompted(client, prompt.name, arguments))
+                lines.append(await prompted(client, prompt.name, {**arguments, seed.text: seed.text}))
+                lines.append(await prompted(client, seed.text, arguments))
             argument = {"name": "project", "value": ""}
             completed = await client.complete(types.PromptReference(name="start_task", type="ref/prompt"), argument)
             assert completed.completion.values
-            assert [text for text in (*told, repr(completed)) if leaks(text)] == []
+            assert [text for text in (*lines, repr(completed)) if leaks(text)] == []
 
     play(story)

@@ -126,8 +126,8 @@ def test_no_endpoint_keeps_or_says_a_secret(leaky: Site, known: dict[str, str], 
         for path, given in itertools.chain(calls(endpoint, TOGETHER, known), turns):
             answer = api.request(endpoint.method, path, **_sendable(given))
             assert answer.status_code < 500, answer.text
-            told = answer.text + str(dict(answer.headers))
-            assert leaks(told) == [], (path, given)
+            result = answer.text + str(dict(answer.headers))
+            assert leaks(result) == [], (path, given)
     assert leaks_in_files(leaky.memory.settings.data_dir) == {}
 
 

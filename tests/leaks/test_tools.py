@@ -62,7 +62,7 @@ def planted(name: str, usual: Any, text: str) -> Iterator[Any]:
         yield [usual, text]
 
 
-def said(memory: LocalMemory, tool: Tool, arguments: dict[str, Any]) -> str:
+def reply_text(memory: LocalMemory, tool: Tool, arguments: dict[str, Any]) -> str:
     try:
         reply = tool.run(memory, arguments)
     except CommonplaceError as error:
@@ -79,14 +79,14 @@ def test_no_tool_keeps_or_says_a_secret(
     for seed in SEEDS:
         for param in tool.params:
             for value in planted(param.name, arguments.get(param.name), seed.text):
-                told = said(memory, tool, {**needed, param.name: value})
-                assert leaks(told) == [], (param.name, seed.kind)
-        told = said(memory, tool, {**needed, seed.text: seed.text})
-        assert leaks(told) == [], ("an unknown name", seed.kind)
+                result = reply_text(memory, tool, {**needed, param.name: value})
+                assert leaks(result) == [], (param.name, seed.kind)
+        result = reply_text(memory, tool, {**needed, seed.text: seed.text})
+        assert leaks(result) == [], ("an unknown name", seed.kind)
     for reading in ALL:
         if reading.read_only:
             wanted = {param.name: arguments[param.name] for param in reading.params if param.required}
-            assert leaks(said(memory, reading, wanted)) == [], reading.name
+            assert leaks(reply_text(memory, reading, wanted)) == [], reading.name
     assert leaks_in_files(settings.data_dir) == {}
     assert leaks(caplog.text) == []
 
@@ -99,6 +99,6 @@ def test_chunks_of_any_size_keep_none(memory: LocalMemory, settings: Settings, s
         for start in range(0, len(seed.text), size):
             chunk = seed.text[start : start + size]
             tools["append_memory_chunk"].run(memory, {"stream_id": started, "chunk": chunk})
-        told = said(memory, tools["finalize_memory_stream"], {"stream_id": started})
-        assert leaks(told) == []
+        result = reply_text(memory, tools["finalize_memory_stream"], {"stream_id": started})
+        assert leaks(result) == []
     assert leaks_in_files(settings.data_dir) == {}

@@ -61,10 +61,10 @@ def data_of(result: types.CallToolResult) -> dict[str, Any]:
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """What a server of its own data folder needs: no model, and no settings of whoever runs the tests."""
-    kept = {name: os.environ[name] for name in ("PYTHONPATH", "PATH", "SYSTEMROOT") if name in os.environ}
+    inherited = {name: os.environ[name] for name in ("PYTHONPATH", "PATH", "SYSTEMROOT") if name in os.environ}
     home = str(folder / "home")
     return {
-        **kept, "HOME": home, "USERPROFILE": home, "COMMONPLACE_DATA_DIR": str(folder / "data"),
+        **inherited, "HOME": home, "USERPROFILE": home, "COMMONPLACE_DATA_DIR": str(folder / "data"),
         "COMMONPLACE_EMBEDDER": "off", "COMMONPLACE_HOOKS_SECONDS": "60", "COMMONPLACE_RESIDENT": "off", **more,
     }  # fmt: skip
 
@@ -136,8 +136,8 @@ class Served:
         """Signal it to end; its exit code, and what it said on standard error since it greeted."""
         if self.process.poll() is None:
             self.process.send_signal(by)
-        _out, said = self.process.communicate(timeout=DEADLINE)
-        return self.process.wait(), said
+        _out, log = self.process.communicate(timeout=DEADLINE)
+        return self.process.wait(), log
 
 
 @pytest.fixture(scope="module")

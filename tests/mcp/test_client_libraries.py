@@ -38,23 +38,23 @@ def tried(folder: Path, library: str, *where: str) -> dict[str, Any]:
         check=False,
     )
     assert done.stdout, done.stderr[-3000:]
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_library_converts_and_calls_every_tool_over_stdio(tmp_path: Path, library: str) -> None:
-    told = tried(tmp_path, library, "--stdio", *command("mcp"))
-    assert told["failures"] == []
-    assert (told["tools"], told["calls"]) == (len(tools_of("all")), len(CALLS))
+    result = tried(tmp_path, library, "--stdio", *command("mcp"))
+    assert result["failures"] == []
+    assert (result["tools"], result["calls"]) == (len(tools_of("all")), len(CALLS))
 
 
 # These bring HTTP clients of their own; the others use the SDK's.
 @pytest.mark.parametrize("library", ["openai-agents", "fastmcp-slim"])
 def test_a_library_converts_and_calls_every_tool_over_http(served: Served, tmp_path: Path, library: str) -> None:
-    told = tried(tmp_path, library, "--http", f"{served.url}/mcp", served.key)
-    assert told["failures"] == []
-    assert (told["tools"], told["calls"]) == (len(tools_of("all")), len(CALLS))
+    result = tried(tmp_path, library, "--http", f"{served.url}/mcp", served.key)
+    assert result["failures"] == []
+    assert (result["tools"], result["calls"]) == (len(tools_of("all")), len(CALLS))
 
 
 def test_the_converter_that_takes_least_takes_every_profile(memory: LocalMemory) -> None:

@@ -213,8 +213,8 @@ def test_a_store_that_another_process_keeps_locked_is_a_database_error(tmp_path:
 @pytest.mark.promise("ecm:errors:timeout")
 def test_a_query_that_takes_too_long_is_interrupted(tmp_path: Path) -> None:
     def talk_long(memory: LocalMemory) -> object:
-        said = [NewMessage("user", f"the login page crashes for customer {n} " + "word " * 40) for n in range(500)]
-        return store_conversation(memory, NewConversation("Long", said, key="long"))
+        messages = [NewMessage("user", f"the login page crashes for customer {n} " + "word " * 40) for n in range(500)]
+        return store_conversation(memory, NewConversation("Long", messages, key="long"))
 
     prepare(tmp_path, talk_long)
 

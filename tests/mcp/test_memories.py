@@ -56,31 +56,31 @@ class Agent:
 
 async def a_day(agent: Agent, project: str) -> None:
     """What an agent does with all eleven tools."""
-    told, rule = await agent.says("add_memory", content="Use pnpm, not npm", type="rule", project_id=project)
-    assert told == f"Stored rule (@my-app): Use pnpm, not npm\nid: {rule['id']} (📌 RULE)"
+    text, rule = await agent.says("add_memory", content="Use pnpm, not npm", type="rule", project_id=project)
+    assert text == f"Stored rule (@my-app): Use pnpm, not npm\nid: {rule['id']} (📌 RULE)"
     await agent.says("add_memory", content="Validate with zod", type="rule", project_id=project, paths=["src/api/**"])
-    told, _ = await agent.says("get_rules", project_id=project)
-    assert told.startswith(f"## Project Rules\n- Use pnpm, not npm (id: {rule['id']})\n\n### src/api/**\n- Validate")
-    told, data = await agent.says("get_context", project_id=project, files=["docs/a.md"])
-    assert "zod" not in told and data["rules_for_other_files"] == 1
+    text, _ = await agent.says("get_rules", project_id=project)
+    assert text.startswith(f"## Project Rules\n- Use pnpm, not npm (id: {rule['id']})\n\n### src/api/**\n- Validate")
+    text, data = await agent.says("get_context", project_id=project, files=["docs/a.md"])
+    assert "zod" not in text and data["rules_for_other_files"] == 1
     stream, _ = await agent.says("start_memory_stream", type="fact", **{"global": True})
     assert (await agent.says("append_memory_chunk", stream_id=stream, chunk="The zebra "))[0] == "1 chunk, 10 chars"
     assert (await agent.says("append_memory_chunk", stream_id=stream, chunk="sleeps 🦓"))[0] == "2 chunks, 18 chars"
-    told, data = await agent.says("finalize_memory_stream", stream_id=stream)
-    assert told == f"Created 📋 FACT {data['memory']['id']} from 2 chunks (18 chars)"
+    text, data = await agent.says("finalize_memory_stream", stream_id=stream)
+    assert text == f"Created 📋 FACT {data['memory']['id']} from 2 chunks (18 chars)"
     assert (await agent.fails("finalize_memory_stream", stream_id=stream))["code"] == "CONFLICT"
     other, _ = await agent.says("start_memory_stream")
     await agent.says("cancel_memory_stream", stream_id=other)
     assert (await agent.fails("append_memory_chunk", stream_id=other, chunk="x"))["code"] == "CONFLICT"
-    told, _ = await agent.says("get_context", query="zebra", project_id=project)
-    assert told.endswith(f"## Relevant Memories\n📋 FACT (G) {data['memory']['id']}: The zebra sleeps 🦓")
-    told, new = await agent.says("add_memory", content="Use npm, not pnpm", type="rule", project_id=project)
+    text, _ = await agent.says("get_context", query="zebra", project_id=project)
+    assert text.endswith(f"## Relevant Memories\n📋 FACT (G) {data['memory']['id']}: The zebra sleeps 🦓")
+    text, new = await agent.says("add_memory", content="Use npm, not pnpm", type="rule", project_id=project)
     assert new["contradicts"][0]["id"] == rule["id"]
     await agent.says("edit_memory", id=new["id"], supersedes=rule["id"], tags=["npm"])
-    told, _ = await agent.says("search_memories", query="npm", type="rule", project_id=project)
-    assert told == f"Found 1 memory:\n\n📌 RULE (P) {new['id']}: Use npm, not pnpm [npm]"
+    text, _ = await agent.says("search_memories", query="npm", type="rule", project_id=project)
+    assert text == f"Found 1 memory:\n\n📌 RULE (P) {new['id']}: Use npm, not pnpm [npm]"
     await agent.says("forget_memory", id=new["id"])
-    told, data = await agent.says("list_memories", project_id=project)
+    text, data = await agent.says("list_memories", project_id=project)
     assert [memory["content"] for memory in data["memories"]] == ["The zebra sleeps 🦓", "Validate with zod"]
     error = await agent.fails("edit_memory", id=new["id"], content="x")
     assert error["code"] == "NOT_FOUND" and "commonplace restore" in error["details"]
@@ -124,10 +124,10 @@ def test_the_everyday_profile_answers_both_ways(tmp_path: Path) -> None:
             agent = await Agent.of(client)
             assert agent.tools & ELEVEN == {"get_context", "add_memory", "edit_memory", "forget_memory"}
             await agent.says("add_memory", content="Use tabs", type="rule", project_id="my-app")
-            told, data = await agent.says("get_context", project="my-app")
-            assert json.loads(told) == data and data["items"][0]["content"] == "Use tabs"
-            told, data = await agent.says("get_context", project_id="my-app")
-            assert told.startswith("## Project Rules\n- Use tabs")
+            text, data = await agent.says("get_context", project="my-app")
+            assert json.loads(text) == data and data["items"][0]["content"] == "Use tabs"
+            text, data = await agent.says("get_context", project_id="my-app")
+            assert text.startswith("## Project Rules\n- Use tabs")
 
     play(story)
 
@@ -143,8 +143,8 @@ def test_a_stream_goes_on_in_another_server(tmp_path: Path) -> None:
         try:
             async with server.client() as client:
                 agent = await Agent.of(client)
-                told, _ = await agent.says("append_memory_chunk", stream_id=stream, chunk="after")
-                assert told == "2 chunks, 13 chars"
+                text, _ = await agent.says("append_memory_chunk", stream_id=stream, chunk="after")
+                assert text == "2 chunks, 13 chars"
                 _, data = await agent.says("finalize_memory_stream", stream_id=stream)
                 assert (data["memory"]["content"], data["memory"]["tags"]) == ("Before, after", ["v0"])
         finally:
@@ -205,8 +205,8 @@ def test_the_command_line_and_an_agent_share_one_memory(tmp_path: Path) -> None:
             agent = await Agent.of(client)
             seen = ("--kind", "observation", "--type", "file-write", "--title", "Modified zebra.ts", "--project", "zoo")
             commonplace("add", "Gave it stripes", *seen)
-            told, _ = await agent.says("search_memories", query="zebra", project_id="zoo")
-            assert "Modified zebra.ts: Gave it stripes" in told
+            text, _ = await agent.says("search_memories", query="zebra", project_id="zoo")
+            assert "Modified zebra.ts: Gave it stripes" in text
             _, rule = await agent.says("add_memory", content="Feed it at noon", type="rule", project_id="zoo")
             await agent.says("forget_memory", id=rule["id"])
             assert (await agent.says("get_rules", project_id="zoo"))[0] == "No rules yet."

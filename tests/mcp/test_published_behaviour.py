@@ -41,7 +41,7 @@ def used(door: str, folder: Path, use: Use, profile: str = "all") -> None:
     play(story)
 
 
-async def told(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
+async def call_tool(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
     result = await client.call_tool(name, arguments)
     assert not result.is_error, result.content
     return data_of(result)
@@ -63,11 +63,11 @@ async def code(client: Client, name: str, **arguments: Any) -> tuple[str, str]:
 @pytest.mark.parametrize("door", DOORS)
 def test_every_tool_takes_null_for_what_is_optional(door: str, tmp_path: Path) -> None:
     async def use(client: Client) -> None:
-        talk = await told(
+        talk = await call_tool(
             client, "memory_store", label="L", folder="/f", messages=[{"role": "user", "content": "hello"}]
         )
-        stream = await told(client, "start_memory_stream")
-        item = await told(client, "add_memory", content="A zebra fact", type="fact")
+        stream = await call_tool(client, "start_memory_stream")
+        item = await call_tool(client, "add_memory", content="A zebra fact", type="fact")
         needed = {
             "query": "zebra", "topic": "zebra", "context": "zebra", "anchor_id": item["number"],
             "ids": [item["number"]], "id": item["id"], "content": "Another zebra", "stream_id": stream["stream_id"],
@@ -114,8 +114,8 @@ def test_unknown_arguments_are_refused_though_no_schema_says_so(door: str, tmp_p
 @pytest.mark.parametrize("door", DOORS)
 def test_the_one_get_context_answers_mixed_arguments(door: str, tmp_path: Path) -> None:
     async def use(client: Client) -> None:
-        await told(client, "add_memory", content="Use tabs", type="rule", project_id="p")
-        await told(client, "add_memory", content="Zebras are cached", type="decision", project_id="p")
+        await call_tool(client, "add_memory", content="Use tabs", type="rule", project_id="p")
+        await call_tool(client, "add_memory", content="Zebras are cached", type="decision", project_id="p")
         everything = {
             "project": "p", "token_budget": 2000, "query": "zebra", "project_id": "p", "limit": 5, "files": ["a.py"],
         }  # fmt: skip
@@ -125,7 +125,7 @@ def test_the_one_get_context_answers_mixed_arguments(door: str, tmp_path: Path) 
             {"project_id": "p", "token_budget": 900},
             everything,
         ):
-            data = await told(client, "get_context", **mix)
+            data = await call_tool(client, "get_context", **mix)
             assert data["project"] == "p" and len(data["items"]) == 2
         assert (await text(client, "get_context")) == "No rules yet."
         rules = await text(client, "get_context", project_id="p")
@@ -138,10 +138,10 @@ def test_the_one_get_context_answers_mixed_arguments(door: str, tmp_path: Path) 
 def test_a_timeline_tells_what_happened_in_all_projects(door: str, tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         ids = [
-            (await told(client, "add_memory", content=f"Step {n}", project_id=place))["number"]
+            (await call_tool(client, "add_memory", content=f"Step {n}", project_id=place))["number"]
             for n, place in enumerate(("p", "q", None, "p"))
         ]
-        rows = (await told(client, "timeline", anchor_id=ids[1]))["timeline"]
+        rows = (await call_tool(client, "timeline", anchor_id=ids[1]))["timeline"]
         assert [(row["id"], row["project"], row["position"]) for row in rows] == [
             (ids[0], "p", -1), (ids[1], "q", 0), (ids[2], "global", 1), (ids[3], "p", 2),
         ]  # fmt: skip
@@ -153,12 +153,12 @@ def test_a_timeline_tells_what_happened_in_all_projects(door: str, tmp_path: Pat
 def test_archiving_a_pinned_conversation_unpins_it(door: str, tmp_path: Path) -> None:
     async def use(client: Client) -> None:
         messages = [{"role": "user", "content": "hello"}]
-        stored = await told(client, "memory_store", label="L", folder="/f", messages=messages, importance_score=7)
-        pinned = await told(client, "memory_update", conversation_id=stored["id"], status="pinned")
+        stored = await call_tool(client, "memory_store", label="L", folder="/f", messages=messages, importance_score=7)
+        pinned = await call_tool(client, "memory_update", conversation_id=stored["id"], status="pinned")
         assert (pinned["status"], pinned["importance_score"]) == ("pinned", 10)
-        archived = await told(client, "memory_update", conversation_id=stored["id"], status="archived")
+        archived = await call_tool(client, "memory_update", conversation_id=stored["id"], status="archived")
         assert (archived["status"], archived["importance_score"]) == ("archived", 7)
-        again = await told(client, "memory_update", conversation_id=stored["id"], importance_score=10)
+        again = await call_tool(client, "memory_update", conversation_id=stored["id"], importance_score=10)
         assert (again["status"], again["importance_score"]) == ("pinned", 10)
 
     used(door, tmp_path, use)
@@ -167,20 +167,20 @@ def test_archiving_a_pinned_conversation_unpins_it(door: str, tmp_path: Path) ->
 @pytest.mark.parametrize("door", DOORS)
 def test_chatgpt_searches_and_fetches(door: str, tmp_path: Path) -> None:
     async def write(client: Client) -> None:
-        await told(client, "add_memory", content="The walrus sleeps on ice.", type="fact", project_id="arctic")
+        await call_tool(client, "add_memory", content="The walrus sleeps on ice.", type="fact", project_id="arctic")
 
     async def ask(client: Client) -> None:
         assert [tool.name for tool in (await client.list_tools()).tools] == ["search", "fetch"]
-        (result,) = (await told(client, "search", query="walrus"))["results"]
+        (result,) = (await call_tool(client, "search", query="walrus"))["results"]
         assert result.keys() == {"id", "title", "url"}
-        document = await told(client, "fetch", id=result["id"])
+        document = await call_tool(client, "fetch", id=result["id"])
         assert document.keys() == {"id", "title", "text", "url", "metadata"}
         assert document["text"] == "The walrus sleeps on ice." and document["metadata"]["project"] == "arctic"
         assert (await code(client, "fetch", id="999"))[0] == "NOT_FOUND"
 
     async def both(client: Client) -> None:
-        (found,) = (await told(client, "search", query="walrus"))["observations"]
-        assert (await told(client, "fetch", id=str(found["id"])))["text"] == "The walrus sleeps on ice."
+        (found,) = (await call_tool(client, "search", query="walrus"))["observations"]
+        assert (await call_tool(client, "fetch", id=str(found["id"])))["text"] == "The walrus sleeps on ice."
 
     used(door, tmp_path, write)
     used(door, tmp_path, ask, "chatgpt")

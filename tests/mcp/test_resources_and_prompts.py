@@ -146,8 +146,8 @@ def test_no_secret_leaves_through_a_resource_or_a_prompt(memory: LocalMemory, mo
                 text = (await read(client, uri))[1]
                 assert SECRET not in text
                 assert "[REDACTED:github-token]" in text
-            told = await client.get_prompt("start_task", {"project": "p"})
-            assert SECRET not in str(told)
+            reply = await client.get_prompt("start_task", {"project": "p"})
+            assert SECRET not in str(reply)
 
     play(story)
 

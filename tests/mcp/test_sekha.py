@@ -32,8 +32,8 @@ TALK: dict[str, Any] = {
 
 async def a_day(agent: Agent) -> None:
     """What an agent does with all seven tools."""
-    told, stored = await agent.says("memory_store", **TALK)
-    assert json.loads(told) == stored
+    text, stored = await agent.says("memory_store", **TALK)
+    assert json.loads(text) == stored
     assert (stored["status"], stored["message_count"]) == ("active", 2)
     id_ = stored["conversation_id"]
     _, found = await agent.says("memory_search", query="optimize database", filter_labels=["Engineering"])
@@ -46,8 +46,8 @@ async def a_day(agent: Agent) -> None:
     _, changed = await agent.says("memory_update", conversation_id=id_, status="archived", folder="/work/archive")
     assert (changed["status"], changed["folder"]) == ("archived", "/work/archive")
     assert (await agent.says("memory_prune", threshold_days=0))[1]["total_candidates"] == 0
-    told, exported = await agent.says("memory_export", conversation_id=id_, format="markdown")
-    assert told == exported["content"] and told.startswith(
+    text, exported = await agent.says("memory_export", conversation_id=id_, format="markdown")
+    assert text == exported["content"] and text.startswith(
         "# Database Optimization Discussion\n\n**Folder:** /work/archive"
     )
     _, exported = await agent.says("memory_export", conversation_id=id_)
@@ -108,8 +108,8 @@ def test_another_session_goes_on_where_one_left_off(tmp_path: Path) -> None:
             _, read = await agent.says("memory_get_context", conversation_id=stored["id"])
             assert [message["content"] for message in read["messages"]] == [m["content"] for m in TALK["messages"]]
             assert (await agent.says("search", query="optimize queries"))[1]["observations"]
-            told, _ = await agent.says("get_context", query="optimize database queries")
-            assert "How can we optimize our database queries?" in told
+            text, _ = await agent.says("get_context", query="optimize database queries")
+            assert "How can we optimize our database queries?" in text
             assert "optimize" in (await agent.says("search_memories", query="optimize"))[0]
             await agent.says("add_memory", content="Indexes made the queries fast", type="fact")
             _, found = await agent.says("memory_search", query="indexes")

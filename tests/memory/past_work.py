@@ -127,8 +127,8 @@ def work(memory: LocalMemory) -> None:
     for began, project, label, turns in SESSIONS:
         roles = {"u": "user", "a": "assistant", "t": "tool"}
         start = local(began)
-        said = [NewMessage(roles[turn[0]], turn[2:], at_ms=start + 60_000 * n) for n, turn in enumerate(turns)]
-        store_conversation(memory, NewConversation(label, said, key=began, project=project, source="claude-code"))
+        messages = [NewMessage(roles[turn[0]], turn[2:], at_ms=start + 60_000 * n) for n, turn in enumerate(turns)]
+        store_conversation(memory, NewConversation(label, messages, key=began, project=project, source="claude-code"))
     remember(memory, NewItem(content=DECISION, type="decision", project=SHOP, created_ms=local("2025-01-21T09:00")))
     remember(
         memory,

@@ -84,8 +84,8 @@ def test_an_interval_is_read_from_the_text_and_can_be_overridden(memory: LocalMe
     assert not is_read_from_text(otherwise)
     edited = edit_item(memory, read.id, Changes(content="Walrus deploys go through Ines."))
     assert edited.valid_until_ms is None
-    kept = edit_item(memory, otherwise.id, Changes(content=f"Until {last} otter deploys go through Ben."))
-    assert kept.valid_until_ms is None
+    stored = edit_item(memory, otherwise.id, Changes(content=f"Until {last} otter deploys go through Ben."))
+    assert stored.valid_until_ms is None
 
 
 def test_edits_of_an_interval_are_in_the_history_and_reverted_with_it(memory: LocalMemory) -> None:

@@ -102,9 +102,9 @@ def test_the_first_round_looks_everywhere(server: LocalMemory, settings: Setting
     other.name = "other"
     # Another model: nothing waits yet, and everything has to be made anew.
     with closing(open_memory(settings, clock)) as again:
-        anew = replace(again, embeddings=Embeddings(again.store, other, clock))  # type: ignore[arg-type]
-        done(OtherSpacesTask(), anew)
-        assert all(for_space(anew, name).store.uses_model("other") for name in NAMES)
+        rebuilt = replace(again, embeddings=Embeddings(again.store, other, clock))  # type: ignore[arg-type]
+        done(OtherSpacesTask(), rebuilt)
+        assert all(for_space(rebuilt, name).store.uses_model("other") for name in NAMES)
         assert other.calls == len(NAMES)
 
 

@@ -45,13 +45,13 @@ memory.close()
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Settings:
+def own_settings(tmp_path: Path) -> Settings:
     return config.load({"data_dir": str(tmp_path / "data"), "embedder": "off", "durability": "normal"})
 
 
 @pytest.fixture
-def kept(told: Settings, clock: Clock) -> Iterator[LocalMemory]:
-    memory = open_memory(told, clock)
+def filled_memory(own_settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
+    memory = open_memory(own_settings, clock)
     remember_all(memory, [NewItem(f"Apple {n}") for n in range(5)])
     yield memory
     memory.close()
@@ -62,189 +62,191 @@ def items(settings: Settings) -> int:
         return int(ask("SELECT count(*) FROM items")[0][0])
 
 
-def test_a_copy_is_one_private_file_with_everything(kept: LocalMemory, tmp_path: Path) -> None:
-    made = back_up_store(kept, tmp_path / "copy.db")
+def test_a_copy_is_one_private_file_with_everything(filled_memory: LocalMemory, tmp_path: Path) -> None:
+    made = back_up_store(filled_memory, tmp_path / "copy.db")
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["copy.db"]
     if sys.platform != "win32":
         assert stat.S_IMODE(made.path.stat().st_mode) == 0o600
     (tmp_path / "other").mkdir()
     made.path.replace(tmp_path / "other" / "commonplace.db")
-    assert all_rows(replace(kept.settings, data_dir=tmp_path / "other")) == all_rows(kept.settings)
+    assert all_rows(replace(filled_memory.settings, data_dir=tmp_path / "other")) == all_rows(filled_memory.settings)
 
 
-def test_nothing_is_overwritten_and_a_folder_will_do(kept: LocalMemory, tmp_path: Path) -> None:
+def test_nothing_is_overwritten_and_a_folder_will_do(filled_memory: LocalMemory, tmp_path: Path) -> None:
     (tmp_path / "safe").mkdir()
-    made = back_up_store(kept, tmp_path / "safe")
+    made = back_up_store(filled_memory, tmp_path / "safe")
     assert made.path.parent == tmp_path / "safe"
     with pytest.raises(Conflict):
-        back_up_store(kept, made.path)
-    first, second = back_up_store(kept), back_up_store(kept)
-    assert [one.path for one in list_backups(kept.settings)] == [second.path, first.path]
+        back_up_store(filled_memory, made.path)
+    first, second = back_up_store(filled_memory), back_up_store(filled_memory)
+    assert [one.path for one in list_backups(filled_memory.settings)] == [second.path, first.path]
 
 
-def test_a_copy_of_a_damaged_store_is_refused(kept: LocalMemory) -> None:
-    with behind(kept.settings) as ask:
+def test_a_copy_of_a_damaged_store_is_refused(filled_memory: LocalMemory) -> None:
+    with behind(filled_memory.settings) as ask:
         ask("CREATE TABLE t (a UNIQUE); INSERT INTO t VALUES (1)")
         ask("PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 't'")
     with pytest.raises(StoreCorrupt):
-        back_up_store(kept)
-    assert [*kept.settings.backups.iterdir()] == []
+        back_up_store(filled_memory)
+    assert [*filled_memory.settings.backups.iterdir()] == []
 
 
-def test_a_dry_run_tells_what_would_change(kept: LocalMemory, clock: Clock) -> None:
-    made = back_up_store(kept)
-    remember(kept, NewItem("Pear that would be lost"))
-    forget_items(kept, [1])
-    kept.close()
-    done = restore_backup(kept.settings, made.path.name, clock(), dry_run=True)
+def test_a_dry_run_tells_what_would_change(filled_memory: LocalMemory, clock: Clock) -> None:
+    made = back_up_store(filled_memory)
+    remember(filled_memory, NewItem("Pear that would be lost"))
+    forget_items(filled_memory, [1])
+    filled_memory.close()
+    done = restore_backup(filled_memory.settings, made.path.name, clock(), dry_run=True)
     assert done.difference is not None and done.current is not None
     assert (done.difference.lost, done.difference.back, done.difference.changed) == (1, 0, 1)
     assert done.difference.examples == ("Pear that would be lost",)
     assert done.backup.counts["items"] == 5 and done.current.counts["items"] == 6
     assert done.current.newest_title == "Pear that would be lost"
-    assert done.old_copy is None and items(kept.settings) == 6
+    assert done.old_copy is None and items(filled_memory.settings) == 6
 
 
-def test_a_backup_is_put_back_and_the_store_kept(kept: LocalMemory, clock: Clock) -> None:
-    made = back_up_store(kept)
-    remember(kept, NewItem("Pear"))
-    kept.close()
-    done = restore_backup(kept.settings, "latest", clock())
-    assert items(kept.settings) == 5
+def test_a_backup_is_put_back_and_the_store_kept(filled_memory: LocalMemory, clock: Clock) -> None:
+    made = back_up_store(filled_memory)
+    remember(filled_memory, NewItem("Pear"))
+    filled_memory.close()
+    done = restore_backup(filled_memory.settings, "latest", clock())
+    assert items(filled_memory.settings) == 5
     assert done.old_copy is not None and done.old_copy != made.path
     # The way back is the same; `latest` is still what a person made.
-    restore_backup(kept.settings, done.old_copy.name, clock())
-    assert items(kept.settings) == 6
-    restore_backup(kept.settings, "latest", clock())
-    assert items(kept.settings) == 5
+    restore_backup(filled_memory.settings, done.old_copy.name, clock())
+    assert items(filled_memory.settings) == 6
+    restore_backup(filled_memory.settings, "latest", clock())
+    assert items(filled_memory.settings) == 5
 
 
-def test_what_was_put_back_is_another_store_to_those_who_sync_with_it(kept: LocalMemory, clock: Clock) -> None:
-    with behind(kept.settings) as ask:
+def test_what_was_put_back_is_another_store_to_those_who_sync_with_it(filled_memory: LocalMemory, clock: Clock) -> None:
+    with behind(filled_memory.settings) as ask:
         before = ask("SELECT uid FROM spaces")
-    back_up_store(kept)
-    kept.close()
-    restore_backup(kept.settings, "latest", clock())
-    with behind(kept.settings) as ask:
+    back_up_store(filled_memory)
+    filled_memory.close()
+    restore_backup(filled_memory.settings, "latest", clock())
+    with behind(filled_memory.settings) as ask:
         after = ask("SELECT uid FROM spaces")
     assert len(after[0][0]) == 32 and after != before
 
 
-def test_a_store_that_is_open_elsewhere_is_left_alone(kept: LocalMemory, clock: Clock) -> None:
-    made = back_up_store(kept)
-    remember(kept, NewItem("Pear"))
-    kept.close()
-    command = [sys.executable, "-c", HOLDER, str(kept.settings.data_dir)]
+def test_a_store_that_is_open_elsewhere_is_left_alone(filled_memory: LocalMemory, clock: Clock) -> None:
+    made = back_up_store(filled_memory)
+    remember(filled_memory, NewItem("Pear"))
+    filled_memory.close()
+    command = [sys.executable, "-c", HOLDER, str(filled_memory.settings.data_dir)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdin is not None and holder.stdout is not None
         assert holder.stdout.readline() == "open\n"
         with pytest.raises(StoreBusy) as refused:
-            restore_backup(replace(kept.settings, busy_timeout=0.1), made.path.name, clock())
-        assert "Stop" in refused.value.hint and items(kept.settings) == 6
+            restore_backup(replace(filled_memory.settings, busy_timeout=0.1), made.path.name, clock())
+        assert "Stop" in refused.value.hint and items(filled_memory.settings) == 6
         holder.communicate("\n", timeout=60)
-    restore_backup(kept.settings, made.path.name, clock())
-    assert items(kept.settings) == 5
+    restore_backup(filled_memory.settings, made.path.name, clock())
+    assert items(filled_memory.settings) == 5
 
 
 @pytest.mark.parametrize("rest", [b"nonsense " * 1000, b""])
-def test_a_damaged_store_is_replaced_and_kept(kept: LocalMemory, clock: Clock, rest: bytes) -> None:
-    made = back_up_store(kept)
-    kept.close()
-    kept.settings.database.write_bytes(rest)
-    done = restore_backup(kept.settings, made.path.name, clock())
-    assert items(kept.settings) == 5
+def test_a_damaged_store_is_replaced_and_kept(filled_memory: LocalMemory, clock: Clock, rest: bytes) -> None:
+    made = back_up_store(filled_memory)
+    filled_memory.close()
+    filled_memory.settings.database.write_bytes(rest)
+    done = restore_backup(filled_memory.settings, made.path.name, clock())
+    assert items(filled_memory.settings) == 5
     assert done.difference is None or not rest
     if rest:
         assert done.old_copy is not None and done.old_copy.read_bytes() == rest
 
 
-def test_a_damaged_backup_replaces_nothing(kept: LocalMemory, clock: Clock) -> None:
-    made = back_up_store(kept)
-    kept.close()
+def test_a_damaged_backup_replaces_nothing(filled_memory: LocalMemory, clock: Clock) -> None:
+    made = back_up_store(filled_memory)
+    filled_memory.close()
     pages = bytearray(made.path.read_bytes())
     pages[4096 * 5 : 4096 * 30] = b"\xff" * 4096 * 25
     made.path.write_bytes(pages)
     with pytest.raises(StoreCorrupt):
-        restore_backup(kept.settings, made.path.name, clock())
+        restore_backup(filled_memory.settings, made.path.name, clock())
     with pytest.raises(NotFound):
-        restore_backup(kept.settings, "no-such.db", clock())
-    assert items(kept.settings) == 5
+        restore_backup(filled_memory.settings, "no-such.db", clock())
+    assert items(filled_memory.settings) == 5
 
 
-def test_days_and_weeks_are_kept(told: Settings) -> None:
-    told.backups.mkdir(parents=True)
+def test_days_and_weeks_are_kept(own_settings: Settings) -> None:
+    own_settings.backups.mkdir(parents=True)
     day = 86_400_000
     for n in range(60):
         for hour in (0, 6):
-            backup_path(told, SCHEDULED, Clock().now + n * day + hour * 3_600_000).touch()
-    mine = backup_path(told, "made", Clock().now)
+            backup_path(own_settings, SCHEDULED, Clock().now + n * day + hour * 3_600_000).touch()
+    mine = backup_path(own_settings, "made", Clock().now)
     mine.touch()
-    delete_old_backups(told)
-    left = [one for one in list_backups(told) if one.why == SCHEDULED]
+    delete_old_backups(own_settings)
+    left = [one for one in list_backups(own_settings) if one.why == SCHEDULED]
     assert len(left) == 7 + 4 and mine.exists()
     ages = [(left[0].made_ms - one.made_ms) / day for one in left]
     assert ages[:7] == [0, 1, 2, 3, 4, 5, 6] and all(6 < age < 40 for age in ages[7:])
-    assert delete_old_backups(told) == []
+    assert delete_old_backups(own_settings) == []
 
 
-def test_a_backup_is_made_when_it_is_due_and_something_changed(kept: LocalMemory, clock: Clock) -> None:
-    first = back_up_if_due(kept)
-    assert first is not None and back_up_if_due(kept) is None
+def test_a_backup_is_made_when_it_is_due_and_something_changed(filled_memory: LocalMemory, clock: Clock) -> None:
+    first = back_up_if_due(filled_memory)
+    assert first is not None and back_up_if_due(filled_memory) is None
     clock.forward(days=1.1)
-    assert back_up_if_due(kept) is None
-    remember(kept, NewItem("Pear"))
-    assert back_up_if_due(kept) is not None
-    remember(kept, NewItem("Plum"))
-    assert back_up_if_due(kept) is None
+    assert back_up_if_due(filled_memory) is None
+    remember(filled_memory, NewItem("Pear"))
+    assert back_up_if_due(filled_memory) is not None
+    remember(filled_memory, NewItem("Plum"))
+    assert back_up_if_due(filled_memory) is None
     clock.forward(days=1.1)
     # Another process is at it.
-    lock = kept.settings.backups / BACKUP_LOCK
+    lock = filled_memory.settings.backups / BACKUP_LOCK
     lock.touch()
-    assert back_up_if_due(kept) is None
+    assert back_up_if_due(filled_memory) is None
     lock.unlink()
-    assert back_up_if_due(kept) is not None and not lock.exists()
-    assert back_up_if_due(replace(kept, settings=replace(kept.settings, backup_every_hours=0.0))) is None
+    assert back_up_if_due(filled_memory) is not None and not lock.exists()
+    assert (
+        back_up_if_due(replace(filled_memory, settings=replace(filled_memory.settings, backup_every_hours=0.0))) is None
+    )
 
 
-def test_a_server_looks_at_its_store_and_says_farewell(kept: LocalMemory) -> None:
-    running = kept.settings.data_dir / background_tasks.RUNNING_FOLDER
+def test_a_server_looks_at_its_store_and_says_farewell(filled_memory: LocalMemory) -> None:
+    running = filled_memory.settings.data_dir / background_tasks.RUNNING_FOLDER
     server = MaintenanceTask(first_backup=0.0)
-    assert server(kept) is False
-    assert len([*running.iterdir()]) == 1 and len(list_backups(kept.settings)) == 1
-    told = status.last_check_result(kept.settings)
-    assert told is not None and told.how == "start" and told.faults == ()
-    server.mark_clean_end(kept.settings)
+    assert server(filled_memory) is False
+    assert len([*running.iterdir()]) == 1 and len(list_backups(filled_memory.settings)) == 1
+    report = status.last_check_result(filled_memory.settings)
+    assert report is not None and report.how == "start" and report.faults == ()
+    server.mark_clean_end(filled_memory.settings)
     assert [*running.iterdir()] == []
 
 
-def test_a_server_that_ended_without_a_farewell_has_the_store_checked(kept: LocalMemory) -> None:
-    MaintenanceTask()(kept)
-    (mark,) = (kept.settings.data_dir / background_tasks.RUNNING_FOLDER).iterdir()
-    with behind(kept.settings) as ask:
+def test_a_server_that_ended_without_a_farewell_has_the_store_checked(filled_memory: LocalMemory) -> None:
+    MaintenanceTask()(filled_memory)
+    (mark,) = (filled_memory.settings.data_dir / background_tasks.RUNNING_FOLDER).iterdir()
+    with behind(filled_memory.settings) as ask:
         ask("UPDATE tally SET items = 99")
-    MaintenanceTask()(kept)
-    told = status.last_check_result(kept.settings)
-    assert told is not None and told.faults == ()
+    MaintenanceTask()(filled_memory)
+    report = status.last_check_result(filled_memory.settings)
+    assert report is not None and report.faults == ()
     long_ago = mark.stat().st_mtime - 2 * background_tasks.ABANDONED_SECONDS
     os.utime(mark, (long_ago, long_ago))
-    MaintenanceTask()(kept)
-    told = status.last_check_result(kept.settings)
-    assert told is not None and told.how == "unclean end"
-    assert [fault.part for fault in told.faults] == ["counts"] and not mark.exists()
+    MaintenanceTask()(filled_memory)
+    report = status.last_check_result(filled_memory.settings)
+    assert report is not None and report.how == "unclean end"
+    assert [fault.part for fault in report.faults] == ["counts"] and not mark.exists()
 
 
-def test_what_is_seen_at_the_start_is_told(kept: LocalMemory) -> None:
-    with behind(kept.settings) as ask:
+def test_what_is_seen_at_the_start_is_told(filled_memory: LocalMemory) -> None:
+    with behind(filled_memory.settings) as ask:
         ask("DELETE FROM jobs")
-    MaintenanceTask()(kept)
-    told = status.last_check_result(kept.settings)
-    assert told is not None and told.how == "start" and [fault.part for fault in told.faults] == ["vectors"]
+    MaintenanceTask()(filled_memory)
+    report = status.last_check_result(filled_memory.settings)
+    assert report is not None and report.how == "start" and [fault.part for fault in report.faults] == ["vectors"]
 
 
-def test_what_others_left_half_made_is_swept_away(kept: LocalMemory) -> None:
-    kept.settings.backups.mkdir()
-    half = kept.settings.backups / "commonplace-daily-20250101T000000.db.1-2.partial"
+def test_what_others_left_half_made_is_swept_away(filled_memory: LocalMemory) -> None:
+    filled_memory.settings.backups.mkdir()
+    half = filled_memory.settings.backups / "commonplace-daily-20250101T000000.db.1-2.partial"
     half.touch()
     os.utime(half, (1, 1))
-    back_up_if_due(kept)
-    assert not half.exists() and len(list_backups(kept.settings)) == 1
+    back_up_if_due(filled_memory)
+    assert not half.exists() and len(list_backups(filled_memory.settings)) == 1

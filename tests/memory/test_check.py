@@ -86,8 +86,8 @@ def test_what_was_said_is_only_told(filled: LocalMemory) -> None:
     done = repair_store(filled.settings, filled.clock)
     assert {fault.derived for fault in done.left} == {False} and done.done == ()
     assert all_rows(filled.settings) == hurt
-    told = status(filled)["health"]
-    assert isinstance(told, dict) and "Compare with a backup" in told["faults"][0]["advice"]
+    report = status(filled)["health"]
+    assert isinstance(report, dict) and "Compare with a backup" in report["faults"][0]["advice"]
 
 
 def test_a_moment_is_enough_to_see_that_the_last_things_are_not_whole(filled: LocalMemory) -> None:
@@ -106,12 +106,12 @@ def test_the_state_tells_what_the_last_check_found(filled: LocalMemory) -> None:
 
 def test_a_server_of_databases_makes_its_own_backups(filled: LocalMemory) -> None:
     if filled.settings.database_url:
-        with pytest.raises(StoreError) as told:
+        with pytest.raises(StoreError) as error:
             back_up_store(filled)
-        assert "pg_dump" in told.value.hint
-        with pytest.raises(StoreError) as told:
+        assert "pg_dump" in error.value.hint
+        with pytest.raises(StoreError) as error:
             restore_backup(filled.settings, "latest", 0)
-        assert "pg_restore" in told.value.hint
+        assert "pg_restore" in error.value.hint
     else:
         assert back_up_store(filled).path.exists()
 

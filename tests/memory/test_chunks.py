@@ -66,16 +66,16 @@ def test_a_period_holds_what_it_holds(memory: LocalMemory, days: list[int], begi
     ]
     remember_all(memory, notes)
     period = Period(THEN + begin * DAY, THEN + (begin + length) * DAY)
-    told = latest_chunks(memory, LatestQuestion(period, project), most)
+    result = latest_chunks(memory, LatestQuestion(period, project), most)
     inside = sorted((day for day in days if begin <= day < begin + length), reverse=True)
-    assert [(chunk.item.created_ms - THEN) // DAY for chunk in told] == inside[:most]
+    assert [(chunk.item.created_ms - THEN) // DAY for chunk in result] == inside[:most]
 
 
 def test_a_question_names_a_project_or_is_about_something_else(memory: LocalMemory) -> None:
     work(memory)
     for question in ("what did we do last in shop?", "what did we do last on github.com/acme/shop"):
-        asked = parse_latest_question(memory, question)
-        assert asked is not None and asked.project == SHOP
+        parsed = parse_latest_question(memory, question)
+        assert parsed is not None and parsed.project == SHOP
     assert parse_latest_question(memory, "what did we do last?") == LatestQuestion(Period(), None)
     assert parse_latest_question(memory, "the last unicorn") is None
     assert parse_latest_question(memory, "login") is None
@@ -104,10 +104,10 @@ def test_of_a_long_turn_the_latest_is_how_it_ended(memory: LocalMemory) -> None:
     turn = "\n\n".join(
         [*(f"[Bash] look {n}\n\n```\n{'cage open ' * 60}\n```" for n in range(9)), "All cages are shut."]
     )
-    said = [NewMessage("user", "Look after the cages of the zoo, please."), NewMessage("assistant", turn)]
-    store_conversation(memory, NewConversation("Cages", said, key="s", project="zoo"))
-    (last, asked) = recall_chunks(memory, "what did we do last?").chunks
-    assert last.text.endswith("All cages are shut.") and asked.text == said[0].content
+    messages = [NewMessage("user", "Look after the cages of the zoo, please."), NewMessage("assistant", turn)]
+    store_conversation(memory, NewConversation("Cages", messages, key="s", project="zoo"))
+    (last, question) = recall_chunks(memory, "what did we do last?").chunks
+    assert last.text.endswith("All cages are shut.") and question.text == messages[0].content
 
 
 def test_a_total_counts_what_the_limit_leaves_out(memory: LocalMemory) -> None:
@@ -122,8 +122,8 @@ def test_neighbours_are_not_results_and_no_small_talk(memory: LocalMemory) -> No
     work(memory)
     found = recall_chunks(memory, "token bucket Redis", min_score=0)
     assert found.chunks[0].text == LIMITED
-    told = {chunk.passage_id for chunk in found.chunks}
-    assert found.around and told.isdisjoint(one.passage_id for one in found.around)
+    seen = {chunk.passage_id for chunk in found.chunks}
+    assert found.around and seen.isdisjoint(one.passage_id for one in found.around)
     assert not any(is_small_talk_item(one.item) for one in found.around)
 
 

@@ -28,11 +28,13 @@ def cost(entry: ContextItem | Item) -> int:
     return len(entry.title + entry.body + str(dict(entry.details))) // 4 + 5
 
 
-def asked(memory: LocalMemory, project: str | None = "p", query: str | None = None, budget: int = 4000) -> Context:
+def context_for(
+    memory: LocalMemory, project: str | None = "p", query: str | None = None, budget: int = 4000
+) -> Context:
     return build_context(memory, project, query, budget, cost)
 
 
-def told(found: Context) -> list[str]:
+def texts_of(found: Context) -> list[str]:
     return [entry.item.body for entry in found.items]
 
 
@@ -41,8 +43,8 @@ def test_knowledge_stands_first_even_if_it_is_years_old(memory: LocalMemory, clo
     remember(memory, NewItem("We chose this long ago.", type=type_, project="p"))
     clock.forward(days=2000)
     remember_all(memory, [NewItem(f"just now {n}", kind="observation", project="p") for n in range(5)])
-    assert told(asked(memory))[0] == "We chose this long ago."
-    assert told(asked(memory, query="what happened just now"))[0] == "We chose this long ago."
+    assert texts_of(context_for(memory))[0] == "We chose this long ago."
+    assert texts_of(context_for(memory, query="what happened just now"))[0] == "We chose this long ago."
 
 
 def test_rules_are_always_in_however_old_and_however_much_is_known(memory: LocalMemory, clock: Clock) -> None:
@@ -55,7 +57,7 @@ def test_rules_are_always_in_however_old_and_however_much_is_known(memory: Local
     )
     for query in (None, "which point did we decide"):
         for budget in (200, 1000, 4000):
-            found = told(asked(memory, query=query, budget=budget))
+            found = texts_of(context_for(memory, query=query, budget=budget))
             assert {"Never push to main.", "Answer in English."} <= set(found), (query, budget)
 
 
@@ -64,7 +66,7 @@ def test_what_is_recent_comes_from_the_project_alone(memory: LocalMemory) -> Non
     remember(memory, NewItem("of another project", kind="observation", project="q"))
     remember(memory, NewItem("a decision of another project", type="decision", project="q"))
     remember(memory, NewItem("of no project", kind="observation"))
-    assert told(asked(memory)) == ["mine"]
+    assert texts_of(context_for(memory)) == ["mine"]
 
 
 def test_another_project_is_told_only_if_it_answers_the_question(memory: LocalMemory) -> None:
@@ -74,16 +76,16 @@ def test_another_project_is_told_only_if_it_answers_the_question(memory: LocalMe
         memory,
         NewItem("retry was mentioned among many other unrelated things that day", kind="observation", project="q"),
     )
-    found = told(asked(memory, query="retry exponential backoff"))
+    found = texts_of(context_for(memory, query="retry exponential backoff"))
     assert found == ["retry with exponential backoff", "the deploy script lives in tools"], "what answers comes first"
-    entry = next(e for e in asked(memory, query="retry exponential backoff").items if "backoff" in e.item.body)
+    entry = next(e for e in context_for(memory, query="retry exponential backoff").items if "backoff" in e.item.body)
     assert entry.signals.project_match == 0.5
 
 
 def test_a_question_that_nothing_answers_gets_what_is_recent_in_the_project_and_no_more(memory: LocalMemory) -> None:
     remember_all(memory, [NewItem(f"the deploy script number {n}", kind="observation", project="p") for n in range(5)])
     remember(memory, NewItem("the deploy script of another project", kind="observation", project="q"))
-    found = asked(memory, query="walrus migration").items
+    found = context_for(memory, query="walrus migration").items
     assert [entry.item.project for entry in found] == ["p"] * 5
     assert all(entry.score == 0.2 and entry.signals.fts5 == 0.0 for entry in found)
 
@@ -91,9 +93,9 @@ def test_a_question_that_nothing_answers_gets_what_is_recent_in_the_project_and_
 def test_scores_are_those_of_the_reference(memory: LocalMemory, clock: Clock) -> None:
     remember(memory, NewItem("seven days ago", kind="observation", project="p"))
     clock.forward(days=7)
-    (entry,) = asked(memory).items
+    (entry,) = context_for(memory).items
     assert entry.score == pytest.approx(0.70 * 0.5 + 0.30 * 1.0)
-    (entry,) = asked(memory, query="seven days ago").items
+    (entry,) = context_for(memory, query="seven days ago").items
     signals = entry.signals
     assert signals.recency == pytest.approx(0.5)
     assert entry.score == pytest.approx(0.45 * signals.semantic + 0.35 * signals.fts5 + 0.10 * 0.5 + 0.10)
@@ -106,17 +108,17 @@ def test_the_latest_checkpoint_and_summaries_come_along(memory: LocalMemory, clo
         remember(memory, NewItem(kind="summary", title=f"session {n}", details={"learned": f"lesson {n}"}, project="p"))
         remember(memory, NewItem(kind="checkpoint", title=f"stopped {n}", details={"progress": f"at {n}"}, project="p"))
         remember(memory, NewItem(kind="checkpoint", title=f"other {n}", details={"progress": "x"}, project="q"))
-    found = asked(memory)
+    found = context_for(memory)
     assert found.checkpoint and found.checkpoint.title == "stopped 7"
     assert [summary.title for summary in found.summaries][:2] == ["session 7", "session 6"]
-    (best, *_rest) = asked(memory, query="lesson 3").summaries
+    (best, *_rest) = context_for(memory, query="lesson 3").summaries
     assert best.title == "session 3"
 
 
 def test_a_short_text_is_told_as_it_is(memory: LocalMemory) -> None:
     body = "First line.\n\n  - indented\n  - twice\n"
     remember(memory, NewItem(body, kind="observation", project="p"))
-    found = asked(memory)
+    found = context_for(memory)
     assert [entry.content for entry in found.items] == [body.strip()]
     assert not found.truncated
     assert found.total == 1
@@ -126,7 +128,7 @@ def test_a_long_text_is_shortened_so_that_others_fit(memory: LocalMemory, clock:
     remember(memory, NewItem("word " * 5000, type="decision", title="long", project="p"))
     clock.forward(minutes=1)
     remember(memory, NewItem("short one", kind="observation", project="p"))
-    found = asked(memory, budget=1000)
+    found = context_for(memory, budget=1000)
     assert len(found.items) == 2
     assert found.truncated
     assert found.items[0].content.endswith("…")
@@ -135,31 +137,31 @@ def test_a_long_text_is_shortened_so_that_others_fit(memory: LocalMemory, clock:
 
 def test_what_did_not_fit_is_admitted(memory: LocalMemory) -> None:
     remember_all(memory, [NewItem(f"observation {n} " + "x" * 200, kind="observation", project="p") for n in range(30)])
-    found = asked(memory, budget=500)
+    found = context_for(memory, budget=500)
     assert 0 < len(found.items) < 30
     assert found.truncated and found.total == 30
-    assert not asked(memory, budget=20_000).truncated
+    assert not context_for(memory, budget=20_000).truncated
 
 
 def test_an_unknown_project_still_has_the_rules_of_everywhere(memory: LocalMemory) -> None:
     remember(memory, NewItem("Answer in English.", type="rule"))
     remember(memory, NewItem("of a project", kind="observation", project="q"))
-    assert told(asked(memory, "nowhere")) == ["Answer in English."]
-    assert asked(memory, "nowhere").items[0].signals.project_match == 0.5
+    assert texts_of(context_for(memory, "nowhere")) == ["Answer in English."]
+    assert context_for(memory, "nowhere").items[0].signals.project_match == 0.5
 
 
 def test_an_alias_means_the_same_project(memory: LocalMemory) -> None:
     remember(memory, NewItem("mine", kind="observation", project="github.com/acme/my-api"))
     for name in ("my-api", "MY-API", "git@github.com:acme/my-api.git"):
-        (entry,) = asked(memory, name).items
+        (entry,) = context_for(memory, name).items
         assert entry.signals.project_match == 1.0
 
 
 def test_without_a_project_it_is_what_belongs_to_none(memory: LocalMemory) -> None:
     remember(memory, NewItem("of a project", kind="observation", project="q"))
     remember(memory, NewItem("of no project", kind="observation"))
-    found = asked(memory, None)
-    assert told(found) == ["of no project"]
+    found = context_for(memory, None)
+    assert texts_of(found) == ["of no project"]
     assert found.items[0].signals.project_match == 1.0
 
 

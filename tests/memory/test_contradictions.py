@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Literal
 
 import pytest
+from tests.conftest import Clock
 from tests.text.test_contradiction import DISAGREE, RELATED
 
+from commonplace.config import Settings
+from commonplace.embed.cross_encoder import CrossEncoder
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.memory.authors import with_writer
 from commonplace.memory.contradictions import (
@@ -17,9 +23,9 @@ from commonplace.memory.contradictions import (
     reopen_contradiction,
     settle_contradiction,
 )
-from commonplace.memory.edit_and_forget import forget_items, mark_superseded
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded
 from commonplace.memory.items import get_item
-from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember, remember_all, remember_item
 from commonplace.model import Author
 
@@ -44,8 +50,8 @@ def test_an_earlier_statement_is_found_by_its_words(memory: LocalMemory, earlier
 
 def test_all_of_the_table_at_once(memory_with_model: LocalMemory) -> None:
     """Each statement among all the others, as in a project with many rules."""
-    told = dict.fromkeys([earlier for earlier, _later, _how in DISAGREE] + [earlier for earlier, _later in RELATED])
-    ids = {text: added(memory_with_model, text) for text in told}
+    result = dict.fromkeys([earlier for earlier, _later, _how in DISAGREE] + [earlier for earlier, _later in RELATED])
+    ids = {text: added(memory_with_model, text) for text in result}
     texts = {id_: text for text, id_ in ids.items()}
     memory_with_model.embeddings.catch_up()
     for earlier, later, how in DISAGREE:
@@ -170,9 +176,9 @@ def test_open_contradictions_are_listed_newest_first_within_their_project(memory
 def test_what_is_kept_supersedes_the_other_and_can_be_undone(memory: LocalMemory, keep: Literal["new", "old"]) -> None:
     old, new = added(memory, "Use pnpm, not npm"), added(memory, "Use npm, not pnpm")
     settled = settle_contradiction(memory, new, old, keep)
-    kept, gone = (new, old) if keep == "new" else (old, new)
-    assert [item.id for item in settled.kept] == [kept]
-    assert get_item(memory, gone, forgotten=True).superseded_by == kept
+    stored, gone = (new, old) if keep == "new" else (old, new)
+    assert [item.id for item in settled.kept] == [stored]
+    assert get_item(memory, gone, forgotten=True).superseded_by == stored
     assert open_pairs(memory) == []
     reopen_contradiction(memory, old, new)
     assert open_pairs(memory) == [(old, new, "opposite")]
@@ -213,9 +219,9 @@ def test_a_coming_change_is_listed_until_it_is_settled_and_after_it_is_reopened(
     day = 86_400_000
     now = remember_item(memory, NewItem("The request timeout is 30 seconds", type="fact")).item
     later = NewItem("The request timeout is 60 seconds", type="fact", valid_from_ms=memory.clock() + 20 * day)
-    told = remember_item(memory, later)
-    coming = told.item
-    assert [(one.item.id, one.reason) for one in told.contradictions] == [(now.id, "number")]
+    result = remember_item(memory, later)
+    coming = result.item
+    assert [(one.item.id, one.reason) for one in result.contradictions] == [(now.id, "number")]
 
     def listed() -> list[tuple[int, int, str]]:
         return [(pair.older.id, pair.newer.id, pair.reason) for pair in list_contradictions(memory)]
@@ -234,8 +240,8 @@ def test_what_is_said_now_does_not_propose_to_replace_a_coming_change(memory: Lo
     anna = with_writer(memory, Author("anna", "person"))
     later = NewItem("The request timeout is 60 seconds", type="fact", valid_from_ms=memory.clock() + 86_400_000)
     coming = remember_item(anna, later).item
-    told = remember_item(anna, NewItem("The request timeout is 30 seconds", type="fact"))
-    assert [(one.item.id, one.supersede) for one in told.contradictions] == [(coming.id, False)]
+    result = remember_item(anna, NewItem("The request timeout is 30 seconds", type="fact"))
+    assert [(one.item.id, one.supersede) for one in result.contradictions] == [(coming.id, False)]
     assert [(pair.older.id, pair.supersede) for pair in list_contradictions(memory)] == [(coming.id, False)]
 
 
@@ -250,3 +256,52 @@ def test_what_was_not_decided_cannot_be_undone(memory: LocalMemory) -> None:
     with pytest.raises(Conflict, match=f"Item {old} is forgotten"):
         reopen_contradiction(memory, old, new)
     assert get_item(memory, old, forgotten=True).forgotten_ms is not None
+
+
+OLD, NEW = (
+    "The mobile app is written in React Native.",
+    "The Flutter rewrite shipped; the React Native code is archived.",
+)
+
+
+@pytest.fixture
+def reading(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
+    memory = open_memory(replace(settings, embedder="builtin"), clock)
+    memory.embeddings.embed_query("load the model")
+    yield memory
+    memory.close()
+
+
+def test_what_contradicts_by_its_meaning_is_reported_and_listed(reading: LocalMemory, clock: Clock) -> None:
+    old = added(reading, OLD, "fact", "app")
+    reading.embeddings.catch_up()
+    clock.now += 1000
+    new = remember_item(reading, NewItem(NEW, type="fact", project="app"))
+    assert [(one.item.id, one.reason) for one in new.contradictions] == [(old, "meaning")]
+    # Lists know it without the model.
+    unread = replace(reading, contradiction_model=None)
+    (pair,) = list_contradictions(unread, "app")
+    assert (pair.older.id, pair.newer.id, pair.reason) == (old, new.item.id, "meaning")
+    settle_contradiction(unread, old, new.item.id, "both")
+    assert list_contradictions(unread, "app") == []
+    reopen_contradiction(unread, old, new.item.id)
+    clock.now += 1000
+    edit_item(unread, old, Changes(content="The mobile app was written in React Native until March."))
+    assert list_contradictions(unread, "app") == []
+
+
+def test_without_the_model_only_words_decide(reading: LocalMemory) -> None:
+    added(reading, OLD, "fact")
+    reading.embeddings.catch_up()
+    unread = replace(reading, contradiction_model=None)
+    assert remember_item(unread, NewItem(NEW, type="fact")).contradictions == ()
+
+
+def test_a_contradiction_model_that_cannot_be_loaded_costs_only_what_it_finds(
+    reading: LocalMemory, tmp_path: Path
+) -> None:
+    added(reading, OLD, "fact")
+    reading.embeddings.catch_up()
+    broken = replace(reading, contradiction_model=CrossEncoder(folder=tmp_path))
+    assert remember_item(broken, NewItem(NEW, type="fact")).contradictions == ()
+    assert remember_item(broken, NewItem("The mobile app is not written in React Native.", type="fact")).contradictions

@@ -55,16 +55,16 @@ def test_a_key_gathers_what_a_source_says_over_time(memory: LocalMemory, clock: 
 
 
 def test_the_same_words_twice_in_one_conversation_are_two_messages(memory: LocalMemory) -> None:
-    kept = store_conversation(memory, talk("yes", "yes", "no", "yes"))
-    assert (kept.added, kept.session.messages) == (4, 4)
+    conversation = store_conversation(memory, talk("yes", "yes", "no", "yes"))
+    assert (conversation.added, conversation.session.messages) == (4, 4)
     assert store_conversation(memory, talk("yes", "yes", "no", "yes")).added == 0
 
 
 def test_messages_that_their_source_names_are_known_by_that(memory: LocalMemory) -> None:
-    said = [NewMessage("user", "draft", identity="m1"), NewMessage("user", "draft", identity="m2")]
-    kept = store_conversation(memory, NewConversation("Talk", said, key="k"))
-    assert kept.added == 2
-    changed = [replace(said[0], content="final"), said[1], NewMessage("user", "more", identity="m3")]
+    messages = [NewMessage("user", "draft", identity="m1"), NewMessage("user", "draft", identity="m2")]
+    conversation = store_conversation(memory, NewConversation("Talk", messages, key="k"))
+    assert conversation.added == 2
+    changed = [replace(messages[0], content="final"), messages[1], NewMessage("user", "more", identity="m3")]
     assert (store_conversation(memory, NewConversation("Talk", changed, key="k")).added, bodies(memory, "k")) == (
         1,
         ["draft", "draft", "more"],
@@ -76,17 +76,22 @@ def test_the_same_said_in_several_projects_is_a_conversation_in_each(memory: Loc
         store_conversation(memory, talk("hello", project=place)) for place in (None, "ours", "theirs")
     )
     mine = for_project(memory, "mine")
-    kept = [everywhere, ours, theirs, store_conversation(mine, talk("hello"))]
-    assert [(one.session.project, one.added) for one in kept] == [(None, 1), ("ours", 1), ("theirs", 1), ("mine", 1)]
+    conversation = [everywhere, ours, theirs, store_conversation(mine, talk("hello"))]
+    assert [(one.session.project, one.added) for one in conversation] == [
+        (None, 1),
+        ("ours", 1),
+        ("theirs", 1),
+        ("mine", 1),
+    ]
     again = [store_conversation(memory, talk("hello", project=place)) for place in (None, "ours", "theirs", "mine")]
-    assert [one.session.uid for one in again] == [one.session.uid for one in kept]
+    assert [one.session.uid for one in again] == [one.session.uid for one in conversation]
     assert all(one.duplicate for one in again) and store_conversation(mine, talk("hello")).duplicate
 
 
 def test_the_same_in_a_project_by_any_of_its_names_is_one_conversation(memory: LocalMemory) -> None:
-    kept = store_conversation(memory, talk("hello", project="github.com/acme/ours"))
+    conversation = store_conversation(memory, talk("hello", project="github.com/acme/ours"))
     for here, name in ((memory, "ours"), (memory, "OURS"), (for_project(memory, "ours"), None)):
-        assert store_conversation(here, talk("hello", project=name)).session.uid == kept.session.uid
+        assert store_conversation(here, talk("hello", project=name)).session.uid == conversation.session.uid
 
 
 def test_several_are_kept_together_or_not_at_all(memory: LocalMemory) -> None:
@@ -97,9 +102,9 @@ def test_several_are_kept_together_or_not_at_all(memory: LocalMemory) -> None:
 
 
 def test_a_conversation_keeps_its_place_its_project_and_its_times(memory: LocalMemory) -> None:
-    said = [NewMessage("user", "b", THEN - 50), NewMessage("assistant", "a", THEN - 90)]
+    messages = [NewMessage("user", "b", THEN - 50), NewMessage("assistant", "a", THEN - 90)]
     session = store_conversation(
-        memory, NewConversation("T", said, "work//x", project="My-App", source="chat", meta={"v": 1})
+        memory, NewConversation("T", messages, "work//x", project="My-App", source="chat", meta={"v": 1})
     ).session
     assert (session.folder, session.project, session.source, dict(session.meta)) == (
         "/work/x",
@@ -113,8 +118,8 @@ def test_a_conversation_keeps_its_place_its_project_and_its_times(memory: LocalM
 
 def test_appending_adds_at_the_end_even_what_was_said_before(memory: LocalMemory) -> None:
     session = store_conversation(memory, talk("yes")).session
-    kept = append_messages(memory, session.uid, [NewMessage("assistant", "yes"), NewMessage("user", "yes")])
-    assert (kept.added, kept.session.rev) == (2, 2)
+    stored = append_messages(memory, session.uid, [NewMessage("assistant", "yes"), NewMessage("user", "yes")])
+    assert (stored.added, stored.session.rev) == (2, 2)
     assert append_messages(memory, session.uid, [NewMessage("user", "yes")]).added == 1
     assert bodies(memory, session.id) == ["yes"] * 4
     with pytest.raises(InvalidInput):
@@ -224,8 +229,8 @@ steps = st.lists(
 def do(memory: LocalMemory, step: tuple[object, ...], known: dict[str, list[int]]) -> None:
     verb, what, *rest = step
     if verb == "store":
-        kept = store_conversation(memory, talk(*rest[0], label=str(what)))  # type: ignore[misc]
-        known["sessions"] = list(dict.fromkeys([*known["sessions"], kept.session.id]))
+        conversation = store_conversation(memory, talk(*rest[0], label=str(what)))  # type: ignore[misc]
+        known["sessions"] = list(dict.fromkeys([*known["sessions"], conversation.session.id]))
     elif known["sessions"]:
         assert isinstance(what, int)
         session = known["sessions"][what % len(known["sessions"])]

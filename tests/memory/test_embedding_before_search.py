@@ -89,10 +89,10 @@ def test_what_has_no_vector_is_ordered_beside_what_has_one(
 
 def test_no_more_is_embedded_than_a_question_may_wait_for(memory_with_model: LocalMemory) -> None:
     write(memory_with_model, [f"Remark number {n}" for n in range(30)])
-    asked = embed_waiting(
+    parsed = embed_waiting(
         memory_with_model, parse_question(memory_with_model, "remark 7"), [Scope()], 10, BOUND_SECONDS
     )
-    assert memory_with_model.store.pending() == asked.waiting == 20
+    assert memory_with_model.store.pending() == parsed.waiting == 20
     late = embed_waiting(memory_with_model, parse_question(memory_with_model, "remark 7"), [Scope()], seconds=0.0)
     assert late.waiting == 20 - embedding_worker.EMBED_FIRST_BATCH, "one batch at least"
 
@@ -144,10 +144,10 @@ def test_questions_at_once_embed_nothing_twice(memory_with_model: LocalMemory, m
         return embed(texts, before)
 
     monkeypatch.setattr(embedder, "embed", counted)
-    asked = [parse_question(memory_with_model, f"remark {n}") for n in range(4)]
+    parsed = [parse_question(memory_with_model, f"remark {n}") for n in range(4)]
     threads = [
         threading.Thread(target=embed_waiting, args=(memory_with_model, one, [Scope()], 64, BOUND_SECONDS))
-        for one in asked
+        for one in parsed
     ]
     for thread in threads:
         thread.start()
@@ -175,7 +175,7 @@ def test_every_tool_says_when_meaning_is_incomplete(
     write(memory_with_model, [f"Remark number {n}" for n in range(3)], "p")
     assert "notice" not in call(tool, **arguments)
     write(memory_with_model, [f"Remark number {n}" for n in range(3, MANY)], "p")
-    told = call(tool, **arguments)["notice"]
-    assert told.startswith("Search by meaning is incomplete: ") and "new passages have no vector yet" in told
+    reply = call(tool, **arguments)["notice"]
+    assert reply.startswith("Search by meaning is incomplete: ") and "new passages have no vector yet" in reply
     memory_with_model.embeddings.catch_up()
     assert "notice" not in call(tool, **arguments)

@@ -114,11 +114,11 @@ def test_the_worker_gets_on_however_often_someone_asks(memory_with_model: LocalM
     remember_all(memory_with_model, [NewItem(f"Note number {number} about the harbour") for number in range(10)])
     memory_with_model.embeddings.start()
 
-    def asked_and_done() -> bool:
+    def embed_and_wait() -> bool:
         memory_with_model.embeddings.embed_query("where are the ships?")
         return not memory_with_model.store.pending()
 
-    until(asked_and_done)
+    until(embed_and_wait)
 
 
 def test_context_uses_meaning(memory_with_model: LocalMemory) -> None:
@@ -163,8 +163,8 @@ def test_an_endpoint_that_is_down_leaves_the_words_and_is_told(settings: Setting
         assert [hit.item.id for hit in answer.hits] == [stored.id]
         assert not answer.by_meaning
         assert memory.embeddings.state.startswith("failed: ")
-        told = status(memory)
-        assert told["search"] == "keywords only" and told["pending"] == 1
+        report = status(memory)
+        assert report["search"] == "keywords only" and report["pending"] == 1
         news = memory.embeddings.new_failure()
         assert news is not None and news.startswith("failed")
         assert memory.embeddings.new_failure() is None, "told once"

@@ -92,10 +92,10 @@ def test_a_new_store_is_encrypted_if_there_is_a_key(secret: Settings) -> None:
 def test_a_store_is_encrypted_and_decrypted_again(filled: Settings, secret: Settings, clock: Clock) -> None:
     with pytest.raises(StoreLocked, match="There is no key"), opened(secret):
         pass
-    kept = encrypt_store(secret, clock())
+    stored = encrypt_store(secret, clock())
     if sys.platform != "win32":
         assert stat.S_IMODE(Path(secret.encryption_key_file).stat().st_mode) == 0o600
-    assert holding(secret.data_dir) == [kept.name]
+    assert holding(secret.data_dir) == [stored.name]
     with opened(secret) as memory:
         assert recall(memory, SAID, Scope(), 50).hits and check_store(memory) == []
     with pytest.raises(Conflict):
@@ -185,13 +185,13 @@ def drawer() -> Iterator[Drawer]:
 
 
 def test_the_key_can_be_in_the_keyring(filled: Settings, drawer: Drawer, clock: Clock) -> None:
-    told = replace(filled, encryption="keyring")
-    encrypt_store(told, clock())
-    assert [*drawer.kept] == [("commonplace", str(told.database.absolute()))]
-    with opened(told) as memory:
+    own_settings = replace(filled, encryption="keyring")
+    encrypt_store(own_settings, clock())
+    assert [*drawer.kept] == [("commonplace", str(own_settings.database.absolute()))]
+    with opened(own_settings) as memory:
         assert recall(memory, SAID, Scope(), 5).hits
     drawer.kept.clear()
-    with pytest.raises(StoreLocked, match="keyring"), opened(told):
+    with pytest.raises(StoreLocked, match="keyring"), opened(own_settings):
         pass
 
 

@@ -66,19 +66,21 @@ def test_the_words_of_a_summary(events: list[tuple[str, str, str]], summary: str
 @pytest.mark.parametrize("topic", ["login", "the blog", "token", "crash", "what did we do last?", "Redis or Postgres"])
 def test_every_event_was_said_that_day(memory: LocalMemory, topic: str) -> None:
     work(memory)
-    said = {began[:10]: " ".join(turns) for began, _project, _label, turns in SESSIONS}
+    fields = {began[:10]: " ".join(turns) for began, _project, _label, turns in SESSIONS}
     for event in explain(memory, topic).timeline:
-        if event.day in said:
+        if event.day in fields:
             words = event.event.removeprefix("Request: ").rstrip(".…")
             # A first word may have become the beginning of a sentence.
-            assert words[1:] in said[event.day]
+            assert words[1:] in fields[event.day]
 
 
 def test_what_came_of_it_is_told_rather_than_what_was_wanted(memory: LocalMemory) -> None:
-    asked, done = "Bitte baue eine Suche in das Blog ein.", "Ich habe Pagefind eingebaut, ganz ohne Server."
+    question, done = "Bitte baue eine Suche in das Blog ein.", "Ich habe Pagefind eingebaut, ganz ohne Server."
     store_conversation(
         memory,
-        NewConversation("Suche", [NewMessage("user", asked), NewMessage("assistant", done)], key="s", project="blog"),
+        NewConversation(
+            "Suche", [NewMessage("user", question), NewMessage("assistant", done)], key="s", project="blog"
+        ),
     )
     settle(memory)
     assert [event.event for event in explain(memory, "Blog").timeline] == [done]

@@ -22,8 +22,8 @@ NOW = 1_742_049_000_000
 def many(memory: LocalMemory) -> list[str]:
     """More conversations than are read at once, the newest first."""
     talks = [NewConversation(f"talk {n}", [NewMessage("user", f"words {n}", NOW + n)]) for n in range(450)]
-    kept = store_conversations(memory, talks)
-    return [one.session.uid for one in reversed(kept)]
+    conversations = store_conversations(memory, talks)
+    return [one.session.uid for one in reversed(conversations)]
 
 
 def test_every_conversation_comes_once_the_newest_first(memory: LocalMemory, many: list[str]) -> None:

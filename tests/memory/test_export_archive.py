@@ -32,15 +32,15 @@ def test_the_manifest_says_what_is_there(memory: LocalMemory, clock: Clock) -> N
     fill(memory, clock)
     files = archived(memory)
     assert [*files] == ["items.jsonl", "sessions.jsonl", "projects.jsonl", MANIFEST]
-    told = manifest(files)
-    assert (told["format"], told["version"], told["space"]) == ("commonplace-archive", 1, "default")
-    assert (told["store"], told["projects"], told["since"]) == (sync_position(memory)[0], None, None)
-    assert told["files"] == [
+    result = manifest(files)
+    assert (result["format"], result["version"], result["space"]) == ("commonplace-archive", 1, "default")
+    assert (result["store"], result["projects"], result["since"]) == (sync_position(memory)[0], None, None)
+    assert result["files"] == [
         {"name": name, "lines": data.count(b"\n"), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         for name, data in records(files).items()
     ]
     items = lines(files, "items.jsonl")
-    assert told["counts"] == {
+    assert result["counts"] == {
         "projects": len(lines(files, "projects.jsonl")),
         "sessions": len(lines(files, "sessions.jsonl")),
         "items": len(items),
@@ -49,7 +49,7 @@ def test_the_manifest_says_what_is_there(memory: LocalMemory, clock: Clock) -> N
         "history": sum(len(one["history"]) for name in records(files) for one in lines(files, name)),
         "kinds": {"observation": 1, "memory": 6, "message": 5, "summary": 1, "checkpoint": 1},
     }
-    assert told["counts"]["forgotten"] >= 1 and told["counts"]["history"] > 5
+    assert result["counts"]["forgotten"] >= 1 and result["counts"]["history"] > 5
 
 
 def test_lines_are_in_order_and_say_the_same_every_time(memory: LocalMemory, clock: Clock) -> None:

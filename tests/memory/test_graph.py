@@ -30,10 +30,10 @@ from commonplace.store.types import LINK_WEIGHTS, Edge
 
 def talk(memory: LocalMemory, key: str, *texts: str, project: str = "acme", **meta: object) -> list[int]:
     """A conversation, linked; the passages of its messages in their order."""
-    said = [NewMessage("assistant" if n % 2 else "user", text) for n, text in enumerate(texts)]
-    kept = store_conversation(memory, NewConversation(key, said, key=key, project=project, meta=meta))
+    turns = [NewMessage("assistant" if n % 2 else "user", text) for n, text in enumerate(texts)]
+    conversation = store_conversation(memory, NewConversation(key, turns, key=key, project=project, meta=meta))
     link_all(memory)
-    messages, _more = messages_after(memory, kept.session.id, len(texts))
+    messages, _more = messages_after(memory, conversation.session.id, len(texts))
     passages = memory.store.passages_of([message.id for message in messages])
     return [passages[message.id][0] for message in messages]
 
@@ -147,16 +147,16 @@ def test_a_walk_looks_at_a_bounded_number_of_passages(memory: LocalMemory, monke
     notes = [f"src/leaf{n}.ts is below src/leaf{n // 2}.ts" for n in range(1, 700)]
     remember_all(memory, [NewItem(kind="memory", type="note", content=text) for text in notes])
     link_all(memory)
-    asked: list[int] = []
+    requested: list[int] = []
     neighbours = memory.store.edges_of
 
     def counted(passage_ids: Sequence[int], most_each: int, project: str | None = None) -> list[Edge]:
-        asked.extend(passage_ids)
+        requested.extend(passage_ids)
         return neighbours(passage_ids, most_each, project)
 
     monkeypatch.setattr(memory.store, "edges_of", counted)
     reached = walk_links(memory, {1: 1.0}, most=1000)
-    assert len(asked) == len(set(asked)) == EXPANSIONS < len(reached)
+    assert len(requested) == len(set(requested)) == EXPANSIONS < len(reached)
 
 
 def test_reading_changes_no_row(memory: LocalMemory, settings: Settings) -> None:

@@ -42,8 +42,8 @@ def test_what_was_forgotten_here_is_neither_changed_nor_brought_back(memory: Loc
     import_items(memory, [ImportedItem(NewItem("Use npm", uid=ONE))])
     forget_items(memory, [ONE])
     assert import_items(memory, [ImportedItem(NewItem("Use yarn", uid=ONE))]) == [False]
-    kept = get_item(memory, ONE, forgotten=True)
-    assert kept.forgotten_ms is not None and kept.body == "Use npm"
+    stored = get_item(memory, ONE, forgotten=True)
+    assert stored.forgotten_ms is not None and stored.body == "Use npm"
 
 
 def test_one_takes_the_place_of_another_once(memory: LocalMemory) -> None:

@@ -21,8 +21,8 @@ def fill(memory: LocalMemory, project: str) -> None:
         remember(memory, NewItem(text, type="fact", project=project))
     for text in ("Never deploy on Fridays", "Do not deploy on a Friday"):
         remember(memory, NewItem(text, type="rule", project=project))
-    said = [NewMessage("user", f"About {project}", THEN - 90 * DAY)]
-    store_conversation(memory, NewConversation(f"Old {project}", said, importance=2, project=project))
+    messages = [NewMessage("user", f"About {project}", THEN - 90 * DAY)]
+    store_conversation(memory, NewConversation(f"Old {project}", messages, importance=2, project=project))
 
 
 def test_all_kinds_are_there_of_every_project_or_of_one(memory: LocalMemory) -> None:

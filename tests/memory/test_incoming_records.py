@@ -66,8 +66,8 @@ def test_whatever_a_record_says_it_is_taken_in_or_refused(memory: LocalMemory) -
         for path in places(one):
             later = {**one, "version": one["version"] + 1}
             strange = [changed(later, path, value) for value in STRANGE] + [changed(later, path, None, gone=True)]
-            told = sync_records.take_records(memory, [*strange, one])
-            assert told[-1].result != "failed", path
+            result = sync_records.take_records(memory, [*strange, one])
+            assert result[-1].result != "failed", path
         again = sync_records.take_records(memory, [*strange, one])
         assert {known.result for known in again} <= {"unchanged", "failed"}
     assert not check_store(memory)
@@ -88,8 +88,8 @@ def test_whatever_a_record_says_it_is_taken_in_or_refused(memory: LocalMemory) -
 )
 def test_a_line_of_a_history_has_to_be_one(memory: LocalMemory, path: tuple[Any, ...], value: object) -> None:
     (item,) = (one for one in sound(memory) if one["fields"].get("kind") == "memory")
-    (told,) = sync_records.take_records(memory, [changed(item, path, value)])
-    assert told.result == "failed" and "missing in a record, or of another type" in told.why
+    (result,) = sync_records.take_records(memory, [changed(item, path, value)])
+    assert result.result == "failed" and "missing in a record, or of another type" in result.why
 
 
 def test_a_line_that_leaves_out_what_it_may_can_be_gone_back_to(memory: LocalMemory) -> None:
@@ -98,8 +98,8 @@ def test_a_line_that_leaves_out_what_it_may_can_be_gone_back_to(memory: LocalMem
         item = changed(item, ("history", 0, "before", name), None, gone=True)
     uid = "0190a000-0000-7000-8000-000000000001"
     other = {**item, "name": uid, "fields": {**item["fields"], "body": "Another one", "tokens": 10**30}}
-    (told,) = sync_records.take_records(memory, [other])
-    assert (told.result, get_item(memory, uid).tokens) == ("added", 10_000_000)
+    (result,) = sync_records.take_records(memory, [other])
+    assert (result.result, get_item(memory, uid).tokens) == ("added", 10_000_000)
     assert revert_to_revision(memory, uid, 1).body == "We chose pnpm"
 
 
@@ -108,8 +108,8 @@ def test_no_version_is_too_late_for_a_change_to_follow(memory: LocalMemory, cloc
     (item,) = (one for one in sound(memory) if one["fields"].get("kind") == "memory")
     ahead = changed({**item, "version": clock() + 86_400_000}, ("fields", "body"), "From a clock that is ahead")
     never = changed({**item, "version": 2**63 - 1}, ("fields", "body"), "From the end of time")
-    for told in (ahead, never):
-        sync_records.take_records(memory, [told])
+    for message in (ahead, never):
+        sync_records.take_records(memory, [message])
         assert get_item(memory, item["name"]).body == "From a clock that is ahead"
     edit_item(memory, item["name"], Changes(content="Changed here"))
     (here,) = (
@@ -124,12 +124,12 @@ def test_a_record_from_the_far_future_is_refused_with_its_reason(memory: LocalMe
     (item,) = (one for one in sound(memory) if one["fields"].get("kind") == "memory")
     for ahead in (86_400_000 + 1000, 99 * 365 * 86_400_000):
         late = changed({**item, "version": clock() + ahead}, ("fields", "body"), "From a clock that is years ahead")
-        (told,) = sync_records.take_records(memory, [late])
-        assert told.result == "failed" and "future" in told.why and "clock" in told.why
+        (result,) = sync_records.take_records(memory, [late])
+        assert result.result == "failed" and "future" in result.why and "clock" in result.why
     assert get_item(memory, item["name"]).body == item["fields"]["body"]
     clock.forward(ms=5)
-    (told,) = sync_records.take_records(memory, [late], future_as_now=True)
-    assert told.result in ("updated", "conflict")
+    (result,) = sync_records.take_records(memory, [late], future_as_now=True)
+    assert result.result in ("updated", "conflict")
     (here,) = (
         one for one in sync_records.changed_records(memory, 0, 100, SyncScope()).records if one.name == item["name"]
     )
@@ -139,10 +139,10 @@ def test_a_record_from_the_far_future_is_refused_with_its_reason(memory: LocalMe
 
 
 def test_a_record_that_the_store_refuses_does_not_take_the_others_with_it(memory: LocalMemory) -> None:
-    told = sound(memory)
+    result = sound(memory)
     with behind(memory.settings) as ask:
         ask("CREATE UNIQUE INDEX for_this_test ON sessions (label)")
-    (session,) = (one for one in told if one["what"] == "session")
+    (session,) = (one for one in result if one["what"] == "session")
     others = [
         {**session, "name": f"other {number}", "fields": {**session["fields"], "uid": uid, "label": label}}
         for number, (uid, label) in enumerate(

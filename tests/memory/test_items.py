@@ -36,8 +36,8 @@ def item_of(memory: LocalMemory, note: NewItem) -> Item:
 def test_items_come_in_the_order_asked_and_the_missing_are_named(memory: LocalMemory) -> None:
     a, b, c = remember_all(memory, [NewItem("a"), NewItem("b"), NewItem("c")])
     forget_items(memory, [b.id])
-    asked: list[int | str] = [c.id, 999, a.uid, b.id, c.uid[-12:], "0" * 12, a.id, 999]
-    found = get_items(memory, asked)
+    requested: list[int | str] = [c.id, 999, a.uid, b.id, c.uid[-12:], "0" * 12, a.id, 999]
+    found = get_items(memory, requested)
     assert [item.id for item in found.items] == [c.id, a.id]
     assert found.missing == (999, b.id, "0" * 12)
     assert [item.id for item in get_items(memory, [b.id], forgotten=True).items] == [b.id]
@@ -238,8 +238,8 @@ def test_odd_names_are_not_stale_and_not_an_error(memory: LocalMemory, files: st
 
 def test_status_tells_what_is_kept_and_what_works(memory: LocalMemory, engine_name: str) -> None:
     remember(memory, NewItem("x", project="p"))
-    told = status(memory)
-    assert (told["total"], told["pending"], told["search"]) == (1, 1, "keywords only")
-    assert told["counts"]["items"] == {"memory": 1}  # type: ignore[index]
-    assert told["model"] == {"name": None, "state": "off", "embedder": "off", "last_error": None}
-    assert told["store"]["engine"] == engine_name  # type: ignore[index]
+    report = status(memory)
+    assert (report["total"], report["pending"], report["search"]) == (1, 1, "keywords only")
+    assert report["counts"]["items"] == {"memory": 1}  # type: ignore[index]
+    assert report["model"] == {"name": None, "state": "off", "embedder": "off", "last_error": None}
+    assert report["store"]["engine"] == engine_name  # type: ignore[index]

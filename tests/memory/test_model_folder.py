@@ -88,9 +88,9 @@ def test_a_folder_that_is_gone_leaves_the_words_and_is_told_without_its_path(tmp
                 assert len(reply["observations"]) == 1
 
         play(story)
-        told = status(memory)
-        assert told["search"] == "keywords only" and told["pending"] == 1
-        assert str(tmp_path) not in str(told["model"])
+        report = status(memory)
+        assert report["search"] == "keywords only" and report["pending"] == 1
+        assert str(tmp_path) not in str(report["model"])
 
 
 def test_an_agent_searches_with_it(tmp_path: Path, opened: Opened) -> None:

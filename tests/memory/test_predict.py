@@ -31,12 +31,12 @@ def titles(memory: LocalMemory, context: str) -> list[str]:
 
 
 def test_a_context_is_asked_as_a_whole_by_its_errors_and_by_its_last_sentences() -> None:
-    asked = "Can we ship the parcel to Rome?"
-    context = f"We met on Monday in town. The harvest was good. It ends with {EXPIRES}\nok\n{asked}"
+    question = "Can we ship the parcel to Rome?"
+    context = f"We met on Monday in town. The harvest was good. It ends with {EXPIRES}\nok\n{question}"
     focuses = _focuses(context)
     assert focuses[0] == context
     assert "typeerror: cannot read properties of undefined (reading expires)" in focuses
-    assert asked in focuses and "ok" not in focuses
+    assert question in focuses and "ok" not in focuses
 
 
 @given(st.text(max_size=300))

@@ -33,10 +33,14 @@ def test_it_is_left_out_of_every_field(memory: LocalMemory, settings: Settings) 
         tags=[f"c {HIDDEN}"],
         project=f"p {HIDDEN}",
     )
-    kept = get_item(memory, remember(memory, note).id)
-    assert (kept.body, kept.title, kept.tags) == ("We meet [private] at noon", "Meeting [private]", ("c [private]",))
-    assert kept.meta == {"a [private]": ["b [private]"]}
-    edited = edit_item(memory, kept.id, Changes(content=f"We do not meet {HIDDEN}"))
+    stored = get_item(memory, remember(memory, note).id)
+    assert (stored.body, stored.title, stored.tags) == (
+        "We meet [private] at noon",
+        "Meeting [private]",
+        ("c [private]",),
+    )
+    assert stored.meta == {"a [private]": ["b [private]"]}
+    edited = edit_item(memory, stored.id, Changes(content=f"We do not meet {HIDDEN}"))
     assert edited.body == "We do not meet [private]"
     assert not in_files(settings, "Geburtstag")
 

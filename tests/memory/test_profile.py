@@ -32,7 +32,7 @@ def say(memory: LocalMemory, text: str, type_: str = "note", project: str | None
     return remember_item(memory, NewItem(text, type=type_, project=project)).item
 
 
-def told(memory: LocalMemory, project: str | None = None) -> list[str]:
+def profile_lines(memory: LocalMemory, project: str | None = None) -> list[str]:
     return [line.text for line in build_profile(memory, project).lines]
 
 
@@ -84,18 +84,18 @@ def test_only_what_a_person_stated_or_accepted_counts(anna: LocalMemory) -> None
     proposed = remember_item(
         for_capture(anna, "claude-code"), NewItem("We use pnpm, not npm", type="fact", review="proposed")
     ).item
-    assert told(anna) == ["I prefer tabs"]
+    assert profile_lines(anna) == ["I prefer tabs"]
     accept(anna, [proposed.id])
-    assert told(anna) == ["I prefer tabs", "We use pnpm, not npm"]
+    assert profile_lines(anna) == ["I prefer tabs", "We use pnpm, not npm"]
 
 
 def test_what_does_not_hold_or_was_forgotten_is_not_told(anna: LocalMemory, clock: Clock) -> None:
     remember_item(anna, NewItem("We use Node 18", type="fact", valid_until_ms=clock() + 1000, reads_validity=False))
     gone = say(anna, "I prefer spaces")
-    assert len(told(anna)) == 2
+    assert len(profile_lines(anna)) == 2
     forget_items(anna, [gone.id])
     clock.forward(days=1)
-    assert told(anna) == []
+    assert profile_lines(anna) == []
 
 
 def test_it_takes_at_most_300_tokens_however_much_there_is(anna: LocalMemory, clock: Clock) -> None:
@@ -115,7 +115,7 @@ def test_it_takes_at_most_300_tokens_however_much_there_is(anna: LocalMemory, cl
 def test_nothing_is_said_twice(anna: LocalMemory) -> None:
     say(anna, "We use pnpm", project="one")
     say(anna, "we use pnpm.", project="two")
-    assert len(told(anna)) == 1
+    assert len(profile_lines(anna)) == 1
 
 
 def test_a_correction_that_was_said_in_several_sessions_comes_first(anna: LocalMemory, clock: Clock) -> None:
@@ -150,10 +150,10 @@ def test_lines_are_pinned_hidden_and_left_to_the_rules_again(anna: LocalMemory, 
     ]
     assert [item.id for item in profile.hidden] == [tabs.id]
     show_in_profile(anna, tabs.id, "pinned")
-    assert told(anna) == ["I prefer tabs", "I prefer mornings", "Amounts are cents"]
+    assert profile_lines(anna) == ["I prefer tabs", "I prefer mornings", "Amounts are cents"]
     for item in (tabs, cents):
         show_in_profile(anna, item.id, "auto")
-    assert told(anna) == ["I prefer mornings", "I prefer tabs"] and build_profile(anna).hidden == ()
+    assert profile_lines(anna) == ["I prefer mornings", "I prefer tabs"] and build_profile(anna).hidden == ()
 
 
 def test_pinning_keeps_the_author_and_an_edit_changes_the_line(anna: LocalMemory) -> None:
@@ -161,7 +161,7 @@ def test_pinning_keeps_the_author_and_an_edit_changes_the_line(anna: LocalMemory
     pinned = show_in_profile(with_writer(anna, Author("ravi", "person")), item.id, "pinned")
     assert (pinned.author, pinned.origin) == ("anna", "person")
     edit_item(anna, item.id, Changes(content="I prefer spaces"))
-    assert told(anna) == ["I prefer spaces"]
+    assert profile_lines(anna) == ["I prefer spaces"]
 
 
 def test_only_people_change_it_and_only_with_what_people_said(anna: LocalMemory) -> None:
@@ -181,9 +181,9 @@ def test_a_project_has_its_own_lines_and_those_of_everywhere(anna: LocalMemory) 
     say(anna, "We use pnpm", project="web")
     say(anna, "We use uv", project="api")
     say(anna, "I prefer tabs")
-    assert sorted(told(anna)) == ["I prefer tabs", "We use pnpm", "We use uv"]
-    assert sorted(told(anna, "web")) == ["I prefer tabs", "We use pnpm"]
-    assert told(for_project(anna, "api")) == ["We use uv"]
+    assert sorted(profile_lines(anna)) == ["I prefer tabs", "We use pnpm", "We use uv"]
+    assert sorted(profile_lines(anna, "web")) == ["I prefer tabs", "We use pnpm"]
+    assert profile_lines(for_project(anna, "api")) == ["We use uv"]
     with pytest.raises(NotFound):
         build_profile(anna, "nowhere")
 
@@ -212,7 +212,7 @@ def test_who_says_i_is_named_to_others_and_comes_after_what_they_say_themselves(
 
 def test_rules_for_certain_files_are_not_how_people_work(anna: LocalMemory) -> None:
     remember_item(anna, NewItem("Use tabs", type="rule", details={"paths": "Makefile"}))
-    assert told(anna) == []
+    assert profile_lines(anna) == []
 
 
 def test_a_session_is_told_once_and_only_if_it_is_not_off(anna: LocalMemory) -> None:

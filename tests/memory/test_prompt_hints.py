@@ -53,12 +53,12 @@ def test_trivia_are_not(prompt: str) -> None:
     assert prompt_question(prompt) == ""
 
 
-def conversation(memory: LocalMemory, said: Sequence[tuple[str, str]] = SAID) -> list[Item]:
-    messages = [NewMessage(role, text, 60_000 * number) for number, (role, text) in enumerate(said)]
+def conversation(memory: LocalMemory, texts: Sequence[tuple[str, str]] = SAID) -> list[Item]:
+    messages = [NewMessage(role, text, 60_000 * number) for number, (role, text) in enumerate(texts)]
     return open_conversation(memory, store_conversation(memory, NewConversation("a", messages)).session.id)[1]
 
 
-def asked(memory: LocalMemory) -> ParsedQuestion:
+def parsed_question(memory: LocalMemory) -> ParsedQuestion:
     return replace(parse_question(memory, "why is it slow", by_meaning=False), vector=np.zeros(1, dtype=np.float32))
 
 
@@ -71,7 +71,7 @@ def test_a_session_that_answers_supports_its_lines_and_another_one_speaks_agains
     alone, near, rival = hit(items[2], 1.0), hit(items[0], 1.0), hit(others[0], 1.0)
 
     def certainty(*hits: Hit) -> float:
-        return next(one.certainty for one in rank_candidates(memory, asked(memory), hits) if one.hit is alone)
+        return next(one.certainty for one in rank_candidates(memory, parsed_question(memory), hits) if one.hit is alone)
 
     assert certainty(alone, near) > certainty(alone) > certainty(alone, rival)
 
@@ -79,21 +79,21 @@ def test_a_session_that_answers_supports_its_lines_and_another_one_speaks_agains
 def test_what_was_not_read_is_left_out_if_something_was(memory: LocalMemory) -> None:
     items = conversation(memory)
     read, unread = hit(items[2], -1.0), hit(items[0], None, 0.9)
-    assert [one.hit for one in rank_candidates(memory, asked(memory), [unread, read])] == [read]
-    assert [one.hit for one in rank_candidates(memory, asked(memory), [unread])] == [unread]
+    assert [one.hit for one in rank_candidates(memory, parsed_question(memory), [unread, read])] == [read]
+    assert [one.hit for one in rank_candidates(memory, parsed_question(memory), [unread])] == [unread]
 
 
 def test_a_memory_of_no_session_can_be_sure_too(memory: LocalMemory) -> None:
     stored = remember(memory, NewItem("Checkout is slow without the index on orders.", "memory", "fact"))
     item = memory.store.get([stored.id])[stored.id]
-    (sure,) = rank_candidates(memory, asked(memory), [hit(item, 4.0, 0.7)])
-    (vague,) = rank_candidates(memory, asked(memory), [hit(item, -2.0, 0.3)])
+    (sure,) = rank_candidates(memory, parsed_question(memory), [hit(item, 4.0, 0.7)])
+    (vague,) = rank_candidates(memory, parsed_question(memory), [hit(item, -2.0, 0.3)])
     assert sure.certainty > sure.borders[0] and vague.certainty < vague.borders[0]
 
 
 def test_a_question_comes_with_its_answer_and_more_of_its_session(memory: LocalMemory) -> None:
     items = conversation(memory)
-    (best, *_others) = rank_candidates(memory, asked(memory), [hit(items[0], 3.0), hit(items[1], 1.0)])
+    (best, *_others) = rank_candidates(memory, parsed_question(memory), [hit(items[0], 3.0), hit(items[1], 1.0)])
     assert items_to_show(memory, best, ()) == items[:3]
     # What the session has seen is left out; the rest is still worth showing.
     assert items_to_show(memory, best, {items[2].short_id}) == items[:2]
@@ -104,7 +104,7 @@ def test_what_answers_less_is_not_shown_after_what_answers_better(memory: LocalM
     items = conversation(memory)
     weaker = next(
         one
-        for one in rank_candidates(memory, asked(memory), [hit(items[0], 3.0), hit(items[1], 1.0)])
+        for one in rank_candidates(memory, parsed_question(memory), [hit(items[0], 3.0), hit(items[1], 1.0)])
         if one.hit.item == items[1]
     )
     assert weaker.was_shown({items[0].short_id}) and not weaker.was_shown(())

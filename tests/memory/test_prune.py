@@ -27,8 +27,8 @@ DAY = 86_400_000
 
 
 def old(label: str, *lines: str, days: int = 40, importance: float = 2, folder: str = "/") -> NewConversation:
-    said = [NewMessage("user", line, THEN - days * DAY) for line in lines]
-    return NewConversation(label, said, folder, importance=importance)
+    messages = [NewMessage("user", line, THEN - days * DAY) for line in lines]
+    return NewConversation(label, messages, folder, importance=importance)
 
 
 def test_a_message_makes_a_conversation_young_again(memory: LocalMemory, clock: Clock) -> None:
@@ -50,9 +50,9 @@ def test_a_folder_means_its_tree(memory: LocalMemory) -> None:
 
 def test_a_twin_is_one_no_longer_once_it_says_something_else(memory: LocalMemory) -> None:
     lines = [f"line {n}" for n in range(5)]
-    kept = store_conversation(memory, old("Kept", *lines, importance=8)).session
+    conversation = store_conversation(memory, old("Kept", *lines, importance=8)).session
     twin = store_conversation(memory, old("Twin", *lines)).session
-    assert [c.duplicate_of for c in find_prunable(memory).candidates] == [find_session(memory, kept.id)]
+    assert [c.duplicate_of for c in find_prunable(memory).candidates] == [find_session(memory, conversation.id)]
     for message in open_conversation(memory, twin.id)[1][:2]:
         edit_item(memory, message.id, Changes(content=f"not {message.body}"))
     assert [c.duplicate_of for c in find_prunable(memory).candidates] == [None]
@@ -75,24 +75,26 @@ def test_thresholds_have_borders(memory: LocalMemory, days: int, importance: flo
 def test_thousands_that_say_the_same_are_compared_in_time(memory: LocalMemory) -> None:
     same = [old(f"Same {n}", "ok", "thanks", days=40 + n % 7) for n in range(1000)]
     other = [old(f"Other {n}", "ok", "thanks", f"about {n}", f"and {n * n}") for n in range(1000)]
-    kept = store_conversations(memory, [*same, *other, old("Best", "ok", "thanks", importance=3)])
+    conversations = store_conversations(memory, [*same, *other, old("Best", "ok", "thanks", importance=3)])
     candidates = find_prunable(memory).candidates
     assert len(candidates) == 2001
     repeated = [candidate for candidate in candidates if candidate.duplicate_of is not None]
     assert len(repeated) == 1000
-    assert {candidate.duplicate_of.id for candidate in repeated if candidate.duplicate_of} == {kept[-1].session.id}
+    assert {candidate.duplicate_of.id for candidate in repeated if candidate.duplicate_of} == {
+        conversations[-1].session.id
+    }
 
 
 texts = st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=8)
 
 
-@given(said=st.lists(texts, min_size=2, max_size=6))
+@given(messages=st.lists(texts, min_size=2, max_size=6))
 @hypothesis_settings(max_examples=40)
-def test_exactly_those_that_are_nearly_the_same_are_called_so(memory: LocalMemory, said: list[list[str]]) -> None:
-    folder = f"/{abs(hash(repr(said)))}"
-    lines = [[f"{folder} {letter}" for letter in one] for one in said]
-    kept = store_conversations(memory, [old(f"{n}", *one, folder=folder) for n, one in enumerate(lines)])
-    ids = {k.session.id: one for k, one in zip(kept, lines, strict=True)}
+def test_exactly_those_that_are_nearly_the_same_are_called_so(memory: LocalMemory, messages: list[list[str]]) -> None:
+    folder = f"/{abs(hash(repr(messages)))}"
+    lines = [[f"{folder} {letter}" for letter in one] for one in messages]
+    conversations = store_conversations(memory, [old(f"{n}", *one, folder=folder) for n, one in enumerate(lines)])
+    ids = {k.session.id: one for k, one in zip(conversations, lines, strict=True)}
     for candidate in find_prunable(memory, folder=folder).candidates:
         mine = sketch(ids[candidate.session.id])
         better = [

@@ -48,8 +48,8 @@ def test_the_same_title_is_offered_once(memory: LocalMemory) -> None:
 
 
 def test_conversations_projects_and_an_id_are_found_by_their_names(memory: LocalMemory) -> None:
-    said = [NewMessage("user", "How much is left?", THEN)]
-    stored = store_conversation(memory, NewConversation("Quarterly budget", said)).session
+    messages = [NewMessage("user", "How much is left?", THEN)]
+    stored = store_conversation(memory, NewConversation("Quarterly budget", messages)).session
     item = remember(memory, NewItem("Invoices are numbered", project="github.com/acme/shop-api"))
     assert [one.id for one in quick_search(memory, "budg quart").conversations] == [stored.id]
     assert quick_search(memory, "udget").conversations == ()
@@ -76,8 +76,8 @@ def test_what_is_said_in_other_words_is_found_once_the_model_is_ready(memory_wit
 def test_a_key_for_one_project_is_offered_that_project_only(memory: LocalMemory) -> None:
     for project in ("dam", "weir"):
         remember(memory, NewItem(f"The {project} gauge is read daily", project=project))
-        said = [NewMessage("user", "Read the gauge", THEN)]
-        store_conversation(memory, NewConversation(f"Gauge of the {project}", said, project=project))
+        messages = [NewMessage("user", "Read the gauge", THEN)]
+        store_conversation(memory, NewConversation(f"Gauge of the {project}", messages, project=project))
     limited = for_project(memory, "weir")
     found = quick_search(limited, "gauge")
     assert {item.project for item in found.items} == {"weir"}

@@ -87,12 +87,12 @@ def test_a_long_item_is_one_hit_with_its_best_passage(memory: LocalMemory) -> No
 
 
 def test_almost_the_same_is_told_once(memory: LocalMemory) -> None:
-    said = "the walrus swims in the cold sea near the northern harbour every morning before the boats leave"
-    first = remember(memory, NewItem(said, kind="observation", session="a"))
-    remember(memory, NewItem(said, kind="observation", session="b"))
+    text = "the walrus swims in the cold sea near the northern harbour every morning before the boats leave"
+    first = remember(memory, NewItem(text, kind="observation", session="a"))
+    remember(memory, NewItem(text, kind="observation", session="b"))
     remember(memory, NewItem("the walrus sleeps", kind="observation", session="b"))
     bodies = [hit.item.body for hit in recall(memory, "walrus", Scope()).hits]
-    assert sorted(bodies) == sorted([said, "the walrus sleeps"])
+    assert sorted(bodies) == sorted([text, "the walrus sleeps"])
     assert first
 
 

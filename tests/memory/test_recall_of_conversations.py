@@ -21,16 +21,16 @@ TALK = (
 )
 
 
-def talk(memory: LocalMemory, said: tuple[tuple[str, str], ...] = TALK, project: str | None = None) -> None:
+def talk(memory: LocalMemory, texts: tuple[tuple[str, str], ...] = TALK, project: str | None = None) -> None:
     messages = [
-        NewMessage("user" if speaker == said[0][0] else "assistant", text, 1_000_000 + n, {"name": speaker})
-        for n, (speaker, text) in enumerate(said)
+        NewMessage("user" if speaker == texts[0][0] else "assistant", text, 1_000_000 + n, {"name": speaker})
+        for n, (speaker, text) in enumerate(texts)
     ]
     store_conversation(memory, NewConversation("A talk", messages, project=project))
     memory.embeddings.catch_up()
 
 
-def told(memory: LocalMemory, question: str) -> list[str]:
+def recalled_texts(memory: LocalMemory, question: str) -> list[str]:
     return [hit.item.body for hit in recall(memory, question, Scope(), 7).hits]
 
 
@@ -41,12 +41,12 @@ def talked(memory_with_model: LocalMemory) -> LocalMemory:
 
 
 def test_who_is_named_is_who_said_it(talked: LocalMemory) -> None:
-    assert told(talked, "What shoes did Caroline buy?")[0] == TALK[5][1]
-    assert told(talked, "What shoes did melanie buy?")[0] == TALK[6][1]
+    assert recalled_texts(talked, "What shoes did Caroline buy?")[0] == TALK[5][1]
+    assert recalled_texts(talked, "What shoes did melanie buy?")[0] == TALK[6][1]
 
 
 def test_being_spoken_to_is_not_being_spoken_about(talked: LocalMemory) -> None:
-    assert told(talked, "What did Caroline do at the weekend?")[0] == TALK[0][1]
+    assert recalled_texts(talked, "What did Caroline do at the weekend?")[0] == TALK[0][1]
 
 
 def test_a_short_answer_is_found_by_the_question_before_it(memory_with_model: LocalMemory) -> None:
@@ -57,11 +57,11 @@ def test_a_short_answer_is_found_by_the_question_before_it(memory_with_model: Lo
         hit.item.body: hit.relevance for hit in recall(memory_with_model, "adoption agency downtown", Scope()).hits
     }
     talk(memory_with_model)
-    beside = [
+    second = [
         hit for hit in recall(memory_with_model, "adoption agency downtown", Scope()).hits if hit.item.kind == "message"
     ]
-    assert [hit.item.body for hit in beside][:2] == [answer, TALK[3][1]], "the question after its answer"
-    assert {hit.item.body: hit.relevance for hit in beside}[answer] > alone[answer]
+    assert [hit.item.body for hit in second][:2] == [answer, TALK[3][1]], "the question after its answer"
+    assert {hit.item.body: hit.relevance for hit in second}[answer] > alone[answer]
 
 
 def test_who_says_little_answers_less_than_what_is_noted_as_briefly(memory_with_model: LocalMemory) -> None:
@@ -82,7 +82,7 @@ def test_a_role_is_nobodys_name(memory_with_model: LocalMemory) -> None:
         memory_with_model,
         (("user", "Boats are kept in the harbour."), ("assistant", "Every user of the harbour owns boats.")),
     )
-    assert told(memory_with_model, "which user owns boats")[0] == "Every user of the harbour owns boats."
+    assert recalled_texts(memory_with_model, "which user owns boats")[0] == "Every user of the harbour owns boats."
 
 
 WORK = (
@@ -93,8 +93,8 @@ WORK = (
 
 def test_whose_words_are_asked_about_comes_first(memory_with_model: LocalMemory) -> None:
     talk(memory_with_model, WORK)
-    assert told(memory_with_model, "Where do I keep my sprint board?")[0] == WORK[0][1]
-    assert told(memory_with_model, "What did you suggest about the sprint board?")[0] == WORK[1][1]
+    assert recalled_texts(memory_with_model, "Where do I keep my sprint board?")[0] == WORK[0][1]
+    assert recalled_texts(memory_with_model, "What did you suggest about the sprint board?")[0] == WORK[1][1]
 
 
 def test_a_time_that_is_named_counts_beside_the_topic(memory_with_model: LocalMemory) -> None:
@@ -110,19 +110,19 @@ def test_a_time_that_is_named_counts_beside_the_topic(memory_with_model: LocalMe
 
 
 def test_what_only_asks_stands_behind_what_tells(memory_with_model: LocalMemory) -> None:
-    said = (("Ann", "Did the adoption agency call you back?"), ("Bob", "The adoption agency did call back today."))
-    talk(memory_with_model, said)
-    assert told(memory_with_model, "adoption agency call")[0] == said[1][1]
+    texts = (("Ann", "Did the adoption agency call you back?"), ("Bob", "The adoption agency did call back today."))
+    talk(memory_with_model, texts)
+    assert recalled_texts(memory_with_model, "adoption agency call")[0] == texts[1][1]
 
 
 def test_when_is_answered_by_what_tells_a_time(memory_with_model: LocalMemory) -> None:
-    said = (("Ann", "The pottery class was wonderful."), ("Ann", "The pottery class was last Friday."))
-    talk(memory_with_model, said)
-    assert told(memory_with_model, "When was the pottery class?")[0] == said[1][1]
+    texts = (("Ann", "The pottery class was wonderful."), ("Ann", "The pottery class was last Friday."))
+    talk(memory_with_model, texts)
+    assert recalled_texts(memory_with_model, "When was the pottery class?")[0] == texts[1][1]
 
 
 def test_a_question_that_is_only_a_name_finds_what_was_said_by_it_or_of_it(talked: LocalMemory) -> None:
-    assert any("Caroline" in text for text in told(talked, "Caroline?"))
+    assert any("Caroline" in text for text in recalled_texts(talked, "Caroline?"))
 
 
 def test_who_speaks_in_another_project_is_nobody_here(memory_with_model: LocalMemory) -> None:
@@ -130,4 +130,4 @@ def test_who_speaks_in_another_project_is_nobody_here(memory_with_model: LocalMe
     ours = (("Dana", "I bought new running shoes."), ("Eve", "Caroline bought new running shoes."))
     talk(memory_with_model, ours, project="ours")
     memory = for_project(memory_with_model, "ours")
-    assert told(memory, "What did Caroline buy?")[0] == ours[1][1]
+    assert recalled_texts(memory, "What did Caroline buy?")[0] == ours[1][1]

@@ -27,12 +27,12 @@ LONG = "\n\n".join(
 
 
 def talk(memory: LocalMemory, key: str, *texts: str, project: str | None = None, minute: int = 0, **meta: str) -> str:
-    said = [
+    messages = [
         NewMessage("assistant" if number % 2 else "user", text, THEN + minute * 60_000 + number)
         for number, text in enumerate(texts)
     ]
-    kept = store_conversation(memory, NewConversation(key, said, key=key, project=project, meta=meta))
-    return kept.session.uid
+    conversation = store_conversation(memory, NewConversation(key, messages, key=key, project=project, meta=meta))
+    return conversation.session.uid
 
 
 def test_all_is_told_where_it_fits(memory: LocalMemory) -> None:
@@ -44,10 +44,10 @@ def test_all_is_told_where_it_fits(memory: LocalMemory) -> None:
 
 def test_results_go_first_then_the_way_then_the_oldest(memory: LocalMemory) -> None:
     talk(memory, "s", *["Limit it", LONG] * 5)
-    told = [reconstruct(memory, "s", budget=budget).messages for budget in (1_000, 500, 150)]
-    assert told[0][1].text == collapse_code_blocks(LONG) and "[50 lines]" in told[0][1].text
-    assert told[1][1].text.endswith("The limiter is a token bucket.") and len(told[1]) == 10
-    assert len(told[2]) < 10 and told[2][-1].item.body == LONG
+    lines = [reconstruct(memory, "s", budget=budget).messages for budget in (1_000, 500, 150)]
+    assert lines[0][1].text == collapse_code_blocks(LONG) and "[50 lines]" in lines[0][1].text
+    assert lines[1][1].text.endswith("The limiter is a token bucket.") and len(lines[1]) == 10
+    assert len(lines[2]) < 10 and lines[2][-1].item.body == LONG
 
 
 def test_of_an_answer_the_end_is_kept_and_of_a_question_the_beginning(memory: LocalMemory) -> None:

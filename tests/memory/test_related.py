@@ -25,8 +25,10 @@ from commonplace.memory.remember import NewItem, remember
 
 
 def test_a_message_stands_between_those_of_its_session(memory: LocalMemory) -> None:
-    kept = store_conversation(memory, NewConversation("Nine", [NewMessage("user", f"message {n}") for n in range(9)]))
-    ids = [item.id for item in open_conversation(memory, kept.session.uid)[1]]
+    conversation = store_conversation(
+        memory, NewConversation("Nine", [NewMessage("user", f"message {n}") for n in range(9)])
+    )
+    ids = [item.id for item in open_conversation(memory, conversation.session.uid)[1]]
     found = related_items(memory, get_item(memory, ids[4]))
     assert found.session is not None and found.session.label == "Nine"
     assert ([item.id for item in found.before], [item.id for item in found.after]) == (ids[1:4], ids[5:8])

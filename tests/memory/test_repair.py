@@ -70,8 +70,8 @@ def fill(memory: LocalMemory) -> None:
     remember(
         memory, NewItem("\n\n".join(f"Part {n}: " + "about pears and plums. " * 20 for n in range(8)), project="p1")
     )
-    said = [NewMessage("user", "Why does src/app.py fail?"), NewMessage("assistant", "It reads pears. " * 200)]
-    store_conversation(memory, NewConversation("Pears", said))
+    messages = [NewMessage("user", "Why does src/app.py fail?"), NewMessage("assistant", "It reads pears. " * 200)]
+    store_conversation(memory, NewConversation("Pears", messages))
     forget_items(memory, [remember(memory, NewItem("Cherry that was forgotten")).id])
     embed(memory)
     work = BackgroundWorker(memory)
@@ -122,18 +122,18 @@ def test_whatever_is_derived_is_made_anew(
     sound: Path, tmp_path_factory: pytest.TempPathFactory, damages: list[tuple[str, int, int]]
 ) -> None:
     folder = tmp_path_factory.mktemp("hurt")
-    told = config.load({"data_dir": str(folder), "embedder": "off", "durability": "normal"})
-    shutil.copy(sound, told.database)
-    before = truth(told)
-    with behind(told) as ask:
+    own_settings = config.load({"data_dir": str(folder), "embedder": "off", "durability": "normal"})
+    shutil.copy(sound, own_settings.database)
+    before = truth(own_settings)
+    with behind(own_settings) as ask:
         for statement, a, b in damages:
             # The words of rows, or only the list of them.
             words, row = ("passages_fts", "rowid") if b % 2 else ("passages_fts_docsize", "id")
             ask(statement.format(a=a, b=b, words=words, row=row))
-    done = repair_store(told, Clock())
+    done = repair_store(own_settings, Clock())
     assert done.left == (), damages
-    assert truth(told) == before
-    memory = open_memory(told, Clock())
+    assert truth(own_settings) == before
+    memory = open_memory(own_settings, Clock())
     try:
         embed(memory)
         assert check_store(memory) == []
@@ -159,12 +159,12 @@ def hurt_pages(path: Path, table: str, most: int) -> int:
 @pytest.fixture
 def closed(tmp_path: Path) -> Settings:
     """A store of many items that nobody has open."""
-    told = config.load({"data_dir": str(tmp_path / "data"), "embedder": "off", "durability": "normal"})
-    memory = open_memory(told, Clock())
+    own_settings = config.load({"data_dir": str(tmp_path / "data"), "embedder": "off", "durability": "normal"})
+    memory = open_memory(own_settings, Clock())
     remember_all(memory, [NewItem(f"Apple {n}. " + "Some more words. " * 10, project=f"p{n % 3}") for n in range(300)])
     fill(memory)
     memory.close()
-    return told
+    return own_settings
 
 
 def test_all_that_can_be_read_of_damaged_pages_is_saved(closed: Settings) -> None:

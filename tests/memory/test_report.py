@@ -39,7 +39,7 @@ def observe(
     return remember(memory, note).id
 
 
-def told(memory: LocalMemory, *messages: NewMessage, key: str = "s1", project: str | None = PROJECT) -> None:
+def store_session(memory: LocalMemory, *messages: NewMessage, key: str = "s1", project: str | None = PROJECT) -> None:
     store_conversation(
         memory,
         NewConversation(
@@ -60,7 +60,7 @@ def test_a_time_that_ends_before_it_begins_is_refused(memory: LocalMemory) -> No
 
 
 def test_sessions_with_their_time_and_what_they_were_for(memory: LocalMemory, clock: Clock) -> None:
-    told(
+    store_session(
         memory,
         NewMessage("user", "Why is login slow?", clock.now),
         NewMessage("assistant", "An index.", clock.now + 42 * MINUTE),
@@ -81,8 +81,10 @@ def test_sessions_with_their_time_and_what_they_were_for(memory: LocalMemory, cl
 
 
 def test_sub_agents_are_part_of_the_session_that_started_them(memory: LocalMemory, clock: Clock) -> None:
-    said = [NewMessage("user", "Look at the tests", clock.now)]
-    store_conversation(memory, NewConversation("child", said, project=PROJECT, key="c", meta={"parent_session": "s1"}))
+    messages = [NewMessage("user", "Look at the tests", clock.now)]
+    store_conversation(
+        memory, NewConversation("child", messages, project=PROJECT, key="c", meta={"parent_session": "s1"})
+    )
     assert week(memory).sessions == ()
     assert week(memory).happenings == 1
 
@@ -105,7 +107,7 @@ def test_files_by_how_often_they_were_changed(memory: LocalMemory, clock: Clock)
     for title, changed, read in (("a", "a.py", ""), ("b", "a.py, b.py", "c.py"), ("c", "", "c.py, b.py")):
         observe(memory, title, files_modified=changed, files_read=read)
         clock.forward(minutes=1)
-    told(memory, NewMessage("assistant", "Done.", clock.now, details={"files": "c.py"}), key="s2")
+    store_session(memory, NewMessage("assistant", "Done.", clock.now, details={"files": "c.py"}), key="s2")
     found = [(one.path, one.changed, one.read) for one in week(memory).files]
     assert found == [("a.py", 2, 0), ("b.py", 1, 1), ("c.py", 0, 3)]
 
@@ -148,7 +150,7 @@ DETAILS = {"commands": "pytest -q", "errors": "FAILED tests/test_a.py - Assertio
 def test_a_turn_that_was_told_whole_says_what_failed_and_what_was_mended(
     memory: LocalMemory, clock: Clock, again: str, mended: bool
 ) -> None:
-    told(memory, NewMessage("assistant", TURN.format(again=again), clock.now, details=DETAILS))
+    store_session(memory, NewMessage("assistant", TURN.format(again=again), clock.now, details=DETAILS))
     (failure,) = week(memory).failures
     assert (failure.command, failure.times) == ("pytest -q", 1)
     assert failure.why == "FAILED tests/test_a.py - AssertionError: 1 != 2"
@@ -157,7 +159,7 @@ def test_a_turn_that_was_told_whole_says_what_failed_and_what_was_mended(
 
 
 def test_a_later_turn_may_mend_it(memory: LocalMemory, clock: Clock) -> None:
-    told(
+    store_session(
         memory,
         NewMessage("assistant", TURN.format(again=""), clock.now, details=DETAILS),
         NewMessage("assistant", "Better.", clock.now + MINUTE, details={"commands": "pytest -q"}),

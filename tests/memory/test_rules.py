@@ -11,7 +11,7 @@ from commonplace.memory.rules import MOST_RULES, active_rules, rule_paths, rules
 from commonplace.model import Item
 
 
-def told(items: tuple[Item, ...]) -> list[str]:
+def texts_of(items: tuple[Item, ...]) -> list[str]:
     return [item.body for item in items]
 
 
@@ -21,10 +21,10 @@ def test_rules_of_the_project_and_of_everywhere_are_apart(memory: LocalMemory, c
         clock.forward(minutes=1)
     remember(memory, NewItem("no rule", type="decision", project="p"))
     found = active_rules(memory, "p")
-    assert (told(found.project), told(found.everywhere)) == (["p1", "p2"], ["g1", "g2"])
-    assert told(active_rules(memory, None).project) == []
-    assert told(active_rules(memory, None).everywhere) == ["g1", "g2"]
-    assert told(active_rules(memory, "unknown").everywhere) == ["g1", "g2"]
+    assert (texts_of(found.project), texts_of(found.everywhere)) == (["p1", "p2"], ["g1", "g2"])
+    assert texts_of(active_rules(memory, None).project) == []
+    assert texts_of(active_rules(memory, None).everywhere) == ["g1", "g2"]
+    assert texts_of(active_rules(memory, "unknown").everywhere) == ["g1", "g2"]
 
 
 def test_a_forgotten_rule_holds_no_longer(memory: LocalMemory) -> None:
@@ -38,10 +38,10 @@ def test_files_choose_among_path_rules(memory: LocalMemory) -> None:
     remember(memory, NewItem("api", type="rule", details={"paths": "src/api/**\nlib/api/**"}))
     remember(memory, NewItem("docs", type="rule", details={"paths": "docs/**"}))
     everything = active_rules(memory, None)
-    assert (told(everything.everywhere), everything.elsewhere) == (["always", "api", "docs"], 0)
+    assert (texts_of(everything.everywhere), everything.elsewhere) == (["always", "api", "docs"], 0)
     assert rule_paths(everything.everywhere[1]) == ("src/api/**", "lib/api/**")
     some = active_rules(memory, None, ["lib/api/a.py", "README.md"])
-    assert (told(some.everywhere), some.elsewhere) == (["always", "api"], 1)
+    assert (texts_of(some.everywhere), some.elsewhere) == (["always", "api"], 1)
     assert active_rules(memory, None, ["x"]).elsewhere == 2
 
 
@@ -60,8 +60,8 @@ def test_room_goes_to_the_project_first_and_then_to_the_newest(memory: LocalMemo
     found = active_rules(memory, "p")
     assert rules_within(found, 10_000) == found
     some = rules_within(found, 1_500)
-    assert told(some.project) == [f"ours {n}" for n in range(4)]
-    assert [body[:8] for body in told(some.everywhere)] == ["global 2", "global 3"]
+    assert texts_of(some.project) == [f"ours {n}" for n in range(4)]
+    assert [body[:8] for body in texts_of(some.everywhere)] == ["global 2", "global 3"]
     assert some.left_out == 2
     assert rules_within(found, 0).left_out == 8
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from tests.capture.hooks.hook_sessions import Telling, told
+from tests.capture.hooks.hook_sessions import Telling, only_item
 from tests.raw_sql import all_rows, behind
 
 from commonplace.capture.hooks.remember_events import remember_events
@@ -45,66 +45,66 @@ def careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def everywhere(memory: LocalMemory, said: str) -> list[int]:
+def everywhere(memory: LocalMemory, text: str) -> list[int]:
     """Write a text into everything that is kept; the ids of some items."""
     first = remember(
         memory,
         NewItem(
-            f"The deploy uses {said} today",
-            title=f"Deploy with {said}",
-            tags=[f"tag {said}"],
-            meta={f"name {said}": [f"value {said}"]},
-            session=f"session {said}",
-            project=f"project {said}",
+            f"The deploy uses {text} today",
+            title=f"Deploy with {text}",
+            tags=[f"tag {text}"],
+            meta={f"name {text}": [f"value {text}"]},
+            session=f"session {text}",
+            project=f"project {text}",
         ),
     ).id
-    long = remember(memory, NewItem("\n\n".join(f"Part {n} is about {said} and more. " * 20 for n in range(20)))).id
-    edit_item(memory, first, Changes(content=f"The deploy used {said} once"))
+    long = remember(memory, NewItem("\n\n".join(f"Part {n} is about {text} and more. " * 20 for n in range(20)))).id
+    edit_item(memory, first, Changes(content=f"The deploy used {text} once"))
     edit_item(memory, first, Changes(content="The deploy uses nothing"))
-    gone = remember(memory, NewItem(f"Forgotten: {said}")).id
+    gone = remember(memory, NewItem(f"Forgotten: {text}")).id
     forget_items(memory, [gone])
     talk = NewConversation(
-        f"About {said}",
-        [NewMessage("user", f"Use {said}", meta={"name": said}), NewMessage("assistant", "Yes.")],
-        f"/f/{said}",
+        f"About {text}",
+        [NewMessage("user", f"Use {text}", meta={"name": text}), NewMessage("assistant", "Yes.")],
+        f"/f/{text}",
     )
     session = store_conversation(memory, talk).session
     update_conversation(memory, session.uid, ConversationChanges(label="Renamed", folder="/g"))
-    streams.append_to_stream(memory, streams.start_stream(memory, tags=[f"t {said}"]).id, f"chunk {said}")
-    answer = SavedReply(200, "{}", f'{{"content": "{said}"}}'.encode())
+    streams.append_to_stream(memory, streams.start_stream(memory, tags=[f"t {text}"]).id, f"chunk {text}")
+    answer = SavedReply(200, "{}", f'{{"content": "{text}"}}'.encode())
     run_once(memory, "me", "first", b"x", lambda: answer)
-    memory.maintenance.save_source_mark(f"/home/{said}/x.jsonl", {"title": said}, 1)
+    memory.maintenance.save_source_mark(f"/home/{text}/x.jsonl", {"title": text}, 1)
     return [first, long, gone]
 
 
-def in_files(settings: Settings, said: str) -> list[str]:
+def in_files(settings: Settings, text: str) -> list[str]:
     """The files that hold a text, and the tables of a database that is elsewhere."""
     files = [path for path in settings.data_dir.rglob("*") if path.is_file()]
-    forms = (said.encode(), said.lower().encode())
+    forms = (text.encode(), text.lower().encode())
     found = [path.name for path in files if any(form in path.read_bytes() for form in forms)]
     tables = all_rows(settings) if settings.database_url else {}
     return found + [name for name, rows in tables.items() if any(form.decode() in "".join(rows) for form in forms)]
 
 
-@pytest.mark.parametrize("said", [TOKEN, NAME])
+@pytest.mark.parametrize("text", [TOKEN, NAME])
 def test_it_is_found_everywhere_and_leaves_no_trace(
-    memory: LocalMemory, settings: Settings, monkeypatch: pytest.MonkeyPatch, said: str
+    memory: LocalMemory, settings: Settings, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     with careless(monkeypatch):
-        ids = everywhere(memory, said)
+        ids = everywhere(memory, text)
     other = remember(memory, NewItem("Sessions are kept in Redis")).id
-    assert in_files(settings, said)
-    named = NAME if said == NAME else None
+    assert in_files(settings, text)
+    named = NAME if text == NAME else None
     looked = scrub_secrets(memory, named, dry_run=True)
-    assert in_files(settings, said)
+    assert in_files(settings, text)
     done = scrub_secrets(memory, named)
     assert done.holders == looked.holders
     assert done.kinds == looked.kinds
     assert set(done.kinds) == ({"named"} if named else {"github-token"})
     assert {*memory.maintenance.text_parts()} - set(done.holders) <= {"topics", "jobs", "keys"}
     assert wipe_deleted(memory)
-    assert in_files(settings, said) == []
-    assert files_holding(memory, said) == []
+    assert in_files(settings, text) == []
+    assert files_holding(memory, text) == []
     mark = "[REDACTED:named]" if named else "[REDACTED:github-token]"
     assert get_item(memory, ids[0]).body == "The deploy uses nothing"
     assert mark in get_item(memory, ids[0]).title
@@ -144,11 +144,11 @@ def test_a_conversation_that_was_cleaned_is_known_when_it_comes_again(
 ) -> None:
     talk = NewConversation("Deploy", [NewMessage("user", f"Use {TOKEN}", identity="m1")], key="conversation-1")
     with careless(monkeypatch):
-        kept = store_conversation(memory, talk)
+        conversation = store_conversation(memory, talk)
     scrub_secrets(memory)
     again = store_conversation(memory, talk)
     assert again.duplicate
-    assert [message.body for message in open_conversation(memory, kept.session.uid)[1]] == [
+    assert [message.body for message in open_conversation(memory, conversation.session.uid)[1]] == [
         "Use [REDACTED:github-token]"
     ]
 
@@ -217,8 +217,8 @@ def test_a_summary_that_was_cleaned_is_still_brought_up_to_date(memory: LocalMem
     more.stops("The login works, because the clock is right.")
     remember_events(memory, more.events)
     for kind in ("summary", "checkpoint"):
-        said = repr(told(memory, kind))
-        assert "Now mend the login" in said and NAME not in said
+        text = repr(only_item(memory, kind))
+        assert "Now mend the login" in text and NAME not in text
 
 
 def test_a_summary_that_a_person_edited_is_left_alone_after_cleaning(memory: LocalMemory) -> None:
@@ -227,10 +227,10 @@ def test_a_summary_that_a_person_edited_is_left_alone_after_cleaning(memory: Loc
     telling.uses("Write", file_path="login.py", content="x")
     telling.stops("It is done.")
     remember_events(memory, telling.events)
-    edit_item(memory, told(memory).id, Changes(content=f"What {NAME} was told"))
+    edit_item(memory, only_item(memory).id, Changes(content=f"What {NAME} was told"))
     scrub_secrets(memory, NAME)
     more = Telling(at_ms=telling.at_ms)
     more.asks("Now mend the login")
     more.stops("The login works.")
     remember_events(memory, more.events)
-    assert told(memory).body == "What [REDACTED:named] was told"
+    assert only_item(memory).body == "What [REDACTED:named] was told"

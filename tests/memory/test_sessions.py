@@ -31,8 +31,8 @@ NOW = 1_742_000_000_000
 
 
 def talk(memory: LocalMemory, texts: list[str], key: str = "talk", **meta: object) -> Session:
-    said = [NewMessage("user", text, NOW + number) for number, text in enumerate(texts)]
-    return store_conversation(memory, NewConversation(key, said, key=key, meta=meta)).session
+    messages = [NewMessage("user", text, NOW + number) for number, text in enumerate(texts)]
+    return store_conversation(memory, NewConversation(key, messages, key=key, meta=meta)).session
 
 
 def numbers(page: SessionItems) -> list[str]:
@@ -103,11 +103,11 @@ def test_sessions_around_a_session(memory: LocalMemory) -> None:
 
 
 def test_a_change_is_taken_back_unless_another_came_after_it(memory: LocalMemory) -> None:
-    kept = talk(memory, ["one"])
-    moved = update_conversation(memory, kept.uid, ConversationChanges(folder="/elsewhere", status="pinned"))
-    back = undo_conversation_change(memory, kept.uid, moved.rev)
-    assert (back.folder, back.status, back.importance) == (kept.folder, kept.status, kept.importance)
+    stored = talk(memory, ["one"])
+    moved = update_conversation(memory, stored.uid, ConversationChanges(folder="/elsewhere", status="pinned"))
+    back = undo_conversation_change(memory, stored.uid, moved.rev)
+    assert (back.folder, back.status, back.importance) == (stored.folder, stored.status, stored.importance)
     with pytest.raises(Conflict):
-        undo_conversation_change(memory, kept.uid, moved.rev)
+        undo_conversation_change(memory, stored.uid, moved.rev)
     with pytest.raises(InvalidInput):
-        undo_conversation_change(memory, kept.uid, 99)
+        undo_conversation_change(memory, stored.uid, 99)

@@ -98,12 +98,12 @@ def test_an_admin_of_another_space_looks_after_that_one(memory: LocalMemory, tea
     ]
     for attempt in others:
         # What is there and what is not are told alike.
-        told = set()
+        seen = set()
         for name in ("default", "nobody"):
             with pytest.raises(NotFound) as refusal:
                 attempt(name)
-            told.add((refusal.value.message.replace(name, "*"), refusal.value.hint))
-        assert len(told) == 1
+            seen.add((refusal.value.message.replace(name, "*"), refusal.value.hint))
+        assert len(seen) == 1
     assert keys.list_keys(memory) == []
 
 
@@ -158,11 +158,11 @@ def test_roles_are_scopes_in_other_words(memory: LocalMemory) -> None:
 
 def test_what_is_remembered_stays_within_the_limits(memory: LocalMemory, team: LocalMemory) -> None:
     spaces.set_space_limits(memory, "team", Limits(items=1))
-    kept = remember(team, NewItem("one"))
+    stored = remember(team, NewItem("one"))
     with pytest.raises(QuotaExceeded, match="1 items"):
         remember(team, NewItem("two"))
     assert remember(memory, NewItem("two")).id
-    forget_items(team, [kept.id])
+    forget_items(team, [stored.id])
     assert remember(team, NewItem("two")).id
     assert spaces.get_space(memory, "team").items == 1
 
@@ -176,5 +176,5 @@ def test_few_books_stay_open_and_those_that_closed_work_on(memory: LocalMemory, 
     assert list(memory.open_spaces._open) == ["s5", "s6", "s7"]
     assert for_space(memory, "s5") is opened[5] and for_space(memory, "s0") is not opened[0]
     assert list(memory.open_spaces._open) == ["s7", "s5", "s0"]
-    kept = remember(opened[1], NewItem("still here"))
-    assert [item.id for item in for_space(memory, "s1").store.newest(Scope(), 9)] == [kept.id]
+    stored = remember(opened[1], NewItem("still here"))
+    assert [item.id for item in for_space(memory, "s1").store.newest(Scope(), 9)] == [stored.id]

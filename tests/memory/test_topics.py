@@ -40,8 +40,8 @@ def tend(memory: LocalMemory) -> int:
 
 def planted(count: int, seed: int = 5) -> tuple[list[str], list[str]]:
     """Subjects and texts, each text once."""
-    said = list(dict.fromkeys(notes(count, seed)))
-    return [subject for subject, _text in said], [text for _subject, text in said]
+    statement = list(dict.fromkeys(notes(count, seed)))
+    return [subject for subject, _text in statement], [text for _subject, text in statement]
 
 
 def named(memory: LocalMemory, passages: Sequence[int]) -> list[str]:
@@ -174,11 +174,11 @@ def test_a_memory_of_a_few_things(memory_with_model: LocalMemory, many: int) -> 
 
 
 def test_the_same_thing_said_again_and_again_is_one_topic(memory_with_model: LocalMemory) -> None:
-    said = [
+    messages = [
         NewItem(content="The backup of the database failed.", kind="message", session=f"s{n}", details={"role": "user"})
         for n in range(30)
     ]
-    remember_all(memory_with_model, said)
+    remember_all(memory_with_model, messages)
     memory_with_model.embeddings.catch_up()
     tend(memory_with_model)
     (only,) = list_topics(memory_with_model)

@@ -17,7 +17,7 @@ SAID = "Node 20 is required for all builds"
 REORDERED = "For all builds Node 20 is required"
 
 
-def said(
+def state_fact(
     memory: LocalMemory, text: str, project: str | None = "p", author: str | None = None, **more: str
 ) -> Remembered:
     writing = memory if author is None else with_writer(memory, Author(author, "person"))
@@ -29,20 +29,20 @@ def said(
     ["node 20 is required for all builds", f"{SAID}.", f"{SAID}!", f"  {SAID} ", "Node 20 is required, for all builds"],
 )
 def test_case_spacing_and_punctuation_make_no_other_memory(memory: LocalMemory, again: str) -> None:
-    first = said(memory, SAID)
-    second = said(memory, again)
+    first = state_fact(memory, SAID)
+    second = state_fact(memory, again)
     assert second.duplicate and second.item.id == first.item.id
 
 
 @pytest.mark.parametrize(("one", "other"), [("Use C", "Use C++"), ("We deploy on Fridays", "We deploy on Fridays?")])
 def test_marks_that_mean_something_tell_statements_apart(memory: LocalMemory, one: str, other: str) -> None:
-    said(memory, one)
-    assert not said(memory, other).duplicate
+    state_fact(memory, one)
+    assert not state_fact(memory, other).duplicate
 
 
 def test_another_order_is_linked_and_shown_once(memory: LocalMemory) -> None:
-    first = said(memory, SAID).item
-    second = said(memory, REORDERED)
+    first = state_fact(memory, SAID).item
+    second = state_fact(memory, REORDERED)
     assert not second.duplicate and [twin.id for twin in second.twins] == [first.id]
     assert second.item.meta[SAME_AS] == [first.uid]
     (hit,) = recall(memory, "which node is required for builds", Scope.around("p")).hits
@@ -50,18 +50,18 @@ def test_another_order_is_linked_and_shown_once(memory: LocalMemory) -> None:
 
 
 def test_other_authors_and_projects_are_not_linked(memory: LocalMemory) -> None:
-    said(memory, SAID, author="anna")
-    assert SAME_AS not in said(memory, REORDERED, author="ben").item.meta
-    assert said(memory, REORDERED, project="q", author="anna").twins == ()
+    state_fact(memory, SAID, author="anna")
+    assert SAME_AS not in state_fact(memory, REORDERED, author="ben").item.meta
+    assert state_fact(memory, REORDERED, project="q", author="anna").twins == ()
 
 
 def test_merging_keeps_the_tags_and_can_be_undone(memory: LocalMemory) -> None:
-    first, second = said(memory, SAID, tag="a").item, said(memory, REORDERED, tag="b").item
+    first, second = state_fact(memory, SAID, tag="a").item, state_fact(memory, REORDERED, tag="b").item
     (pair,) = list_contradictions(memory, "p", twins=True)
     assert (pair.older.id, pair.newer.id, pair.reason) == (first.id, second.id, "same")
     assert list_contradictions(memory, "p") == []
-    (kept,) = settle_contradiction(memory, first.id, second.id, "new").kept
-    assert set(kept.tags) == {"a", "b"}
+    (stored,) = settle_contradiction(memory, first.id, second.id, "new").kept
+    assert set(stored.tags) == {"a", "b"}
     reopen_contradiction(memory, first.id, second.id)
     assert get_item(memory, first.id).superseded_by is None
 

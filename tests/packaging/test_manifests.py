@@ -53,10 +53,10 @@ def test_a_manifest_is_valid_and_of_this_version(
     value = read(path)
     validator(schema).validate(value)
     for keys in versions:
-        said = value
+        text = value
         for key in keys:
-            said = said[key]
-        assert said == commonplace.__version__
+            text = text[key]
+        assert text == commonplace.__version__
 
 
 @pytest.mark.parametrize(("path", "schema", "_versions"), MANIFESTS, ids=[path for path, _schema, _at in MANIFESTS])

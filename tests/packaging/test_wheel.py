@@ -106,5 +106,5 @@ def test_the_installed_model_works_without_a_network(installed: Path, unplugged:
 
 
 def test_the_installed_command_starts_without_a_network(installed: Path, unplugged: list[str], tmp_path: Path) -> None:
-    said = run(*unplugged, installed / "commonplace", "--version", cwd=tmp_path, env={**os.environ, "NO_COLOR": "1"})
-    assert re.search(r"\d+\.\d+\.\d+", said)
+    output = run(*unplugged, installed / "commonplace", "--version", cwd=tmp_path, env={**os.environ, "NO_COLOR": "1"})
+    assert re.search(r"\d+\.\d+\.\d+", output)

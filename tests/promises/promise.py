@@ -14,9 +14,9 @@ class Promise:
     source: str
 
 
-def promises(prefix: str, source: str, /, **said: str) -> tuple[Promise, ...]:
+def promises(prefix: str, source: str, /, **text: str) -> tuple[Promise, ...]:
     """Promises of one subject; the keywords, with dashes for underscores, end their ids."""
-    return tuple(Promise(f"{prefix}:{name.replace('_', '-')}", says, source) for name, says in said.items())
+    return tuple(Promise(f"{prefix}:{name.replace('_', '-')}", says, source) for name, says in text.items())
 
 
 def fields(prefix: str, source: str, listed: str) -> tuple[Promise, ...]:

@@ -30,17 +30,17 @@ def marked(path: Path) -> list[tuple[str, str]]:
 
 
 @functools.cache
-def kept() -> list[tuple[str, str]]:
+def proved_promises() -> list[tuple[str, str]]:
     return [pair for path in sorted(TESTS.rglob("test_*.py")) for pair in marked(path)]
 
 
 def test_every_promise_is_proved_by_a_test() -> None:
-    proved = {promise for promise, _test in kept()}
+    proved = {promise for promise, _test in proved_promises()}
     assert [f"{p.id}: {p.says}" for p in LEDGER.values() if p.id not in proved] == []
 
 
 def test_every_mark_names_a_promise() -> None:
-    assert [f"{test} marks {promise}" for promise, test in kept() if promise not in LEDGER] == []
+    assert [f"{test} marks {promise}" for promise, test in proved_promises() if promise not in LEDGER] == []
 
 
 def test_no_two_promises_share_an_id() -> None:

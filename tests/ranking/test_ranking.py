@@ -276,20 +276,20 @@ texts = st.lists(words.map(" ".join), max_size=10)
 @given(texts)
 def test_what_is_distinct_is_a_part_in_the_same_order_and_stays_so(given_: list[str]) -> None:
     numbered = list(enumerate(given_))
-    kept = drop_near_duplicates(numbered, WordSets(lambda pair: pair[1]))
-    assert kept == sorted(kept)
-    assert set(kept) <= set(numbered)
-    assert kept[:1] == numbered[:1]
-    assert drop_near_duplicates(kept, WordSets(lambda pair: pair[1])) == kept
+    remaining = drop_near_duplicates(numbered, WordSets(lambda pair: pair[1]))
+    assert remaining == sorted(remaining)
+    assert set(remaining) <= set(numbered)
+    assert remaining[:1] == numbered[:1]
+    assert drop_near_duplicates(remaining, WordSets(lambda pair: pair[1])) == remaining
 
 
 @given(texts)
 def test_every_text_left_out_resembles_one_kept_before_it(given_: list[str]) -> None:
     numbered = list(enumerate(given_))
-    kept = drop_near_duplicates(numbered, WordSets(lambda pair: pair[1]))
+    remaining = drop_near_duplicates(numbered, WordSets(lambda pair: pair[1]))
     for number, text in numbered:
-        if (number, text) not in kept:
-            assert any(similar(text, other) >= 0.9 for at, other in kept if at < number)
+        if (number, text) not in remaining:
+            assert any(similar(text, other) >= 0.9 for at, other in remaining if at < number)
 
 
 def similar(a: str, b: str) -> float:
@@ -298,14 +298,14 @@ def similar(a: str, b: str) -> float:
 
 
 def test_case_and_punctuation_do_not_make_a_difference_but_a_word_does() -> None:
-    said = ["Use Redis, always!", "use redis always", "use valkey always", "never use redis"]
-    assert drop_near_duplicates(said, WordSets(str)) == [said[0], said[2], said[3]]
+    statements = ["Use Redis, always!", "use redis always", "use valkey always", "never use redis"]
+    assert drop_near_duplicates(statements, WordSets(str)) == [statements[0], statements[2], statements[3]]
 
 
 def test_a_looser_border_can_be_asked_for() -> None:
-    said = ["a b c d", "a b c e", "a b c d e f", "x y z"]
-    assert drop_near_duplicates(said, WordSets(str), same=0.5) == ["a b c d", "x y z"]
-    assert drop_near_duplicates(said, WordSets(str)) == said
+    statements = ["a b c d", "a b c e", "a b c d e f", "x y z"]
+    assert drop_near_duplicates(statements, WordSets(str), same=0.5) == ["a b c d", "x y z"]
+    assert drop_near_duplicates(statements, WordSets(str)) == statements
 
 
 # The budget.

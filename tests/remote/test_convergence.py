@@ -94,10 +94,10 @@ class Meetings(RuleBasedStateMachine):
 
     @rule(store=stores, word=words, project=projects)
     def talk(self, store: int, word: str, project: str | None) -> None:
-        said = [NewMessage("user", f"{word}?"), NewMessage("assistant", f"{word}!")]
-        self.said |= {one.content for one in said}
+        messages = [NewMessage("user", f"{word}?"), NewMessage("assistant", f"{word}!")]
+        self.said |= {one.content for one in messages}
         conversations.store_conversation(
-            self.memories[store], NewConversation(word, said, key=f"talk of {word}", project=project)
+            self.memories[store], NewConversation(word, messages, key=f"talk of {word}", project=project)
         )
 
     @rule(store=stores, word=words, label=words)
@@ -122,7 +122,7 @@ class Meetings(RuleBasedStateMachine):
         self._sync(laptop)
         again = self._sync(laptop)
         assert (again.sent, again.received, again.conflicts, again.failed) == (0, 0, [], [])
-        assert _told(self.memories[laptop]) == _told(self.memories[SERVER])
+        assert _digests(self.memories[laptop]) == _digests(self.memories[SERVER])
 
     @rule(laptop=st.sampled_from(LAPTOPS))
     def only_push(self, laptop: int) -> None:
@@ -138,8 +138,8 @@ class Meetings(RuleBasedStateMachine):
             if hasattr(self, "books"):
                 for laptop in (*LAPTOPS, *LAPTOPS):
                     self._sync(laptop)
-                first, *others = (_told(memory) for memory in self.memories)
-                assert all(told == first for told in others)
+                first, *others = (_digests(memory) for memory in self.memories)
+                assert all(message == first for message in others)
                 for memory in self.memories:
                     assert self.said <= {*_texts(memory)}
         finally:
@@ -163,17 +163,17 @@ def _all(memory: LocalMemory) -> list[sync_records.Record]:
     return sync_records.changed_records(memory, 0, 10_000, EVERYTHING).records
 
 
-def _told(memory: LocalMemory) -> dict[tuple[str, str], str]:
+def _digests(memory: LocalMemory) -> dict[tuple[str, str], str]:
     return {(one.what, one.name): one.digest for one in _all(memory)}
 
 
 def _texts(memory: LocalMemory) -> list[str]:
     """Everything that is said in a memory, or was."""
-    told: list[Any] = []
+    lines: list[Any] = []
     for one in _all(memory):
         if one.what == "item":
-            told += [one.fields["body"], *(line.before["body"] for line in one.history)]
-    return told
+            lines += [one.fields["body"], *(line.before["body"] for line in one.history)]
+    return lines
 
 
 Meetings.TestCase.settings = settings(

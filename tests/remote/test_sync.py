@@ -84,11 +84,11 @@ def test_two_laptops_meet_on_a_server(site: Site, laptops: tuple[LocalMemory, Lo
     ours, theirs = laptops
     uid = remember(ours, NewItem("Sessions live in Redis", type="decision", project="github.com/acme/api")).uid
     talk = [NewMessage("user", "Which cache? " * 200), NewMessage("assistant", "Redis.")]
-    kept = conversations.store_conversation(ours, NewConversation("Cache", talk, folder="/desk")).session
+    conversation = conversations.store_conversation(ours, NewConversation("Cache", talk, folder="/desk")).session
     assert meet(ours, site).sent >= 4
     assert meet(theirs, site).received >= 4
-    assert conversations.find_session(theirs, kept.uid).label == "Cache"
-    assert [one.body for one in theirs.store.messages_of(conversations.find_session(theirs, kept.uid).id)][
+    assert conversations.find_session(theirs, conversation.uid).label == "Cache"
+    assert [one.body for one in theirs.store.messages_of(conversations.find_session(theirs, conversation.uid).id)][
         1
     ] == "Redis."
     edit_item(ours, uid, Changes(content="Sessions live in Valkey"))
@@ -312,7 +312,7 @@ def test_a_reply_that_unpacks_to_much_is_not_held(tmp_path: Path) -> None:
 
 
 def test_what_is_no_server_of_ours_is_told_as_such() -> None:
-    told = {}
+    found_by_name = {}
     with strange_server() as address:
         for path in ("html", "list", "old", "new", "half", "moved", "fault"):
             with (
@@ -320,11 +320,11 @@ def test_what_is_no_server_of_ours_is_told_as_such() -> None:
                 pytest.raises(RemoteError) as refused,
             ):
                 server.position()
-            told[path] = refused.value.message
+            found_by_name[path] = refused.value.message
             assert refused.value.hint
-    assert all("not Commonplace" in told[path] for path in ("html", "list", "half"))
-    assert "does not support sync" in told["old"] and "another record format" in told["new"]
-    assert "redirects" in told["moved"] and "It broke" in told["fault"]
+    assert all("not Commonplace" in found_by_name[path] for path in ("html", "list", "half"))
+    assert "does not support sync" in found_by_name["old"] and "another record format" in found_by_name["new"]
+    assert "redirects" in found_by_name["moved"] and "It broke" in found_by_name["fault"]
     with (
         contextlib.closing(RemoteServer(address, "k")) as server,
         pytest.raises(RemoteError, match="cannot be reached"),

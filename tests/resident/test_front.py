@@ -273,7 +273,7 @@ def test_without_it_everything_is_done_here(data: str, resident: Resident, windo
 
 def test_wrong_settings_are_reported_as_without_it(data: str, resident: Resident) -> None:
     resident()
-    said = [
+    texts = [
         subprocess.run(
             [sys.executable, "-m", "commonplace", "mcp"],
             input=json.dumps(INITIALIZE).encode(),
@@ -284,8 +284,12 @@ def test_wrong_settings_are_reported_as_without_it(data: str, resident: Resident
         )
         for resident_ in ("on", "off")
     ]
-    assert (said[0].returncode, said[0].stdout, said[0].stderr) == (said[1].returncode, said[1].stdout, said[1].stderr)
-    assert said[0].returncode == 2
+    assert (texts[0].returncode, texts[0].stdout, texts[0].stderr) == (
+        texts[1].returncode,
+        texts[1].stdout,
+        texts[1].stderr,
+    )
+    assert texts[0].returncode == 2
 
 
 @pytest.fixture
@@ -333,17 +337,17 @@ def test_a_port_tells_and_takes_nothing_without_the_token(deep: Callable[[str], 
     with socket.create_server(("127.0.0.1", 0)) as stranger:
         left_behind = address.with_name("old.address")
         left_behind.write_text(f"tcp {stranger.getsockname()[1]} token\n", encoding="utf-8")
-        said: list[bytes] = []
+        texts: list[bytes] = []
 
         def listen() -> None:
             connection, _ = stranger.accept()
             with connection:
-                said.append(connection.recv(1000))
+                texts.append(connection.recv(1000))
                 connection.sendall(b"theirs proof\n")
-                said.append(connection.recv(1000))
+                texts.append(connection.recv(1000))
 
         listening = threading.Thread(target=listen)
         listening.start()
         assert connect(folder, 60, str(left_behind)) is None
         listening.join(60)
-    assert [len(part) for part in said] == [33, 0], "a number, and nothing more"
+    assert [len(part) for part in texts] == [33, 0], "a number, and nothing more"

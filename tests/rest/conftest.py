@@ -104,8 +104,8 @@ def remembered(api: httpx2.Client, request: pytest.FixtureRequest) -> Remembered
     count = iter(range(1000))
 
     def remember(content: str = "", **more: Any) -> dict[str, Any]:
-        told = content or f"{request.node.name} {next(count)}"
-        answer = api.post("/api/v1/items", json={"content": told, **more})
+        result = content or f"{request.node.name} {next(count)}"
+        answer = api.post("/api/v1/items", json={"content": result, **more})
         assert answer.status_code == 201, answer.text
         data: dict[str, Any] = answer.json()
         return data
@@ -121,13 +121,13 @@ def refused(answer: httpx2.Response, status: int, code: str) -> str:
     if error_style(answer.request.url.path, {}) == "sekha":
         assert set(body) == {"error", "code", "error_code", "message", "details"} and body["error_code"] == code
         assert body["error"] == f"{body['message']} {body['details']}"
-        told = body
+        result = body
     else:
         assert set(body) == {"error", "code"} and set(body["error"]) == {"code", "message", "details"}
         assert body["error"]["code"] == code
-        told = body["error"]
-    assert told["message"].endswith(".") and told["details"]
-    return str(told["message"])
+        result = body["error"]
+    assert result["message"].endswith(".") and result["details"]
+    return str(result["message"])
 
 
 def conforms(answer: httpx2.Response, method: str, path: str) -> None:

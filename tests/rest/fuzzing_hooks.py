@@ -52,9 +52,9 @@ def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
     if case.query and isinstance(case.query.get("cursor"), str):
         del case.query["cursor"]
     several = case.body.get("items") if isinstance(case.body, dict) else None
-    for told in (case.query, case.body, *(several if isinstance(several, list) else ())):
-        for name in NAMING_TIMES.keys() & told.keys() if isinstance(told, dict) else ():
-            if isinstance(told[name], str):
-                told[name] = NAMING_TIMES[name][number % len(NAMING_TIMES[name])]
+    for message in (case.query, case.body, *(several if isinstance(several, list) else ())):
+        for name in NAMING_TIMES.keys() & message.keys() if isinstance(message, dict) else ():
+            if isinstance(message[name], str):
+                message[name] = NAMING_TIMES[name][number % len(NAMING_TIMES[name])]
     if "/items/{id}" in case.path and number % 2:
         case.path_parameters["id"] = str(number % KNOWN_ITEMS + 1)

@@ -41,9 +41,9 @@ def test_everything_goes_out_and_comes_in_elsewhere(full: Site, tmp_path: Path) 
         files = {name: archive.read(name) for name in archive.namelist()}
     assert records(files) == records(archived(full.memory))
     with running(settings_in(tmp_path)) as there, there.client("write") as client:
-        told = client.post("/api/v1/import", content=answer.content, headers=ZIP)
-        assert told.status_code == 200, told.text
-        assert (told.json()["items"]["added"], told.json()["conflicts"]) == (9, {"count": 0, "named": []})
+        reply = client.post("/api/v1/import", content=answer.content, headers=ZIP)
+        assert reply.status_code == 200, reply.text
+        assert (reply.json()["items"]["added"], reply.json()["conflicts"]) == (9, {"count": 0, "named": []})
         assert records(archived(there.memory)) == records(files)
         again = client.post("/api/v1/import", content=answer.content, headers=ZIP)
         assert (again.json()["items"]["added"], again.json()["items"]["known"]) == (0, 9)

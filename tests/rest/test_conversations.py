@@ -44,29 +44,29 @@ def talk(api: httpx2.Client) -> Talk:
 
 
 def test_one_is_stored_and_read_with_what_was_given(api: httpx2.Client) -> None:
-    said = [
+    messages = [
         {"role": "user", "content": "Which cache?", "timestamp": "2026-01-20T10:00:00Z", "metadata": {"by": "me"}},
         {"role": "assistant", "content": "Redis.", "timestamp": "2026-01-20T10:00:05.250+00:00"},
         {"role": "tool", "content": "exit 0", "timestamp": "2026-01-20 10:00:06"},
     ]
     given = {"label": "Cache", "folder": "/work/db", "importance_score": 8.5, "metadata": {"k": [1]}, "project": "api"}
-    answer = api.post(ALL, json={**given, "messages": said})
+    answer = api.post(ALL, json={**given, "messages": messages})
     conforms(answer, "POST", ALL)
     stored = answer.json()
     assert answer.status_code == 201 and answer.headers["location"] == f"{ALL}/{stored['id']}"
     assert stored["id"] == stored["conversation_id"] and stored["duplicate"] is False
     found = api.get(f"{ALL}/{stored['id']}")
     conforms(found, "GET", ONE)
-    told = found.json()
-    assert {name: told[name] for name in given} == given
-    assert (told["status"], told["message_count"], told["word_count"], told["archived"]) == ("active", 3, 5, False)
-    assert told["created_at"] == "2026-01-20T10:00:00Z" and told["timestamp"] == "2026-01-20T10:00:06Z"
-    assert [(m["role"], m["content"], m["timestamp"]) for m in told["messages"]] == [
+    reply = found.json()
+    assert {name: reply[name] for name in given} == given
+    assert (reply["status"], reply["message_count"], reply["word_count"], reply["archived"]) == ("active", 3, 5, False)
+    assert reply["created_at"] == "2026-01-20T10:00:00Z" and reply["timestamp"] == "2026-01-20T10:00:06Z"
+    assert [(m["role"], m["content"], m["timestamp"]) for m in reply["messages"]] == [
         ("user", "Which cache?", "2026-01-20T10:00:00Z"),
         ("assistant", "Redis.", "2026-01-20T10:00:05.250Z"),
         ("tool", "exit 0", "2026-01-20T10:00:06Z"),
     ]
-    assert told["messages"][0]["metadata"] == {"by": "me"}
+    assert reply["messages"][0]["metadata"] == {"by": "me"}
 
 
 def test_the_same_again_is_found(api: httpx2.Client, talk: Talk) -> None:
@@ -79,8 +79,8 @@ def test_the_same_again_is_found(api: httpx2.Client, talk: Talk) -> None:
 
 def test_without_a_label_it_is_called_by_the_first_thing_said(api: httpx2.Client) -> None:
     messages = [{"role": "user", "content": "# Plans for May\n\nLet us begin."}]
-    told = api.post(ALL, json={"label": None, "folder": None, "messages": messages}).json()
-    assert (told["label"], told["folder"]) == ("Plans for May", "/")
+    reply = api.post(ALL, json={"label": None, "folder": None, "messages": messages}).json()
+    assert (reply["label"], reply["folder"]) == ("Plans for May", "/")
 
 
 def test_reading_without_messages_does_not_count_as_opening(api: httpx2.Client, talk: Talk) -> None:
@@ -119,10 +119,10 @@ def test_lists_are_paged_by_number_by_skipping_and_by_cursor(api: httpx2.Client,
         by_skip += [row["label"] for row in api.get(ALL, params={"limit": 3, "offset": offset}).json()["results"]]
     cursor = None
     while True:
-        told = api.get(ALL, params={"page_size": 3} | ({"cursor": cursor} if cursor else {})).json()
-        by_cursor += [row["label"] for row in told["results"]]
-        assert told["total"] == 7
-        cursor = told["next_cursor"]
+        reply = api.get(ALL, params={"page_size": 3} | ({"cursor": cursor} if cursor else {})).json()
+        by_cursor += [row["label"] for row in reply["results"]]
+        assert reply["total"] == 7
+        cursor = reply["next_cursor"]
         if cursor is None:
             break
     assert by_number == by_skip == by_cursor == newest
@@ -155,20 +155,20 @@ def test_what_is_named_changes_and_the_rest_stays(api: httpx2.Client, talk: Talk
     id_ = talk("Old", folder="/a", importance_score=4, metadata={"kept": 1})["id"]
     answer = api.request(method, f"{ALL}/{id_}", json={"label": "New", "importance_score": 7.5})
     conforms(answer, method, ONE)
-    told = answer.json()
-    assert (told["label"], told["folder"], told["importance_score"]) == ("New", "/a", 7.5)
-    assert told["metadata"] == {"kept": 1}
-    told = api.request(method, f"{ALL}/{id_}", json={"folder": "/b c", "metadata": {"new": 2}, "label": None}).json()
-    assert (told["label"], told["folder"], told["metadata"]) == ("New", "/b c", {"new": 2})
+    reply = answer.json()
+    assert (reply["label"], reply["folder"], reply["importance_score"]) == ("New", "/a", 7.5)
+    assert reply["metadata"] == {"kept": 1}
+    reply = api.request(method, f"{ALL}/{id_}", json={"folder": "/b c", "metadata": {"new": 2}, "label": None}).json()
+    assert (reply["label"], reply["folder"], reply["metadata"]) == ("New", "/b c", {"new": 2})
     same = api.request(method, f"{ALL}/{id_}", json={})
-    assert same.status_code == 200 and same.json()["rev"] == told["rev"], "nothing was changed"
+    assert same.status_code == 200 and same.json()["rev"] == reply["rev"], "nothing was changed"
 
 
 def test_each_change_has_its_own_address(api: httpx2.Client, talk: Talk) -> None:
     one = f"{ALL}/{talk('Old')['id']}"
     assert api.put(f"{one}/label", json={"label": "New", "folder": None}).json()["label"] == "New"
-    told = api.put(f"{one}/label", json={"label": "Newer", "folder": "/x"}).json()
-    assert (told["label"], told["folder"]) == ("Newer", "/x")
+    reply = api.put(f"{one}/label", json={"label": "Newer", "folder": "/x"}).json()
+    assert (reply["label"], reply["folder"]) == ("Newer", "/x")
     assert api.put(f"{one}/folder", json={"folder": "/y/z"}).json()["folder"] == "/y/z"
     pinned = api.put(f"{one}/pin").json()
     assert (pinned["status"], pinned["importance_score"]) == ("pinned", 10)
@@ -269,13 +269,13 @@ def test_of_two_edits_of_the_same_revision_one_is_refused(api: httpx2.Client, ta
         if mine.status_code == 200:
             assert "revision" in refused(yours, 409, "CONFLICT")
     late = {"If-Match": '"r1"'}
-    said = {"messages": [{"role": "user", "content": "x"}]}
+    message = {"messages": [{"role": "user", "content": "x"}]}
     for answer in (
         api.put(f"{one}/label", json={"label": "Late"}, headers=late),
         api.put(f"{one}/pin", json={"pinned": False}, headers=late),
         api.patch(one, json={"label": "Late", "rev": 1}),
         api.delete(one, headers=late),
-        api.post(f"{one}/messages", json=said, headers=late),
+        api.post(f"{one}/messages", json=message, headers=late),
     ):
         assert refused(answer, 409, "CONFLICT").startswith("Conversation ")
     assert api.get(one).json()["label"].startswith("Mine")

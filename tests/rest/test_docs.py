@@ -71,9 +71,9 @@ def _section(text: str, title: str) -> str:
 def test_the_examples_on_the_page_run_in_order(tmp_path: Path) -> None:
     with running(settings_in(tmp_path)) as site:
         env = {**os.environ, "COMMONPLACE_URL": site.url, "COMMONPLACE_KEY": site.secrets["admin"]}
-        told = [run(example, env) for example in examples()]
-    assert len(told) >= 7
-    remembered, page, changed, twice, events, moved, context = told
+        lines = [run(example, env) for example in examples()]
+    assert len(lines) >= 7
+    remembered, page, changed, twice, events, moved, context = lines
     assert '"duplicate":false' in remembered and '"relevance"' in remembered
     assert len(json.loads(page)["items"]) == 1
     assert '"tags":["redis","sessions"]' in changed and '"op":"edit"' in changed

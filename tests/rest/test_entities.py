@@ -53,8 +53,8 @@ def test_what_cannot_be_answered_is_refused(
 def test_the_profile_is_read_pinned_and_hidden(api: httpx2.Client, remembered: Remembered) -> None:
     tabs = remembered("I prefer tabs over spaces", type="note", project="profiled")
     foam = remembered("Foam is white", type="fact", project="profiled")
-    asked = {"project": "profiled"}
-    answer = api.get("/api/v1/profile", params=asked)
+    request = {"project": "profiled"}
+    answer = api.get("/api/v1/profile", params=request)
     conforms(answer, "GET", "/api/v1/profile")
     mine = [line for line in answer.json()["lines"] if line["project"] is not None]
     assert [(line["text"], line["group"], line["id"]) for line in mine] == [
@@ -64,7 +64,7 @@ def test_the_profile_is_read_pinned_and_hidden(api: httpx2.Client, remembered: R
     conforms(answer, "POST", "/api/v1/profile/{id}")
     assert answer.json()["tags"] == ["profile-pinned"]
     assert api.post(f"/api/v1/profile/{tabs['id']}", json={"show": "hidden"}).status_code == 200
-    shown = api.get("/api/v1/profile", params=asked).json()
+    shown = api.get("/api/v1/profile", params=request).json()
     mine = [line for line in shown["lines"] if line["project"] is not None]
     assert [(line["text"], line["pinned"]) for line in mine] == [("Foam is white", True)]
     assert [item["id"] for item in shown["hidden"]] == [tabs["id"]]

@@ -31,14 +31,14 @@ class Listener:
 
     def next(self) -> dict[str, Any]:
         """The next event with its mark, or the mark alone that a stream begins with."""
-        told: dict[str, Any] = {}
+        found_by_name: dict[str, Any] = {}
         for line in self._lines:
             name, _, value = line.partition(": ")
-            if not line and "mark" in told:
-                told |= json.loads(told.pop("data", "{}"))
-                return told
+            if not line and "mark" in found_by_name:
+                found_by_name |= json.loads(found_by_name.pop("data", "{}"))
+                return found_by_name
             if line and name in ("id", "event", "data"):
-                told["mark" if name == "id" else name] = value
+                found_by_name["mark" if name == "id" else name] = value
         raise EOFError
 
 
@@ -58,9 +58,9 @@ def test_what_happens_is_heard(site: Site, api: httpx2.Client, remembered: Remem
         api.patch(f"/api/v1/items/{item['id']}", json={"title": "Louder"})
         api.delete(f"/api/v1/items/{item['id']}")
         api.post(f"/api/v1/items/{item['id']}/restore")
-        told = [listener.next() for _ in range(4)]
-    assert [one["event"] for one in told] == ["item.created", "item.edited", "item.forgotten", "item.restored"]
-    for one in told:
+        lines = [listener.next() for _ in range(4)]
+    assert [one["event"] for one in lines] == ["item.created", "item.edited", "item.forgotten", "item.restored"]
+    for one in lines:
         assert (one["uid"], one["kind"], one["type"], one["project"]) == (item["uid"], "memory", "fact", "heard")
 
 
@@ -80,9 +80,9 @@ def test_one_goes_on_where_one_stopped(api: httpx2.Client, remembered: Remembere
         mark = listener.next()["mark"]
     first, second = remembered(), remembered()
     with listening(api, mark) as listener:
-        heard = listener.next()
-        assert heard["uid"] == first["uid"]
-    with listening(api, heard["mark"]) as listener:
+        received = listener.next()
+        assert received["uid"] == first["uid"]
+    with listening(api, received["mark"]) as listener:
         assert listener.next()["uid"] == second["uid"]
 
 

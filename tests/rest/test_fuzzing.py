@@ -64,10 +64,10 @@ def fuzz(site: Site, folder: Path, *arguments: str) -> None:
     ]
     env = {**os.environ, "SCHEMATHESIS_HOOKS": "tests.rest.fuzzing_hooks", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=540, check=False)
-    told = (done.stdout + done.stderr).decode("utf-8", "replace")
-    assert done.returncode == 0, told
-    counted = re.search(r"(\d+) generated, (\d+) passed", told)
-    assert counted and counted[1] == counted[2], told
+    output = (done.stdout + done.stderr).decode("utf-8", "replace")
+    assert done.returncode == 0, output
+    counted = re.search(r"(\d+) generated, (\d+) passed", output)
+    assert counted and counted[1] == counted[2], output
 
 
 def filled(site: Site) -> None:

@@ -17,13 +17,14 @@ ITEMS = "/api/v1/items"
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_remembered_with_its_fields(api: httpx2.Client, kind: str) -> None:
     lists = {"concepts", "files_read", "files_modified", "relevant_files", "paths"}
-    told: dict[str, Any] = {name: ["a", "b"] if name in lists else f"Its-{name}" for name in DETAIL_FIELDS[kind]}  # type: ignore[index]
+    names = DETAIL_FIELDS[kind]  # type: ignore[index]
+    fields: dict[str, Any] = {name: ["a", "b"] if name in lists else f"Its-{name}" for name in names}
     more = {"session": "monday", "tags": ["t"], "importance": 7, "created_at_epoch": 1_742_049_000_000}
-    answer = api.post(ITEMS, json={"kind": kind, "title": f"A {kind}", "content": "Said", **told, **more})
+    answer = api.post(ITEMS, json={"kind": kind, "title": f"A {kind}", "content": "Said", **fields, **more})
     conforms(answer, "POST", ITEMS)
     item = answer.json()
     assert answer.status_code == 201 and answer.headers["location"] == f"{ITEMS}/{item['id']}"
-    for name, value in told.items():
+    for name, value in fields.items():
         assert item[name] == ("\n" if name == "paths" else ", ").join(value) if isinstance(value, list) else value
     assert (item["session"], item["tags"], item["importance"]) == ("monday", ["t"], 7)
     assert item["created_at"] == "2025-03-15T14:30:00.000Z"
@@ -44,8 +45,8 @@ def test_what_a_statement_contradicts_is_told(api: httpx2.Client) -> None:
 
 
 def test_nulls_are_as_good_as_nothing(api: httpx2.Client) -> None:
-    told = {"content": "With nulls", "title": None, "tags": None, "project": None, "metadata": None, "paths": None}
-    assert api.post(ITEMS, json=told).status_code == 201
+    payload = {"content": "With nulls", "title": None, "tags": None, "project": None, "metadata": None, "paths": None}
+    assert api.post(ITEMS, json=payload).status_code == 201
 
 
 def test_a_batch_is_remembered_whole_or_not_at_all(api: httpx2.Client) -> None:

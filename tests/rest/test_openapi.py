@@ -47,22 +47,22 @@ def test_it_is_valid_openapi() -> None:
 
 
 def test_it_tells_every_endpoint_and_no_other() -> None:
-    told = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
-    assert told == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS} and len(told) == len(ENDPOINTS)
+    seen = {(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods}
+    assert seen == {(endpoint.method, endpoint.path) for endpoint in ENDPOINTS} and len(seen) == len(ENDPOINTS)
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda one: f"{one.method} {one.path}")
 def test_an_operation_says_what_its_row_says(endpoint: Endpoint) -> None:
-    told = operation_of(endpoint)
-    assert told["summary"] == endpoint.summary and told["description"].endswith(".")
-    assert set(told["responses"]) == {str(status) for status in statuses(endpoint)}
-    assert ("requestBody" in told) == (endpoint.body is not None or bool(endpoint.takes))
-    assert (told.get("security") == []) == (endpoint.scope is None) and told.get("x-scope") == endpoint.scope
-    query = {one["name"] for one in told["parameters"] if one["in"] == "query"}
+    result = operation_of(endpoint)
+    assert result["summary"] == endpoint.summary and result["description"].endswith(".")
+    assert set(result["responses"]) == {str(status) for status in statuses(endpoint)}
+    assert ("requestBody" in result) == (endpoint.body is not None or bool(endpoint.takes))
+    assert (result.get("security") == []) == (endpoint.scope is None) and result.get("x-scope") == endpoint.scope
+    query = {one["name"] for one in result["parameters"] if one["in"] == "query"}
     assert query == (set() if endpoint.query is None else set(endpoint.query.model_json_schema()["properties"]))
-    assert {one["name"] for one in told["parameters"] if one["in"] == "path"} == set(endpoint.params)
+    assert {one["name"] for one in result["parameters"] if one["in"] == "path"} == set(endpoint.params)
     if endpoint.scope is not None:
-        assert {"401", "403", "429", "503"} <= set(told["responses"])
+        assert {"401", "403", "429", "503"} <= set(result["responses"])
 
 
 def test_names_of_operations_are_unique() -> None:
@@ -98,8 +98,8 @@ def test_json_to_import_is_described_by_what_is_in_it(api: httpx2.Client) -> Non
 
 def test_every_number_in_a_request_has_bounds() -> None:
     bodies = [one for name, one in DOCUMENT["components"]["schemas"].items() if name not in COMPONENTS.values()]
-    asked = [one["schema"] for op in everything(DOCUMENT["paths"]) for one in op.get("parameters", ())]
-    numbers = [one for one in everything([bodies, asked]) if one.get("type") in ("integer", "number")]
+    requested = [one["schema"] for op in everything(DOCUMENT["paths"]) for one in op.get("parameters", ())]
+    numbers = [one for one in everything([bodies, requested]) if one.get("type") in ("integer", "number")]
     assert len(numbers) > 10
     assert all({"minimum", "maximum"} <= set(one) and abs(one["maximum"]) <= 2**53 for one in numbers)
 

@@ -26,11 +26,11 @@ class Weighed(BaseModel):
     count: int = 0
 
 
-def weigh(_memory: LocalMemory, _request: ApiRequest[Weighed, None]) -> Answer[None]:
+def read_weight(_memory: LocalMemory, _request: ApiRequest[Weighed, None]) -> Answer[None]:
     return Answer()
 
 
-ENDPOINT = Endpoint("GET", "/weighed", weigh, "weigh_get", "Weigh", None)
+ENDPOINT = Endpoint("GET", "/weighed", read_weight, "weigh_get", "Weigh", None)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

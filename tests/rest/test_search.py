@@ -14,12 +14,12 @@ from .conftest import Remembered, Site, conforms, refused
 def test_a_search_finds_by_either_way(api: httpx2.Client, remembered: Remembered) -> None:
     item = remembered("The lighthouse keeper counts ships", project="harbour")
     wanted: dict[str, Any] = {"q": "lighthouse keeper", "project": "harbour", "kind": ["memory"], "limit": 5}
-    asked, sent = api.get("/api/v1/search", params=wanted), api.post("/api/v1/search", json=wanted)
-    conforms(asked, "GET", "/api/v1/search")
-    assert asked.json() == sent.json()
-    (hit,) = asked.json()["results"]
+    question, sent = api.get("/api/v1/search", params=wanted), api.post("/api/v1/search", json=wanted)
+    conforms(question, "GET", "/api/v1/search")
+    assert question.json() == sent.json()
+    (hit,) = question.json()["results"]
     assert hit["id"] == item["id"] and 0 < hit["relevance"] <= 1
-    assert (asked.json()["total"], asked.json()["by_meaning"]) == (1, False)
+    assert (question.json()["total"], question.json()["by_meaning"]) == (1, False)
 
 
 def test_a_search_and_a_list_keep_to_a_tag_and_a_stretch_of_time(api: httpx2.Client, remembered: Remembered) -> None:
@@ -31,10 +31,10 @@ def test_a_search_and_a_list_keep_to_a_tag_and_a_stretch_of_time(api: httpx2.Cli
         ({"since": "2020-09-13T00:00Z", "until": "2020-09-14T00:00Z"}, old),
         ({"tag": "timetable"}, new),
     ):
-        for path, asked in (("/api/v1/search", {"q": "ferry leaves"}), ("/api/v1/items", {})):
-            answer = api.get(path, params={"project": "ferry", **asked, **narrowed})
+        for path, request in (("/api/v1/search", {"q": "ferry leaves"}), ("/api/v1/items", {})):
+            answer = api.get(path, params={"project": "ferry", **request, **narrowed})
             conforms(answer, "GET", path)
-            (found,) = answer.json()["results" if asked else "items"]
+            (found,) = answer.json()["results" if request else "items"]
             assert found["id"] == expected["id"], (path, narrowed)
     assert "not a time" in refused(
         api.get("/api/v1/search", params={"q": "ferry", "since": "someday"}), 422, "VALIDATION_ERROR"
@@ -145,8 +145,10 @@ def test_a_key_of_one_project_sees_only_that(site: Site, api: httpx2.Client, rem
         assert [one["id"] for one in walled.get("/api/v1/items").json()["items"]] == [ours["id"]]
         refused(walled.get(f"/api/v1/items/{other['id']}"), 404, "NOT_FOUND")
         refused(walled.get("/api/v1/keys"), 403, "FORBIDDEN")
-        told = walled.get("/api/v1/events?follow=false", headers={"Last-Event-ID": "0-0-0-0"}).text
-        assert {json.loads(line[6:])["project"] for line in told.splitlines() if line.startswith("data:")} == {"walled"}
+        reply = walled.get("/api/v1/events?follow=false", headers={"Last-Event-ID": "0-0-0-0"}).text
+        assert {json.loads(line[6:])["project"] for line in reply.splitlines() if line.startswith("data:")} == {
+            "walled"
+        }
         named = {"Idempotency-Key": "walled-1"}
         first = walled.post("/api/v1/items", json={"content": "Inside the wall"}, headers=named)
         assert walled.post("/api/v1/items", json={"content": "Inside the wall"}, headers=named).json() == first.json()

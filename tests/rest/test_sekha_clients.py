@@ -42,20 +42,20 @@ def body(answer: httpx2.Response, status: int = 200) -> Any:
 
 
 def test_the_python_sdk_stores_with_nulls_for_what_is_unset(api: httpx2.Client) -> None:
-    messages = [{**said, "timestamp": None, "metadata": None} for said in SAID]
+    messages = [{**entry, "timestamp": None, "metadata": None} for entry in SAID]
     unset = {"importance_score": None, "metadata": None}
-    told = body(api.post(ALL, json={"messages": messages, "label": "Databases", "folder": "/", **unset}), 201)
-    assert told["id"] == told["conversation_id"]
-    assert (told["status"], told["message_count"]) == ("active", 2)
-    assert datetime.fromisoformat(told["created_at"])
+    reply = body(api.post(ALL, json={"messages": messages, "label": "Databases", "folder": "/", **unset}), 201)
+    assert reply["id"] == reply["conversation_id"]
+    assert (reply["status"], reply["message_count"]) == ("active", 2)
+    assert datetime.fromisoformat(reply["created_at"])
     nulls = {"label": None, "folder": None, **unset}
     parts = [
         {"type": "text", "text": "what is this?"},
         {"type": "image_url", "image_url": {"url": "https://a.b/c.png"}},
     ]
     mixed = [{"role": "tool", "content": "exit 0"}, {"role": "user", "content": parts}]
-    told = body(api.post(ALL, json={"messages": mixed, **nulls}), 201)
-    read = body(api.get(f"{ALL}/{told['id']}"))
+    reply = body(api.post(ALL, json={"messages": mixed, **nulls}), 201)
+    read = body(api.get(f"{ALL}/{reply['id']}"))
     assert [message["role"] for message in read["messages"]] == ["tool", "user"]
     assert read["messages"][1]["content"] == "what is this?\n[image: https://a.b/c.png]"
 
@@ -78,8 +78,8 @@ def test_the_python_sdk_lists_and_reads(api: httpx2.Client) -> None:
     }.items():  # fmt: skip
         assert isinstance(row[name], type_), name
     assert row["message_id"] is None and row["last_accessed"] is None
-    told = body(api.get(f"{ALL}/{id_}"))
-    assert told["archived"] is False and told["updated_at"] and told["messages"][0]["role"] == "user"
+    reply = body(api.get(f"{ALL}/{id_}"))
+    assert reply["archived"] is False and reply["updated_at"] and reply["messages"][0]["role"] == "user"
     assert body(api.get(f"{ALL}/count", params={"label": "Databases"}))["count"] == 1
 
 
@@ -107,36 +107,36 @@ def test_the_python_sdk_asks(api: httpx2.Client) -> None:
     wanted = {"query": "index", "preferred_labels": [], "context_budget": 4000, "excluded_folders": []}
     assert isinstance(body(api.post("/api/v1/context/assemble", json=wanted)), list)
     for level in ("daily", "weekly", "monthly"):
-        told = body(api.post("/api/v1/summarize", json={"conversation_id": id_, "level": level}))
-        assert told["conversation_id"] == id_ and told["level"] == level
-        assert told["summary"] and told["token_count"] > 0 and told["created_at"]
+        reply = body(api.post("/api/v1/summarize", json={"conversation_id": id_, "level": level}))
+        assert reply["conversation_id"] == id_ and reply["level"] == level
+        assert reply["summary"] and reply["token_count"] > 0 and reply["created_at"]
 
 
 def test_the_python_sdk_prunes_labels_and_weighs(api: httpx2.Client) -> None:
-    messages = [{**said, "timestamp": OLD} for said in SAID]
+    messages = [{**entry, "timestamp": OLD} for entry in SAID]
     id_ = body(api.post(ALL, json={"messages": messages, "label": "Old", "importance_score": 2.0}), 201)["id"]
-    told = body(api.post("/api/v1/prune/dry-run", json={"threshold_days": 90}))
-    assert (told["total_reviewed"], told["recommended_archive"], told["recommended_keep"]) == (1, 1, 0)
-    (one,) = told["suggestions"]
+    reply = body(api.post("/api/v1/prune/dry-run", json={"threshold_days": 90}))
+    assert (reply["total_reviewed"], reply["recommended_archive"], reply["recommended_keep"]) == (1, 1, 0)
+    (one,) = reply["suggestions"]
     assert (one["conversation_id"], one["label"], one["recommendation"]) == (id_, "Old", "archive")
     assert one["last_accessed"] == OLD and one["days_since_access"] > 300 and one["reason"]
     body(api.post("/api/v1/prune/execute", json={"conversation_ids": [id_]}))
-    told = body(api.post("/api/v1/labels/suggest", json={"conversation_id": id_}))
-    assert told["conversation_id"] == id_ and "top_suggestion" in told
-    for suggestion in told["suggestions"]:
+    reply = body(api.post("/api/v1/labels/suggest", json={"conversation_id": id_}))
+    assert reply["conversation_id"] == id_ and "top_suggestion" in reply
+    for suggestion in reply["suggestions"]:
         assert suggestion["label"] and suggestion["folder"] and 0 <= suggestion["confidence"] <= 1
     message = body(api.get(f"{ALL}/{id_}"))["messages"][1]["id"]
-    told = body(api.post("/api/v1/messages/score", json={"message_id": message}))
-    assert (told["message_id"], told["importance_score"]) == (message, 6)
-    assert sum(told["factors"].values()) == 6 and told["reasoning"]
+    reply = body(api.post("/api/v1/messages/score", json={"message_id": message}))
+    assert (reply["message_id"], reply["importance_score"]) == (message, 6)
+    assert sum(reply["factors"].values()) == 6 and reply["reasoning"]
 
 
 def test_the_python_sdk_exports_and_looks_for_tools(api: httpx2.Client) -> None:
     body(api.post(ALL, json={"messages": SAID, "label": "Databases", "folder": "/work"}), 201)
-    told = body(api.get("/api/v1/export", params={"format": "markdown", "label": "Databases", "folder": "/work"}))
-    assert told["content"].startswith("# Databases\n") and told["format"] == "markdown"
-    told = body(api.get("/api/v1/export", params={"format": "json"}))
-    assert len(json.loads(told["content"])["conversations"]) == told["conversation_count"] == 1
+    reply = body(api.get("/api/v1/export", params={"format": "markdown", "label": "Databases", "folder": "/work"}))
+    assert reply["content"].startswith("# Databases\n") and reply["format"] == "markdown"
+    reply = body(api.get("/api/v1/export", params={"format": "json"}))
+    assert len(json.loads(reply["content"])["conversations"]) == reply["conversation_count"] == 1
     for path in ("/api/v1/mcp/tools", "/mcp/tools"):
         answer = api.get(path)
         conforms(answer, "GET", path)
@@ -154,13 +154,13 @@ def test_the_python_sdk_has_a_client_of_its_own_for_memory(api: httpx2.Client) -
 
 
 def test_the_javascript_sdk_stores_and_updates_in_its_spelling(api: httpx2.Client) -> None:
-    told = body(api.post(ALL, json={"messages": SAID, "label": "L", "folder": "/w", "importanceScore": 8}), 201)
-    assert told["importance_score"] == 8
-    one = f"{ALL}/{told['id']}"
+    reply = body(api.post(ALL, json={"messages": SAID, "label": "L", "folder": "/w", "importanceScore": 8}), 201)
+    assert reply["importance_score"] == 8
+    one = f"{ALL}/{reply['id']}"
     assert body(api.put(one, json={"label": "M", "importanceScore": 3}))["importance_score"] == 3
     assert body(api.put(one, json={"status": "pinned"}))["status"] == "pinned"
     (row,) = body(api.get(ALL, params={"label": "M", "status": "pinned", "limit": "10"}))["conversations"]
-    assert (row["id"], row["label"], row["status"]) == (told["id"], "M", "pinned")
+    assert (row["id"], row["label"], row["status"]) == (reply["id"], "M", "pinned")
     assert body(api.get(ALL, params={"offset": "5"}))["conversations"] == []
     suggested = body(api.post(f"{one}/suggest-labels"))
     assert isinstance(suggested, list)
@@ -169,7 +169,7 @@ def test_the_javascript_sdk_stores_and_updates_in_its_spelling(api: httpx2.Clien
 
 
 def test_the_javascript_sdk_calls_tools_and_reads_an_envelope(api: httpx2.Client) -> None:
-    old = [{**said, "timestamp": OLD} for said in SAID]
+    old = [{**message, "timestamp": OLD} for message in SAID]
     stored = tool(api, "memory_store", label="Old", folder="/work", messages=old, importance_score=2)
     assert {stored["id"], stored["conversation_id"]} == {stored["id"]} and stored["folder"] == "/work"
     found = tool(api, "memory_search", query="index", limit=10, offset=0, filters={"label": "Old"})
@@ -189,15 +189,15 @@ def test_the_javascript_sdk_calls_tools_and_reads_an_envelope(api: httpx2.Client
 def tool(api: httpx2.Client, name: str, /, **arguments: Any) -> dict[str, Any]:
     answer = api.post(f"/mcp/tools/{name}", json=arguments)
     conforms(answer, "POST", f"/mcp/tools/{name}")
-    told = answer.json()
-    assert told["success"] is True and told["error"] is None
-    data: dict[str, Any] = told["data"]
+    reply = answer.json()
+    assert reply["success"] is True and reply["error"] is None
+    data: dict[str, Any] = reply["data"]
     return data
 
 
 @pytest.mark.promise("sekha:workflow:store-and-find", "sekha:workflow:cleanup")
 def test_the_bridge_to_agents_gets_what_it_shows(api: httpx2.Client) -> None:
-    messages = [{**said, "timestamp": OLD, "metadata": {}} for said in SAID]
+    messages = [{**entry, "timestamp": OLD, "metadata": {}} for entry in SAID]
     stored = tool(api, "memory_store", label="Databases", folder="/work", messages=messages, importance_score=3.0)
     assert stored["message_count"] == 2
     (row, *_more) = tool(api, "memory_search", query="database index", limit=10, filter_labels=["Databases"])["results"]

@@ -80,7 +80,7 @@ def test_a_conversation_that_does_not_exist_is_not_found(api: httpx2.Client, met
 
 @pytest.mark.promise("sekha:errors:validation", "sekha:bad-input:no-messages", "sekha:bad-input:folder")
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "expected"),
     [
         ({"messages": []}, "messages"),
         ({"messages": [{"role": "user"}]}, "messages[0].content"),
@@ -101,10 +101,10 @@ def test_a_conversation_that_does_not_exist_is_not_found(api: httpx2.Client, met
         ({"unknown": 1}, "unknown"),
     ],
 )
-def test_a_wrong_value_is_told_with_its_place(own: Site, wrong: dict[str, Any], told: str) -> None:
+def test_a_wrong_value_is_told_with_its_place(own: Site, wrong: dict[str, Any], expected: str) -> None:
     with own.client() as api:
         answer = api.post(ALL, json={"label": "A", "messages": SAID, **wrong})
-        assert told in refused(answer, 400, "VALIDATION_ERROR")
+        assert expected in refused(answer, 400, "VALIDATION_ERROR")
         assert counted(api) == 0
 
 
@@ -167,19 +167,19 @@ def test_any_text_comes_back_equal(api: httpx2.Client, text: str, padding: int) 
     content = "x" * padding + text
     answer = api.post(ALL, json={"label": "Any", "messages": [{"role": "user", "content": content}]})
     assert answer.status_code in (200, 201), answer.text
-    told = api.get(f"{ALL}/{answer.json()['id']}")
-    conforms(told, "GET", f"{ALL}/{{id}}")
-    assert told.json()["messages"][0]["content"] == content
-    assert api.post("/api/v1/summarize", json={"conversation_id": told.json()["id"]}).status_code == 200
-    assert api.post("/api/v1/labels/suggest", json={"conversation_id": told.json()["id"]}).status_code == 200
+    reply = api.get(f"{ALL}/{answer.json()['id']}")
+    conforms(reply, "GET", f"{ALL}/{{id}}")
+    assert reply.json()["messages"][0]["content"] == content
+    assert api.post("/api/v1/summarize", json={"conversation_id": reply.json()["id"]}).status_code == 200
+    assert api.post("/api/v1/labels/suggest", json={"conversation_id": reply.json()["id"]}).status_code == 200
 
 
 @pytest.mark.promise("sekha:decided:folder-unicode", "sekha:bad-input:timestamps")
 def test_folders_with_spaces_and_times_in_the_future_are_kept(own: Site) -> None:
     with own.client() as api:
-        said = [{"role": "user", "content": "later", "timestamp": "2999-12-31T23:59:59Z"}]
-        told = api.post(ALL, json={"label": "🎉", "folder": "/my notes/עברית/(draft)", "messages": said}).json()
-        assert (told["folder"], told["timestamp"]) == ("/my notes/עברית/(draft)", "2999-12-31T23:59:59Z")
+        messages = [{"role": "user", "content": "later", "timestamp": "2999-12-31T23:59:59Z"}]
+        reply = api.post(ALL, json={"label": "🎉", "folder": "/my notes/עברית/(draft)", "messages": messages}).json()
+        assert (reply["folder"], reply["timestamp"]) == ("/my notes/עברית/(draft)", "2999-12-31T23:59:59Z")
         for folder in ("/my notes", "/my notes/עברית", "my notes/"):
             assert api.get(ALL, params={"folder": folder}).json()["total"] == 1
         assert api.get("/api/v1/stats", params={"folder": "/my notes"}).json()["total_messages"] == 1
@@ -228,9 +228,9 @@ def test_messages_that_are_added_at_once_are_all_kept(own: Site) -> None:
             thread.start()
         for thread in threads:
             thread.join(DEADLINE)
-        kept = {message["content"] for message in api.get(one).json()["messages"]}
+        stored = {message["content"] for message in api.get(one).json()["messages"]}
         acknowledged = statuses.count(201)
-        assert len(statuses) == 20 and len(kept) == acknowledged + 1
+        assert len(statuses) == 20 and len(stored) == acknowledged + 1
 
 
 def test_secrets_do_not_come_back(own: Site) -> None:

@@ -56,10 +56,10 @@ def test_what_could_go_is_told_and_nothing_changes(api: httpx2.Client) -> None:
     got = api.get("/api/v1/prune/suggestions", params={"threshold_days": 30})
     conforms(got, "GET", "/api/v1/prune/suggestions")
     assert dry.json() == api.post("/api/v1/prune/dry-run").json() and dry.json()["suggestions"] == got.json()
-    told = dry.json()
-    (one,) = told["suggestions"]
+    reply = dry.json()
+    (one,) = reply["suggestions"]
     assert (one["conversation_id"], one["conversation_label"], one["recommendation"]) == (low, "Low", "archive")
-    assert (told["total"], told["total_reviewed"], told["recommended_archive"], told["recommended_keep"]) == (
+    assert (reply["total"], reply["total_reviewed"], reply["recommended_archive"], reply["recommended_keep"]) == (
         1,
         3,
         1,
@@ -90,10 +90,10 @@ def test_figures_are_flat_and_in_an_envelope(api: httpx2.Client) -> None:
     store(api, "C", folder="/home")
     answer = api.get("/api/v1/stats", params={"folder": "/work"})
     conforms(answer, "GET", "/api/v1/stats")
-    told = answer.json()
-    assert (told["total_conversations"], told["total_words"], told["average_importance"]) == (2, 4, 5.5)
-    assert told["success"] is True and told["data"]["folders"] == {"/work": 1, "/work/a": 1}
-    assert {name: told[name] for name in told["data"]} == told["data"]
+    reply = answer.json()
+    assert (reply["total_conversations"], reply["total_words"], reply["average_importance"]) == (2, 4, 5.5)
+    assert reply["success"] is True and reply["data"]["folders"] == {"/work": 1, "/work/a": 1}
+    assert {name: reply[name] for name in reply["data"]} == reply["data"]
     assert api.get("/api/v1/stats").json()["total_conversations"] == 3
     assert api.get("/api/v1/stats", params={"label": "B"}).json()["total_words"] == 1
     by_body = api.post("/mcp/memory/stats", json={"filters": {"labels": ["A", "C"]}})
@@ -120,9 +120,9 @@ def exported(api: httpx2.Client, **params: str) -> dict[str, Any]:
     return data
 
 
-def kept_in(told: dict[str, Any]) -> list[dict[str, Any]]:
+def conversations_in(payload: dict[str, Any]) -> list[dict[str, Any]]:
     """The conversations of an export, but for when they were last written."""
-    conversations: list[dict[str, Any]] = json.loads(told["content"])["conversations"]
+    conversations: list[dict[str, Any]] = json.loads(payload["content"])["conversations"]
     return sorted(({**one, "updated_at": None} for one in conversations), key=lambda one: str(one["label"]))
 
 
@@ -130,18 +130,18 @@ def kept_in(told: dict[str, Any]) -> list[dict[str, Any]]:
 def test_an_export_is_imported_elsewhere_without_loss(api: httpx2.Client, tmp_path: Path) -> None:
     store(api, "Emoji 🎉", 'quotes " and \\ and \n lines \u2028', "שלום עולם", folder="/a b", metadata={"k": "v"})
     store(api, "Other", importance_score=9.5, status="archived")
-    told = exported(api)
-    assert (told["format"], told["conversation_count"]) == ("json", 2)
+    reply = exported(api)
+    assert (reply["format"], reply["conversation_count"]) == ("json", 2)
     with running(settings_in(tmp_path / "elsewhere")) as other, other.client() as there:
         url, kind = "/api/v1/import", {"Content-Type": "application/json"}
-        dry = there.post(url, params={"dry_run": "true"}, content=told["content"], headers=kind)
+        dry = there.post(url, params={"dry_run": "true"}, content=reply["content"], headers=kind)
         conforms(dry, "POST", url)
         assert dry.json()["conversations"]["added"] == 2 and there.get(f"{ALL}/count").json()["count"] == 0
-        answer = there.post(url, content=told["content"], headers=kind)
+        answer = there.post(url, content=reply["content"], headers=kind)
         conforms(answer, "POST", url)
         assert answer.json()["messages"] == {"added": 3, "known": 0, "skipped": 0}
-        assert kept_in(exported(there)) == kept_in(told)
-        assert there.post(url, content=told["content"], headers=kind).json()["conversations"]["known"] == 2
+        assert conversations_in(exported(there)) == conversations_in(reply)
+        assert there.post(url, content=reply["content"], headers=kind).json()["conversations"]["known"] == 2
 
 
 def test_an_export_is_narrowed_and_may_be_markdown(api: httpx2.Client) -> None:

@@ -46,11 +46,11 @@ def ask(api: httpx2.Client, query: str, **more: Any) -> dict[str, Any]:
 
 
 def test_answers_come_best_first_with_where_they_are_from(api: httpx2.Client, ids: dict[str, str]) -> None:
-    told = ask(api, "How is the REST API versioned?")
-    assert told["results"][0]["conversation_id"] == ids["API Design"] and told["results"][0]["folder"] == "/work/api"
-    scores = [row["score"] for row in told["results"]]
+    reply = ask(api, "How is the REST API versioned?")
+    assert reply["results"][0]["conversation_id"] == ids["API Design"] and reply["results"][0]["folder"] == "/work/api"
+    scores = [row["score"] for row in reply["results"]]
     assert scores == sorted(scores, reverse=True) and 0 < scores[0] <= 1
-    assert all(row["score"] == row["similarity"] and row["message_id"] == row["id"] for row in told["results"])
+    assert all(row["score"] == row["similarity"] and row["message_id"] == row["id"] for row in reply["results"])
 
 
 def test_limit_and_offset_cut_the_same_list(api: httpx2.Client, ids: dict[str, str]) -> None:
@@ -138,9 +138,9 @@ def test_a_smart_answer_has_a_context_too(api: httpx2.Client, ids: dict[str, str
     body = {"query": "REST API version", "token_budget": 300, "labels": ["API Design"]}
     answer = api.post("/api/v1/query/smart", json=body)
     conforms(answer, "POST", "/api/v1/query/smart")
-    told = answer.json()
-    assert {row["label"] for row in told["results"]} == {"API Design"}
-    assert "[API Design, /work/api, " in told["formattedContext"] and 0 < told["estimatedTokens"] <= 300
+    reply = answer.json()
+    assert {row["label"] for row in reply["results"]} == {"API Design"}
+    assert "[API Design, /work/api, " in reply["formattedContext"] and 0 < reply["estimatedTokens"] <= 300
 
 
 @pytest.mark.parametrize("level", ["daily", "weekly", "monthly"])
@@ -150,27 +150,27 @@ def test_a_summary_is_made_of_what_was_said(api: httpx2.Client, ids: dict[str, s
     by_path = api.post(f"{ALL}/{ids['API Design']}/summary", params={"level": level})
     conforms(by_path, "POST", f"{ALL}/{{id}}/summary")
     assert by_path.json()["summary"] == by_body.json()["summary"]
-    told = by_body.json()
-    assert (told["level"], told["method"], told["message_count"]) == (level, "extractive", 3)
-    assert "We version the REST API in the path" in told["summary"]
-    said = " ".join(TALKS["API Design"][1])
-    assert all(sentence in said for sentence in told["summary"].split(". "))
+    reply = by_body.json()
+    assert (reply["level"], reply["method"], reply["message_count"]) == (level, "extractive", 3)
+    assert "We version the REST API in the path" in reply["summary"]
+    text = " ".join(TALKS["API Design"][1])
+    assert all(sentence in text for sentence in reply["summary"].split(". "))
 
 
 def test_a_level_looks_back_from_the_last_message(api: httpx2.Client) -> None:
-    said = [("2026-01-01", "one"), ("2026-01-20", "two"), ("2026-01-25", "three"), ("2026-01-26", "four")]
+    texts = [("2026-01-01", "one"), ("2026-01-20", "two"), ("2026-01-25", "three"), ("2026-01-26", "four")]
     messages = [
         {
             "role": "user",
             "content": f"Message {word} speaks of quite different things.",
             "timestamp": f"{day}T09:00:00Z",
         }
-        for day, word in said
+        for day, word in texts
     ]
     id_ = api.post(ALL, json={"label": "Month", "messages": messages}).json()["id"]
     for level, number in (("daily", 1), ("weekly", 3), ("monthly", 4)):
-        told = api.post("/api/v1/summarize", json={"conversation_id": id_, "level": level}).json()
-        assert (told["message_count"], "four" in told["summary"]) == (number, True)
+        reply = api.post("/api/v1/summarize", json={"conversation_id": id_, "level": level}).json()
+        assert (reply["message_count"], "four" in reply["summary"]) == (number, True)
     for answer in (
         api.post("/api/v1/summarize", json={"conversation_id": id_, "level": "yearly"}),
         api.post(f"{ALL}/{id_}/summary", params={"level": "yearly"}),
@@ -187,9 +187,9 @@ def test_labels_of_conversations_like_it_are_suggested(api: httpx2.Client, ids: 
     by_path = api.post(f"{ALL}/{id_}/suggest-labels")
     conforms(by_path, "POST", f"{ALL}/{{id}}/suggest-labels")
     assert by_path.json() == by_body.json()["suggestions"]
-    told = by_body.json()
-    assert (told["top_suggestion"]["label"], told["top_suggestion"]["folder"]) == ("Rate Limits", "/work/api")
-    assert told["top_suggestion"]["is_existing"] and "Untitled" not in {one["label"] for one in told["suggestions"]}
+    reply = by_body.json()
+    assert (reply["top_suggestion"]["label"], reply["top_suggestion"]["folder"]) == ("Rate Limits", "/work/api")
+    assert reply["top_suggestion"]["is_existing"] and "Untitled" not in {one["label"] for one in reply["suggestions"]}
     unkept = api.post("/api/v1/labels/suggest", json={"messages": messages, "count": 1})
     conforms(unkept, "POST", "/api/v1/labels/suggest")
     assert unkept.json()["conversation_id"] == "" and len(unkept.json()["suggestions"]) == 1

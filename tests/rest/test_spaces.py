@@ -61,8 +61,8 @@ def test_an_admin_of_a_space_invites_into_that_one(api: httpx2.Client, team: htt
 
 def test_a_limit_is_told_as_one_and_what_is_not_named_stays(api: httpx2.Client, team: httpx2.Client) -> None:
     big = {"content": "walrus " * 200}
-    told = refused(team.post("/api/v1/items", json=big), 507, "QUOTA_EXCEEDED")
-    assert "1,000 bytes" in told
+    reply = refused(team.post("/api/v1/items", json=big), 507, "QUOTA_EXCEEDED")
+    assert "1,000 bytes" in reply
     assert team.get("/api/v1/items").json()["items"] == []
     batch = team.post("/api/v1/items/batch", json={"items": [{"content": "small"}, big]})
     assert batch.status_code == 507, batch.text

@@ -139,8 +139,10 @@ def test_without_its_embedder_a_search_says_so(settings: Settings) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-        told = replace(settings, embedder="endpoint", endpoint_url=url, endpoint_model="m", endpoint_timeout=2.0)
-        memory = open_memory(told)
+        own_settings = replace(
+            settings, embedder="endpoint", endpoint_url=url, endpoint_model="m", endpoint_timeout=2.0
+        )
+        memory = open_memory(own_settings)
 
         async def story() -> None:
             async with connected(memory) as client:

@@ -137,15 +137,15 @@ def test_a_watched_folder_takes_no_links_and_moves_nothing_through_one(
 ) -> None:
     folder = tmp_path / "inbox"
     folder.mkdir()
-    told: list[str] = []
-    inbox = Inbox(lambda: memory, folder, told.append)
+    lines: list[str] = []
+    inbox = Inbox(lambda: memory, folder, lines.append)
     (folder / "theirs.txt").symlink_to(elsewhere / "victim")
     (folder / "imported").symlink_to(elsewhere)
     (folder / "chat.txt").write_text("User: hello\nAI: hi\n", encoding="utf-8")
     for _ in range(2):
         assert inbox.step() == []
     assert untouched(elsewhere) and (folder / "chat.txt").is_file()
-    assert len(told) == 1 and "is a link" in told[0]
+    assert len(lines) == 1 and "is a link" in lines[0]
 
 
 def test_exports_stay_in_their_folder_whatever_conversations_are_called(
@@ -157,8 +157,8 @@ def test_exports_stay_in_their_folder_whatever_conversations_are_called(
         )
     there = {path.name for path in tmp_path.iterdir()}
     command = ["export", "--all", "--format", "markdown", "--output", str(tmp_path / "out")]
-    told = [sys.executable, "-m", "commonplace", "--data-dir", str(settings.data_dir), *command]
-    subprocess.run(told, check=True, capture_output=True, cwd=tmp_path)
+    lines = [sys.executable, "-m", "commonplace", "--data-dir", str(settings.data_dir), *command]
+    subprocess.run(lines, check=True, capture_output=True, cwd=tmp_path)
     found = [path.relative_to(tmp_path / "out") for path in (tmp_path / "out").rglob("*")]
     assert len([path for path in found if path.suffix == ".md"]) == 7
     assert not any(part.startswith(".") or "\x1b" in part or "\\" in part for path in found for part in path.parts)

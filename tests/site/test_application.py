@@ -50,14 +50,14 @@ def test_health_tells_what_is_kept_where(served: Served) -> None:
 
 
 def test_where_the_store_is_is_for_whoever_looks_after_the_server(served: Served) -> None:
-    asked = {"name": "reader", "scope": "read"}
-    made = httpx2.post(f"{served.url}/api/v1/keys", json=asked, headers=served.headers, timeout=DEADLINE)
+    request = {"name": "reader", "scope": "read"}
+    made = httpx2.post(f"{served.url}/api/v1/keys", json=request, headers=served.headers, timeout=DEADLINE)
     reader = {"Authorization": f"Bearer {made.json()['secret']}"}
     for path in ("/health", "/api/v1/status"):
         all_of_it = httpx2.get(served.url + path, headers=served.headers, timeout=DEADLINE).json()
-        told = httpx2.get(served.url + path, headers=reader, timeout=DEADLINE)
-        assert told.json()["store"]["engine"] == "sqlite" and told.json()["total"] == all_of_it["total"]
-        assert all_of_it["data_dir"] not in told.text and all_of_it["data_dir"] in all_of_it["store"]["path"]
+        reply = httpx2.get(served.url + path, headers=reader, timeout=DEADLINE)
+        assert reply.json()["store"]["engine"] == "sqlite" and reply.json()["total"] == all_of_it["total"]
+        assert all_of_it["data_dir"] not in reply.text and all_of_it["data_dir"] in all_of_it["store"]["path"]
 
 
 def test_what_is_not_there_is_told_as_an_error(served: Served) -> None:

@@ -50,8 +50,8 @@ def test_without_a_key_there_is_no_way_in(served: Served, path: str) -> None:
             reply = httpx2.request(method, f"{served.url}{path}", headers=headers, timeout=DEADLINE)
             assert (reply.status_code, reply.headers["www-authenticate"]) == (401, 'Bearer realm="commonplace"')
             body = reply.json()
-            told = body | {"code": body["error_code"]} if "error_code" in body else body["error"]
-            assert told["code"] == "UNAUTHORIZED" and told.keys() >= {"code", "message", "details"}
+            result = body | {"code": body["error_code"]} if "error_code" in body else body["error"]
+            assert result["code"] == "UNAUTHORIZED" and result.keys() >= {"code", "message", "details"}
 
 
 @pytest.mark.parametrize("path", ["/", "/health"])
@@ -68,8 +68,8 @@ def test_a_key_is_sent_as_people_send_it(served: Served, scheme: str) -> None:
 
 def test_a_wrong_key_is_not_told_from_an_unknown_one(served: Served) -> None:
     wrong = served.key[:-1] + ("0" if served.key[-1] != "0" else "1")
-    told = {get(served, "/nowhere", authorization=f"Bearer {key}").text for key in (wrong, "x", "sk-sekha-" + "0" * 48)}
-    assert len(told) == 1 and "not known" in told.pop()
+    seen = {get(served, "/nowhere", authorization=f"Bearer {key}").text for key in (wrong, "x", "sk-sekha-" + "0" * 48)}
+    assert len(seen) == 1 and "not known" in seen.pop()
 
 
 def test_a_wrong_key_is_an_invalid_token(serve: Serve) -> None:
@@ -82,8 +82,8 @@ def test_a_wrong_key_is_an_invalid_token(serve: Serve) -> None:
     for path, secret in product(("/mcp", "/api/v1/items", "/api/v1/events"), wrong):
         reply = get(server, path, **bearer(secret))
         assert reply.status_code == 401
-        said = reply.headers["www-authenticate"]
-        assert said.startswith('Bearer realm="commonplace", error="invalid_token", error_description="This key ')
+        text = reply.headers["www-authenticate"]
+        assert text.startswith('Bearer realm="commonplace", error="invalid_token", error_description="This key ')
 
 
 @pytest.mark.parametrize(
@@ -287,8 +287,8 @@ def test_a_key_for_one_project_sees_no_other_through_any_tool(serve: Serve, prof
         their = remember(memory, NewItem("A zebra of theirs", type="rule", project=theirs)).id
         remember(memory, NewItem("A zebra of theirs was seen", kind="observation", project=theirs))
         remember(memory, NewItem("A zebra of theirs and of all", type="rule"))
-        said = [NewMessage("user", "A zebra of theirs said")]
-        talk = store_conversation(memory, NewConversation("A zebra of theirs", said, project=theirs)).session.uid
+        messages = [NewMessage("user", "A zebra of theirs said")]
+        talk = store_conversation(memory, NewConversation("A zebra of theirs", messages, project=theirs)).session.uid
         stream = streams.start_stream(memory, project=theirs).id
         streams.append_to_stream(memory, stream, "A zebra of theirs")
 
@@ -364,7 +364,7 @@ def test_a_key_for_one_project_sees_no_other_through_any_route(serve: Serve) -> 
         talk = store_conversation(
             memory, NewConversation("A zebra of theirs", [NewMessage("user", "A zebra of theirs")], project=theirs)
         ).session
-    asked = 0
+    request_count = 0
     with httpx2.Client(base_url=server.url, headers=bearer(secret), timeout=DEADLINE) as client:
         for endpoint in ENDPOINTS:
             if endpoint.method != "GET" or "events" in endpoint.path:
@@ -374,7 +374,7 @@ def test_a_key_for_one_project_sees_no_other_through_any_route(serve: Serve) -> 
                 for query in ({}, {"query": "zebra", "q": "zebra"}, {"project": theirs, "query": "zebra"}):
                     reply = client.get(path, params=query)
                     assert "zebra of theirs" not in reply.text, f"{path} {query}"
-                    asked += reply.status_code == 200
+                    request_count += reply.status_code == 200
         assert "zebra of ours" in client.get("/api/v1/items").text
         assert client.get("/api/v1/keys").status_code in (403, 404)
-    assert asked > 5
+    assert request_count > 5

@@ -62,8 +62,8 @@ def test_who_edits_and_forgets_is_in_the_history(served: Served, anna: str) -> N
 def test_a_tool_call_is_an_agents_whatever_it_says(served: Served, anna: str, era: str) -> None:
     async def story() -> None:
         async with served.client(era, anna) as client:
-            said = {"content": f"Zebras are striped, {era}", "metadata": {"author": "anna", "origin": "person"}}
-            row = data_of(await client.call_tool("add_memory", said))
+            fields = {"content": f"Zebras are striped, {era}", "metadata": {"author": "anna", "origin": "person"}}
+            row = data_of(await client.call_tool("add_memory", fields))
             assert row["author"].startswith("anna via ") and row["origin"] == "agent"
 
     play(story)
@@ -111,6 +111,6 @@ def test_a_key_for_one_project_reviews_no_other(served: Served, anna: str) -> No
 def test_why_is_told_where_it_is_asked_for(served: Served, anna: str) -> None:
     call(served, anna, "POST", "/items", {"content": "The quokka smiles at noon", "importance": 9})
     (plain,) = call(served, anna, "GET", "/search?q=quokka").json()["results"]
-    (told,) = call(served, anna, "GET", "/search?q=quokka&why=true").json()["results"]
+    (reply,) = call(served, anna, "GET", "/search?q=quokka&why=true").json()["results"]
     assert "why" not in plain and plain["author"] == "anna"
-    assert told["why"]["importance"] > 0 < told["why"]["words"]
+    assert reply["why"]["importance"] > 0 < reply["why"]["words"]

@@ -60,13 +60,13 @@ def connect(server: Served) -> socket.socket:
 
 
 @pytest.mark.parametrize(
-    "said", [b"", b"GET / HTTP/1.1\r\nHost: 127", b"POST /login HTTP/1.1\r\nContent-Length: 9\r\n"]
+    "text", [b"", b"GET / HTTP/1.1\r\nHost: 127", b"POST /login HTTP/1.1\r\nContent-Length: 9\r\n"]
 )
-def test_hundreds_of_silent_connections_keep_nobody_out(served: Served, said: bytes) -> None:
+def test_hundreds_of_silent_connections_keep_nobody_out(served: Served, text: bytes) -> None:
     with contextlib.ExitStack() as silent, httpx2.Client(base_url=served.url, timeout=DEADLINE) as known:
         assert known.get("/nowhere", headers=served.headers).status_code == 404
         for _ in range(306):
-            silent.enter_context(connect(served)).sendall(said)
+            silent.enter_context(connect(served)).sendall(text)
         # Whoever was there before, and whoever comes now.
         assert known.get("/nowhere", headers=served.headers).status_code == 404
         for _ in range(20):
@@ -85,11 +85,11 @@ def test_callers_with_a_key_stay_when_connections_run_out(served: Served) -> Non
         stored = httpx2.post(
             f"{served.url}/api/v1/items", json={"content": "Heard"}, headers=served.headers, timeout=DEADLINE
         )
-        heard = b""
-        while stored.json()["uid"].encode() not in heard:
+        received = b""
+        while stored.json()["uid"].encode() not in received:
             piece = listener.recv(65536)
             assert piece, "the stream of somebody with a key was closed"
-            heard += piece
+            received += piece
 
 
 def test_a_head_that_does_not_come_is_not_waited_for(impatient: Served) -> None:

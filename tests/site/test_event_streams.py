@@ -28,7 +28,7 @@ End = Callable[[Served, LocalMemory, Key], None]
 EVENTS = "/api/v1/events"
 
 
-def revoke_beside(_server: Served, memory: LocalMemory, key: Key) -> None:
+def revoke_elsewhere(_server: Served, memory: LocalMemory, key: Key) -> None:
     keys.revoke_key(memory, key.id)
 
 
@@ -63,7 +63,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
         yield pair
 
 
-ENDS: tuple[End, ...] = (revoke_beside, revoke_by_command, revoke_over_http, let_expire, delete_member)
+ENDS: tuple[End, ...] = (revoke_elsewhere, revoke_by_command, revoke_over_http, let_expire, delete_member)
 
 
 class Stream:
@@ -93,12 +93,12 @@ def test_a_stream_ends_with_its_key_and_tells_nothing_after(servers: Pair, end: 
             stream = Stream(reply)
             stream.begin()
             before = remember(memory, NewItem(f"Written before {uuid4()}"))
-            told = stream.rest()
-            assert next(told) == before.uid
+            result = stream.rest()
+            assert next(result) == before.uid
             # Through another server where that makes a difference.
             end(other, memory, key)
             remember(memory, NewItem(f"Written after {uuid4()}"))
-            assert list(told) == []
+            assert list(result) == []
     assert RECHECK_SECONDS + LOOK_SECONDS < 5
 
 
@@ -122,11 +122,11 @@ def test_a_stream_ends_with_its_space(servers: Pair) -> None:
             stream = Stream(reply)
             stream.begin()
             before = remember(for_space(memory, "team"), NewItem(f"Written before {uuid4()}"))
-            told = stream.rest()
-            assert next(told) == before.uid
+            result = stream.rest()
+            assert next(result) == before.uid
             with behind(memory.settings) as ask:
                 ask("DELETE FROM keys WHERE space_id = (SELECT id FROM spaces WHERE name = 'team')")
-            assert list(told) == []
+            assert list(result) == []
 
 
 def test_a_stream_of_a_visit_ends_when_its_owner_signs_out_at_any_server(servers: Pair) -> None:
@@ -141,11 +141,11 @@ def test_a_stream_of_a_visit_ends_when_its_owner_signs_out_at_any_server(servers
             stream = Stream(reply)
             stream.begin()
             before = remember(memory, NewItem(f"Written before {uuid4()}"))
-            told = stream.rest()
-            assert next(told) == before.uid
+            result = stream.rest()
+            assert next(result) == before.uid
             assert httpx2.post(f"{other.url}/logout", headers=cookie(other), timeout=DEADLINE).status_code == 303
             remember(memory, NewItem(f"Written after {uuid4()}"))
-            assert list(told) == []
+            assert list(result) == []
         again = httpx2.get(f"{server.url}{EVENTS}", headers=cookie(server), timeout=DEADLINE)
         assert again.status_code == 401
 

@@ -29,14 +29,14 @@ def test_servers_that_start_at_once_leave_one_key_that_works(settings: Settings,
 
         def start(memory: LocalMemory, path: Path = path, begin: Barrier = begin) -> str:
             begin.wait()
-            told = ensure_first_key(memory, path)
-            if f"in {path}." in told and "none is" not in told:
+            result = ensure_first_key(memory, path)
+            if f"in {path}." in result and "none is" not in result:
                 keys.check_key(memory, path.read_text(encoding="utf-8").strip())
-            return told
+            return result
 
         with ThreadPoolExecutor(SERVERS) as pool:
-            told = [one.result(WAIT) for one in [pool.submit(start, memory) for memory in memories]]
-        assert sum("was created" in one for one in told) == 1
+            lines = [one.result(WAIT) for one in [pool.submit(start, memory) for memory in memories]]
+        assert sum("was created" in one for one in lines) == 1
         (key,) = keys.working_keys(memories[0])
         keys.revoke_key(memories[0], key.id)
         for memory in memories:

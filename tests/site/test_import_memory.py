@@ -67,13 +67,13 @@ def directory_of(files: int) -> bytes:
 
 def archive_of(projects: bytes) -> bytes:
     files = {ARCHIVE_FILES["project"]: projects, ARCHIVE_FILES["session"]: b"", ARCHIVE_FILES["item"]: b""}
-    told = [
+    lines = [
         {"name": name, "lines": data.count(b"\n"), "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
         for name, data in files.items()
     ]
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(MANIFEST, json.dumps({"format": ARCHIVE_FORMAT, "version": ARCHIVE_VERSION, "files": told}))
+        archive.writestr(MANIFEST, json.dumps({"format": ARCHIVE_FORMAT, "version": ARCHIVE_VERSION, "files": lines}))
         for name, data in files.items():
             archive.writestr(name, data)
     return made.getvalue()
@@ -137,12 +137,12 @@ def test_as_many_turns_as_a_conversation_may_have_are_kept(upload: Upload) -> No
 
 def test_what_is_left_of_a_long_upload_is_said(upload: Upload) -> None:
     one = b',{"label":"c%d","messages":[%s]}'
-    said = b",".join([b'{"role":"user","content":"a"}'] * 6_000)
-    many = b"".join(one % (n, said) for n in range(12))
+    text = b",".join([b'{"role":"user","content":"a"}'] * 6_000)
+    many = b"".join(one % (n, text) for n in range(12))
     answer = upload(zipped("many.json", b'{"conversations":[' + many[1:] + b"]}"), dry_run="true")
-    told = answer.json()
-    assert told["conversations"]["added"] == 8 and "the rest of it" in told["examples"][0]["what"]
-    assert "commonplace import" in told["examples"][0]["why"]
+    reply = answer.json()
+    assert reply["conversations"]["added"] == 8 and "the rest of it" in reply["examples"][0]["what"]
+    assert "commonplace import" in reply["examples"][0]["why"]
 
 
 def test_cells_of_a_database_are_bounded(upload: Upload, tmp_path: Path) -> None:

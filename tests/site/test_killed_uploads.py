@@ -52,12 +52,12 @@ def test_a_killed_server_leaves_no_upload_behind(serve: Serve, tmp_path: Path, m
     with uploading(first, media):
         if media == "application/json":
             until(lambda: holding(data / "temporary"))
-            (kept,) = holding(data)
-            assert oct(kept.stat().st_mode & 0o777) == "0o600"
+            (stored,) = holding(data)
+            assert oct(stored.stat().st_mode & 0o777) == "0o600"
             assert oct((data / "temporary").stat().st_mode & 0o777) == "0o700"
             # Another server that starts leaves what a living one holds alone.
             second = serve()
-            assert kept.exists()
+            assert stored.exists()
         assert first.process.poll() is None
         first.end(signal.SIGKILL)
     third = serve()

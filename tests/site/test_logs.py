@@ -33,9 +33,9 @@ class Talkative:
         self.server.url = json.loads(self.server.greeting)["address"]
 
     def lines(self) -> list[dict[str, Any]]:
-        status, said = self.server.end()
+        status, log = self.server.end()
         assert status == 0
-        self.raw = self.server.greeting + self.server.remark + said
+        self.raw = self.server.greeting + self.server.remark + log
         return [json.loads(line) for line in self.raw.splitlines()]
 
 
@@ -56,8 +56,8 @@ def test_a_request_is_told_by_its_route_and_its_key(talkative: Talkative) -> Non
     unknown = httpx2.get(f"{server.url}/api/v1/items/7", timeout=DEADLINE)
     assert unknown.status_code == 401
     requests = [line for line in talkative.lines() if line["event"] == "request"]
-    told = [(one["method"], one["route"], one["status"], one.get("key"), one.get("error")) for one in requests]
-    assert told == [
+    reply = [(one["method"], one["route"], one["status"], one.get("key"), one.get("error")) for one in requests]
+    assert reply == [
         ("POST", "/api/v1/items", 201, 1, None),
         ("GET", "/api/v1/items/{id}", 404, 1, "NOT_FOUND"),
         ("GET", "other", 404, 1, "NOT_FOUND"),
@@ -80,8 +80,8 @@ def test_calls_of_tools_are_told_by_their_names(talkative: Talkative) -> None:
             await client.call_tool("add_memory", {"content": ""})
 
     anyio.run(story)
-    told = [(line["route"], line.get("error")) for line in talkative.lines() if line.get("tool") == "add_memory"]
-    assert told == [("/mcp", None), ("/mcp", "VALIDATION_ERROR")]
+    reply = [(line["route"], line.get("error")) for line in talkative.lines() if line.get("tool") == "add_memory"]
+    assert reply == [("/mcp", None), ("/mcp", "VALIDATION_ERROR")]
 
 
 def test_nothing_that_callers_send_is_logged(serve: Serve, tmp_path: Path) -> None:
@@ -167,6 +167,6 @@ def test_people_are_told_of_warnings_only_unless_they_ask_for_more(serve: Serve,
     open_ = serve(log_level="info")
     name = uuid.uuid4().hex
     httpx2.get(f"{open_.url}/api/v1/items", headers=open_.headers | {"x-request-id": name}, timeout=DEADLINE)
-    status, said = open_.end()
-    assert status == 0 and re.search(r"^commonplace: GET /api/v1/items 200 in [0-9.]+ ms key 1$", said, re.MULTILINE)
-    assert not said.startswith("{")
+    status, log = open_.end()
+    assert status == 0 and re.search(r"^commonplace: GET /api/v1/items 200 in [0-9.]+ ms key 1$", log, re.MULTILINE)
+    assert not log.startswith("{")

@@ -95,8 +95,8 @@ def test_labels_are_of_known_kinds(families: list[Metric]) -> None:
     for family in families:
         if family.name.startswith("commonplace_"):
             for sample in family.samples:
-                for name, said in sample.labels.items():
-                    found.setdefault(name, set()).add(said)
+                for name, message in sample.labels.items():
+                    found.setdefault(name, set()).add(message)
     assert found.keys() - {"le"} == set(LABELS)
     codes = {getattr(errors, name).code for name in dir(errors) if hasattr(getattr(errors, name), "code")}
     assert found["code"] <= codes | {"ok"}

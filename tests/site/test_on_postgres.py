@@ -35,16 +35,16 @@ def two(address: str, tmp_path: Path) -> Iterator[tuple[Served, Served]]:
 
 def test_health_names_the_engine_to_who_has_a_key_and_no_address(two: tuple[Served, Served], address: str) -> None:
     server = two[0]
-    told = httpx2.get(f"{server.url}/health", headers=server.headers, timeout=DEADLINE)
-    assert told.json()["store"]["engine"] == "postgres" and address not in told.text
+    reply = httpx2.get(f"{server.url}/health", headers=server.headers, timeout=DEADLINE)
+    assert reply.json()["store"]["engine"] == "postgres" and address not in reply.text
     assert httpx2.get(f"{server.url}/health", timeout=DEADLINE).json().keys() == {"status", "version"}
 
 
 def test_what_one_server_keeps_the_other_finds(two: tuple[Served, Served]) -> None:
     one, other = two
     body = {"content": "Tokens live an hour"}
-    kept = httpx2.post(f"{one.url}/api/v1/items", json=body, headers=one.headers, timeout=DEADLINE)
-    assert kept.status_code == 201
+    stored = httpx2.post(f"{one.url}/api/v1/items", json=body, headers=one.headers, timeout=DEADLINE)
+    assert stored.status_code == 201
     found = httpx2.get(f"{other.url}/api/v1/search", params={"q": "tokens"}, headers=bearer(one.key), timeout=DEADLINE)
     assert "Tokens live an hour" in found.text, "and it knows the keys of the first"
 

@@ -43,10 +43,10 @@ def until_ready(server: Served, status: int) -> httpx2.Response:
 
 def test_probes_need_no_key_and_no_name_and_are_not_counted_against_anybody(serve: Serve) -> None:
     server = serve(rate_limit="0.001", rate_burst="1")
-    for path, told in (("/live", {"status": "live"}), ("/ready", {"status": "ready"})):
+    for path, expected in (("/live", {"status": "live"}), ("/ready", {"status": "ready"})):
         for headers in ({}, {"host": "10.1.2.3:8765"}, {"authorization": "Bearer wrong"}) * 3:
             answer = probe(server, path, **headers)
-            assert (answer.status_code, answer.json()) == (200, told)
+            assert (answer.status_code, answer.json()) == (200, expected)
         assert httpx2.post(f"{server.url}{path}", timeout=DEADLINE).status_code == 405
 
 
@@ -58,9 +58,9 @@ def test_a_server_without_its_store_lives_and_is_not_ready(serve: Serve, tmp_pat
     answer = probe(server)
     assert code(answer) == (503, "DB_CORRUPT")
     strangers = [probe(server, "/api/v1/items", authorization=f"Bearer sk-sekha-{'0' * 48}"), probe(server, "/health")]
-    assert [code(told) for told in strangers] == [(503, "DB_CORRUPT")] * 2
-    for told in (answer, *strangers):
-        assert str(tmp_path) not in told.text and "commonplace.db" not in told.text
+    assert [code(entry) for entry in strangers] == [(503, "DB_CORRUPT")] * 2
+    for message in (answer, *strangers):
+        assert str(tmp_path) not in message.text and "commonplace.db" not in message.text
     (tmp_path / "data" / "commonplace.db").unlink()
     assert probe(server).status_code == 200
     timer = threading.Timer(DEADLINE, server.process.kill)
@@ -131,12 +131,12 @@ class Halfway:
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_what_has_begun_is_finished_while_no_more_is_asked_for(serve: Serve) -> None:
     server = serve(shutdown_grace="60")
-    heard: list[str] = []
+    received: list[str] = []
 
     def listen() -> None:
         with httpx2.stream("GET", f"{server.url}/api/v1/events", headers=server.headers, timeout=DEADLINE) as stream:
             for line in stream.iter_lines():
-                heard.append(line)
+                received.append(line)
                 listening.set()
 
     listening, listener = threading.Event(), threading.Thread(target=listen)
@@ -162,8 +162,8 @@ def test_who_sends_requests_here_has_time_to_learn_that_it_ends(serve: Serve) ->
     server.process.send_signal(signal.SIGTERM)
     assert code(until_ready(server, 503)) == (503, "SHUTTING_DOWN")
     for n in range(3):
-        said = httpx2.post(f"{server.url}/api/v1/items", json={"content": f"late {n}"}, headers=server.headers)
-        assert said.status_code == 201
+        text = httpx2.post(f"{server.url}/api/v1/items", json={"content": f"late {n}"}, headers=server.headers)
+        assert text.status_code == 201
     # Whoever does not want to wait says so.
     assert server.end(signal.SIGINT)[0] == 0
 
@@ -172,5 +172,5 @@ def test_who_sends_requests_here_has_time_to_learn_that_it_ends(serve: Serve) ->
 def test_what_never_ends_is_broken_off_when_its_time_is_over(serve: Serve) -> None:
     server = serve(shutdown_grace="0.5")
     with contextlib.closing(Halfway(server, "never")):
-        status, said = server.end()
-    assert status == 0 and "Cancel 1 running task(s)" in said and "Traceback" not in said
+        status, log = server.end()
+    assert status == 0 and "Cancel 1 running task(s)" in log and "Traceback" not in log

@@ -86,13 +86,13 @@ def test_a_removed_store_is_told_and_the_server_goes_on_when_it_is_back(
         file.unlink()
     refused = door.add("nowhere to go")
     assert refused.status_code == 503
-    told = refused.json()["error"]
-    assert told["code"] == "DB_MISSING" and "backup" in told["details"]
+    reply = refused.json()["error"]
+    assert reply["code"] == "DB_MISSING" and "backup" in reply["details"]
     assert door.ready() == (503, "DB_MISSING")
     assert door.client.get("/api/v1/items").status_code == 503
     assert not database.exists()
-    (kept,) = (database.parent / "backups").glob("*-replaced-*.db")
-    kept.rename(database)
+    (stored,) = (database.parent / "backups").glob("*-replaced-*.db")
+    stored.rename(database)
     assert door.ready() == (200, "")
     assert door.add("written again").status_code == 201
     assert door.bodies() == {"kept before", "written again"}

@@ -43,8 +43,8 @@ def ask(served: Served) -> Iterator[Ask]:
         for n in range(3):
             assert client.post("/api/v1/items", json={"content": f"first {n}"}).status_code == 201
             assert client.post("/mcp", content=calling(b'{"content":"second"}')).status_code == 200
-        said = {"role": "user", "content": "third"}
-        started = {"label": "first", "folder": "/first", "messages": [said]}
+        message = {"role": "user", "content": "third"}
+        started = {"label": "first", "folder": "/first", "messages": [message]}
         assert client.post("/api/v1/conversations", json=started).status_code == 201
 
         def post(path: str, body: bytes, **headers: str) -> httpx2.Response:
@@ -114,8 +114,8 @@ def test_text_with_many_commas_and_brackets_is_no_list(ask: Ask) -> None:
 
 
 def test_a_conversation_with_as_many_messages_as_may_be(ask: Ask) -> None:
-    said = [{"role": "user", "content": f"word {n}", "metadata": {"a": 1}} for n in range(20_000)]
-    answer = ask("/api/v1/conversations", json.dumps({"label": "all", "folder": "/a", "messages": said}).encode())
+    messages = [{"role": "user", "content": f"word {n}", "metadata": {"a": 1}} for n in range(20_000)]
+    answer = ask("/api/v1/conversations", json.dumps({"label": "all", "folder": "/a", "messages": messages}).encode())
     assert answer.status_code == 201 and answer.json()["message_count"] == 20_000
 
 
@@ -132,10 +132,10 @@ def test_a_conversation_with_as_many_messages_as_may_be(ask: Ask) -> None:
 )
 def test_messages_of_the_protocol_are_bounded(ask: Ask, make_body: Body, status: int, says: str) -> None:
     answer = ask("/mcp", make_body())
-    told: dict[str, Any] = answer.json()
-    assert answer.status_code == status and told["id"] == 7 and says in json.dumps(told)
+    reply: dict[str, Any] = answer.json()
+    assert answer.status_code == status and reply["id"] == 7 and says in json.dumps(reply)
     if status != 200:
-        assert told["error"]["data"]["details"]
+        assert reply["error"]["data"]["details"]
 
 
 def test_forms_of_pages_are_bounded(ask: Ask) -> None:

@@ -78,10 +78,10 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if request.param == "postgres":
         server: PostgresServer = request.getfixturevalue("postgres")
         more["database_url"] = server.database(folder)
-    told = {"data_dir": str(folder / "data"), "embedder": "off", **more}
-    settings = replace(config.load(told), rate_limit=1e6, rate_burst=1_000_000, durability="normal")
-    with running(settings) as site, closing(open_memory(settings)) as beside_it:
-        made = [side(beside_it, name, site.url) for name in ("default", "first", "second")]
+    payload = {"data_dir": str(folder / "data"), "embedder": "off", **more}
+    settings = replace(config.load(payload), rate_limit=1e6, rate_burst=1_000_000, durability="normal")
+    with running(settings) as site, closing(open_memory(settings)) as memory:
+        made = [side(memory, name, site.url) for name in ("default", "first", "second")]
         yield World(*made)
         for one in made:
             one.client.close()
@@ -193,6 +193,7 @@ ASKED_BY_ROUTE: dict[str, Attempts] = {
     "POST /api/v1/prune/execute": lambda owner: [{"conversation_ids": [str(id_)]} for id_ in owner.loot.talks],
     "POST /api/v1/hooks/events": saying({"events": [HOOK_EVENT]}),
     "GET /api/v1/hooks/context": saying({"project": PROJECT}, {"project": PROJECT, "session": HOOK_EVENT["session"]}),
+    "POST /api/v1/hooks/hints": saying({"moment": "prompt", "event": HOOK_EVENT}),
     "GET /api/v1/stats": saying({}, {"folder": FOLDER}, {"label": LABEL}),
     "GET /api/v1/export": saying({}, {"label": LABEL}, {"folder": FOLDER, "format": "markdown"}),
     "GET /api/v1/archive": saying({}),
@@ -262,8 +263,8 @@ def test_no_route_finds_what_has_a_stolen_id(world: World, endpoint: Endpoint) -
             path = endpoint.path.replace("{id}", str(id_)).replace("{name}", owner.name)
             answer = thief.client.request(endpoint.method, path, json=body)
             error = answer.json()
-            told = error.get("error_code") or error["error"]["code"]
-            assert (answer.status_code, told) == (404, "NOT_FOUND"), f"{path}: {answer.text}"
+            reply = error.get("error_code") or error["error"]["code"]
+            assert (answer.status_code, reply) == (404, "NOT_FOUND"), f"{path}: {answer.text}"
             # A refusal may repeat what it was asked for.
             assert owner.loot.hidden not in answer.text
         assert owner.state() == before
@@ -436,8 +437,8 @@ def test_what_arrives_under_a_stolen_name_is_another(world: World) -> None:
     for thief, owner in world.thefts:
         before = owner.state()
         for stolen in named(owner):
-            told = thief.client.get("/api/v1/sync/records").json()["records"]
-            mine = next(one for one in told if one["what"] == "item" and one["fields"]["body"])
+            reply = thief.client.get("/api/v1/sync/records").json()["records"]
+            mine = next(one for one in reply if one["what"] == "item" and one["fields"]["body"])
             arrived = {**mine, **stolen, "version": time.time_ns() // 1_000_000}
             arrived["fields"] = {**mine["fields"], "body": f"mine {stolen}"}
             answer = thief.client.post("/api/v1/sync/records", json={"records": [arrived]})
@@ -449,8 +450,8 @@ def test_what_arrives_under_a_stolen_name_is_another(world: World) -> None:
 def test_a_conversation_with_a_stolen_id_is_another(world: World) -> None:
     for thief, owner in world.thefts:
         before = owner.state()
-        told = owner.client.get("/api/v1/sync/records").json()["records"]
-        for stolen in (one for one in told if one["what"] == "session" and not one["name"].startswith("mine ")):
+        reply = owner.client.get("/api/v1/sync/records").json()["records"]
+        for stolen in (one for one in reply if one["what"] == "session" and not one["name"].startswith("mine ")):
             fields = {**stolen["fields"], "label": "mine", "project": None, "meta": {}}
             arrived = {"what": "session", "name": f"mine {stolen['fields']['uid']}", "version": 1, "fields": fields}
             answer = thief.client.post("/api/v1/sync/records", json={"records": [{**arrived, "history": []}]})

@@ -38,7 +38,7 @@ def test_the_nearest_that_is_no_proxy_of_ours(
 
 
 @pytest.mark.parametrize(
-    ("trusted", "client", "told", "expected"),
+    ("trusted", "client", "reply", "expected"),
     [
         ("", "10.0.0.1", "https", "http"),
         ("10.0.0.1", "192.0.2.1", "https", "http"),
@@ -50,10 +50,10 @@ def test_the_nearest_that_is_no_proxy_of_ours(
     ],
 )
 def test_only_a_proxy_of_ours_says_that_somebody_speaks_tls(
-    trusted: str, client: str | None, told: str, expected: str
+    trusted: str, client: str | None, reply: str, expected: str
 ) -> None:
     scope = {"type": "http", "scheme": "http", "client": client and (client, 1)}
-    assert TrustedProxies(trusted).scheme(scope, Headers({"x-forwarded-proto": told})) == expected
+    assert TrustedProxies(trusted).scheme(scope, Headers({"x-forwarded-proto": reply})) == expected
 
 
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=60))

@@ -88,9 +88,9 @@ def made_key(server: Workers, name: str) -> str:
 
 def test_what_one_keeps_the_other_finds_over_mcp(workers: Workers) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
-    kept = {**call, "params": {"name": "add_memory", "arguments": {"content": "Tokens live an hour"}}}
-    asked = {**call, "params": {"name": "search", "arguments": {"query": "tokens"}}}
-    for number, message in ((0, kept), (1, asked)):
+    stored = {**call, "params": {"name": "add_memory", "arguments": {"content": "Tokens live an hour"}}}
+    request = {**call, "params": {"name": "search", "arguments": {"query": "tokens"}}}
+    for number, message in ((0, stored), (1, request)):
         with workers.only(number) as client:
             reply = client.post("/mcp", json=message, headers={**JSON, **workers.headers})
     assert "Tokens live an hour" in reply.text
@@ -159,8 +159,8 @@ def test_they_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     server = Workers(tmp_path, "--port", "0", "--workers", "2")
     until(lambda: len(server.pids()) == 2)
     pids = server.pids()
-    code, said = server.end()
-    assert code == 0 and "Traceback" not in said
+    code, log = server.end()
+    assert code == 0 and "Traceback" not in log
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
     assert not (tmp_path / "data" / "temporary").exists()
 

@@ -182,8 +182,8 @@ def test_a_damaged_item_is_read_changed_forgotten_and_restored(damaged: Damaged,
     assert name in item["damaged"]
     assert "Part of this item is damaged" in ok(api.get(f"/items/{item['short_id']}"))
     call = {"name": "get_observations", "arguments": {"ids": [number]}}
-    told = ok(api.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}, headers=MCP))
-    assert told["result"]["structuredContent"]["observations"][0]["damaged"]
+    reply = ok(api.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}, headers=MCP))
+    assert reply["result"]["structuredContent"]["observations"][0]["damaged"]
     # Forgetting writes what could be read, and the history keeps what was found.
     ok(api.delete(f"/api/v1/items/{number}"))
     assert api.get(f"/api/v1/items/{number}").status_code == 404
@@ -192,7 +192,7 @@ def test_a_damaged_item_is_read_changed_forgotten_and_restored(damaged: Damaged,
     assert "damaged" not in edited, edited["damaged"]
     changes = ok(api.get(f"/api/v1/items/{number}/history"))["changes"]
     assert name in {"body": "content", "meta": "metadata", "created_ms": "created_at", "updated_ms": "updated_at"}.get(
-        (kept := next(iter(changes[0]["before"]["damaged"]))), kept
+        (stored := next(iter(changes[0]["before"]["damaged"]))), stored
     )
     found = ok(api.get("/api/v1/search", params={"q": f"quinces {number}", "limit": 50}))["results"]
     assert number in [hit["id"] for hit in found]
@@ -219,8 +219,8 @@ def test_damaged_conversations_and_projects_disable_nothing(settings: Settings) 
     memory = open_memory(settings)
     numbers = {}
     for n, how in enumerate(SESSIONS):
-        said = [NewMessage("user", f"Where are the apples {n}?"), NewMessage("assistant", f"In cellar {n}.")]
-        numbers[how] = store_conversation(memory, NewConversation(f"Talk {n}", said)).session.id
+        messages = [NewMessage("user", f"Where are the apples {n}?"), NewMessage("assistant", f"In cellar {n}.")]
+        numbers[how] = store_conversation(memory, NewConversation(f"Talk {n}", messages)).session.id
     remember(memory, NewItem("Pears ripen beside apples", project="Acme/orchard"))
     memory.close()
     for how, (column, value) in SESSIONS.items():

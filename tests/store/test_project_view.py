@@ -395,11 +395,11 @@ def test_maintenance_cannot_be_reached_through_the_view(world: World) -> None:
 
 @pytest.mark.parametrize("name", READING)
 def test_nothing_of_others_is_told(world: World, name: str) -> None:
-    told = repr(READING[name](world))
+    result = repr(READING[name](world))
     for hidden in ("zebra theirs", "acme/theirs", "zebra everywhere", UID, "s-theirs"):
-        assert hidden not in told
+        assert hidden not in result
     for passage in world.passages(world.theirs):
-        assert f"passage_id={passage}," not in told and f"{passage}:" not in told
+        assert f"passage_id={passage}," not in result and f"{passage}:" not in result
 
 
 def test_what_tells_only_numbers_tells_ours(world: World) -> None:
@@ -422,8 +422,8 @@ def test_what_tells_only_numbers_tells_ours(world: World) -> None:
     assert part.passages_of([world.theirs, world.everywhere]) == {}
     assert part.sketches().keys() == {world.our_session}
     assert part.resolve_session(ref("zzz"), "s-theirs") is None
-    said = [message.id for id_ in (world.our_session, world.their_session) for message in world.whole.messages_of(id_)]
-    assert list(part.turns(said)) == said[:1]
+    texts = [message.id for id_ in (world.our_session, world.their_session) for message in world.whole.messages_of(id_)]
+    assert list(part.turns(texts)) == texts[:1]
     assert part.speakers(plain_words("user"), THEIRS) == []
     theirs, ours = world.passages(world.theirs), world.passages(world.ours)
     assert part.sort_by_time([*theirs, *ours]) == ours
@@ -461,12 +461,12 @@ def test_what_names_no_project_ends_in_ours(world: World) -> None:
     assert {stream.id for stream in part.streams(0)} == {"stream_ours", "stream_new"}
     _, made = part.finalize_stream("stream_new", lambda _s, text: make_draft(text), seen, THEN)
     assert part.get([made.id])[made.id].project == OURS
-    ((kept, _),) = part.store_sessions([(session(None, "new"), [message("hello", "new", None)])], THEN)
-    assert kept.project == OURS
-    assert [item.project for item in part.messages_of(kept.id)] == [OURS]
-    assert part.change_session(kept.id, {"project": None, "label": "Other"}, THEN).project == OURS
-    part.append_messages(kept.id, [message("again", "new", "ours")], THEN)
-    assert len(part.messages_of(kept.id)) == 2
+    ((saved, _),) = part.store_sessions([(session(None, "new"), [message("hello", "new", None)])], THEN)
+    assert saved.project == OURS
+    assert [item.project for item in part.messages_of(saved.id)] == [OURS]
+    assert part.change_session(saved.id, {"project": None, "label": "Other"}, THEN).project == OURS
+    part.append_messages(saved.id, [message("again", "new", "ours")], THEN)
+    assert len(part.messages_of(saved.id)) == 2
 
 
 def test_ours_is_all_there_is_to_us(world: World) -> None:

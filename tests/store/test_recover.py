@@ -118,8 +118,8 @@ def test_lost_rows_are_named_by_their_ids(whole: Settings, settings: Settings) -
     settings.database.write_bytes(zeroed(bytearray(settings.database.read_bytes()), [leaf]))
     done = repair_store(settings, Clock())
     assert done.saved is not None
-    kept = {row.split(",")[0].strip("(") for row in truth(settings)["items"]}
-    lost = {row.split(",")[0].strip("(") for row in truth(whole)["items"]} - kept
+    stored = {row.split(",")[0].strip("(") for row in truth(settings)["items"]}
+    lost = {row.split(",")[0].strip("(") for row in truth(whole)["items"]} - stored
     assert lost and sorted(done.saved.lost) == sorted(f"item {number}" for number in lost)
 
 

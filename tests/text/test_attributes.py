@@ -64,12 +64,12 @@ NOT_TOLD = [
 
 @pytest.mark.parametrize(("question", "text"), [(q, text) for q, texts in SAME.items() for text in texts])
 def test_a_statement_tells_what_a_question_asks_for_in_other_words(question: str, text: str) -> None:
-    assert any(answers(asked, stated_attribute(text)) for asked in asked_attributes(question))
+    assert any(answers(request, stated_attribute(text)) for request in asked_attributes(question))
 
 
 @pytest.mark.parametrize(("question", "text"), NOT_TOLD)
 def test_what_is_of_something_else_or_only_said_in_doubt_answers_nothing(question: str, text: str) -> None:
-    assert not any(answers(asked, stated_attribute(text)) for asked in asked_attributes(question))
+    assert not any(answers(request, stated_attribute(text)) for request in asked_attributes(question))
 
 
 def test_another_value_of_the_same_thing_replaces_the_one_before() -> None:
@@ -92,11 +92,11 @@ def test_the_words_that_an_expression_needs_leave_out_nothing_that_it_would_matc
     from commonplace.text import attributes
 
     for text in [text for texts in SAME.values() for text in texts]:
-        told = stated_attribute(text)
-        assert told is not None
+        result = stated_attribute(text)
+        assert result is not None
         plain = attributes._plainer(text)
         words = frozenset(attributes._TOKEN.findall(plain.lower()))
-        for pattern, needed in attributes._patterns(told.attribute):
+        for pattern, needed in attributes._patterns(result.attribute):
             if pattern.match(plain):
                 assert not needed or not needed.isdisjoint(words)
 

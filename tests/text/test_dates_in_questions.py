@@ -59,9 +59,9 @@ def test_times_counted_from_now(question: str, inside: tuple[int, ...], outside:
 
 def test_what_happened_is_told_of_for_a_while_after() -> None:
     day = NamedTime(5, 25, 2023)
-    told = [day.nearness(ms(2023, 5, n)) for n in (24, 25, 26, 29, 31)]
-    assert told[0] == 0.0 and told[1] == 1.0
-    assert told[1:] == sorted(told[1:], reverse=True) and 0.0 < told[-1] < 1.0
+    lines = [day.nearness(ms(2023, 5, n)) for n in (24, 25, 26, 29, 31)]
+    assert lines[0] == 0.0 and lines[1] == 1.0
+    assert lines[1:] == sorted(lines[1:], reverse=True) and 0.0 < lines[-1] < 1.0
     assert day.nearness(ms(2023, 6, 20)) == 0.0 == day.nearness(ms(2024, 5, 25))
 
 

@@ -41,9 +41,9 @@ def test_most_of_what_sentences_name_is_found_and_hardly_anything_else(
         if found != expected:
             faults.append(f"{text}\n  wrong {sorted(found - expected)}, missed {sorted(expected - found)}")
     precision, recall = right / (right + wrong), right / (right + missed)
-    told = f"precision {precision:.3f}, recall {recall:.3f}\n" + "\n".join(faults)
-    assert precision >= least_precision, told
-    assert recall >= least_recall, told
+    result = f"precision {precision:.3f}, recall {recall:.3f}\n" + "\n".join(faults)
+    assert precision >= least_precision, result
+    assert recall >= least_recall, result
 
 
 def test_names_stand_where_they_are_said_to_stand() -> None:

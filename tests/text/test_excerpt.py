@@ -15,8 +15,8 @@ def test_what_fits_is_told_whole() -> None:
 
 
 def test_it_begins_where_the_words_are() -> None:
-    told = excerpt(LONG, {"redi", "session"}, 60)
-    assert told.startswith("… The session lives in Redis") and len(told) <= 60
+    result = excerpt(LONG, {"redi", "session"}, 60)
+    assert result.startswith("… The session lives in Redis") and len(result) <= 60
 
 
 def test_without_any_of_them_it_is_the_beginning() -> None:
@@ -24,12 +24,12 @@ def test_without_any_of_them_it_is_the_beginning() -> None:
 
 
 def test_words_at_the_end_leave_no_room_unused() -> None:
-    told = excerpt("One. " * 50 + "Redis.", {"redi"}, 50)
-    assert told.endswith("Redis.") and len(told) > 40
+    result = excerpt("One. " * 50 + "Redis.", {"redi"}, 50)
+    assert result.endswith("Redis.") and len(result) > 40
 
 
 @given(st.text(), st.sets(st.text("abc", min_size=1, max_size=3)), st.integers(3, 80))
-def test_it_is_never_longer_than_it_may_be(text: str, sought: set[str], limit: int) -> None:
-    told = excerpt(text, sought, limit)
-    assert len(told) <= max(limit, 4)
-    assert told == text or told.strip("… ") in text or told.rstrip("… ") in text
+def test_it_is_never_longer_than_it_may_be(text: str, wanted: set[str], limit: int) -> None:
+    result = excerpt(text, wanted, limit)
+    assert len(result) <= max(limit, 4)
+    assert result == text or result.strip("… ") in text or result.rstrip("… ") in text

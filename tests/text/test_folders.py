@@ -13,7 +13,7 @@ names = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp"), exclu
 
 
 @pytest.mark.parametrize(
-    ("given_", "kept"),
+    ("given_", "stored"),
     [
         ("/work/engineering", "/work/engineering"),
         ("work/engineering/", "/work/engineering"),
@@ -29,8 +29,8 @@ names = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp"), exclu
     ],
 )
 @pytest.mark.promise("sekha:decided:folder-unicode")
-def test_each_folder_has_one_spelling(given_: str, kept: str) -> None:
-    assert normalise_folder(given_) == kept
+def test_each_folder_has_one_spelling(given_: str, stored: str) -> None:
+    assert normalise_folder(given_) == stored
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from commonplace.text.paths import MAX_GLOB, any_glob_matches, check_glob
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("given", "stored"),
     [
         ("src/api/**", "src/api/**"),
         ("  src/api/**  ", "src/api/**"),
@@ -24,8 +24,8 @@ from commonplace.text.paths import MAX_GLOB, any_glob_matches, check_glob
         ("x" * MAX_GLOB, "x" * MAX_GLOB),
     ],
 )
-def test_a_glob_is_kept_relative_and_with_forward_slashes(given: str, kept: str) -> None:
-    assert check_glob(given) == kept
+def test_a_glob_is_kept_relative_and_with_forward_slashes(given: str, stored: str) -> None:
+    assert check_glob(given) == stored
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_one_glob_and_one_file_are_enough() -> None:
 @given(glob=st.text("ab*?[]{}!,./\\-\0\n ", max_size=20) | st.text(max_size=20), file=st.text(max_size=30))
 def test_any_text_is_a_glob_or_refused_and_any_file_can_be_asked_about(glob: str, file: str) -> None:
     try:
-        kept = check_glob(glob)
+        stored = check_glob(glob)
     except InvalidInput:
         return
-    assert check_glob(kept) == kept
-    any_glob_matches([kept], [file])
+    assert check_glob(stored) == stored
+    any_glob_matches([stored], [file])

@@ -29,16 +29,16 @@ def in_pieces(text: str, *cuts: int) -> str:
 @pytest.mark.parametrize("cut", range(1, len(TOKEN)))
 def test_a_token_cut_anywhere_is_gone(cut: int) -> None:
     before = "The token is "
-    told = in_pieces(f"{before}{TOKEN}, keep it.", len(before) + cut)
-    assert re.fullmatch(rf"{before}\[REDACTED:[\w-]+\], keep it\.", told)
+    result = in_pieces(f"{before}{TOKEN}, keep it.", len(before) + cut)
+    assert re.fullmatch(rf"{before}\[REDACTED:[\w-]+\], keep it\.", result)
 
 
 @pytest.mark.parametrize("cut", range(1, len(KEY), 7))
 def test_a_private_key_cut_anywhere_is_gone(cut: int) -> None:
-    told = in_pieces(f"Key:\n{KEY}\nThe end of it", 5 + cut)
-    assert "The end of it" in told
+    result = in_pieces(f"Key:\n{KEY}\nThe end of it", 5 + cut)
+    assert "The end of it" in result
     for n in range(0, len(LINES), 64):
-        assert LINES[n : n + 40] not in told
+        assert LINES[n : n + 40] not in result
 
 
 def test_other_text_stays_as_it_is() -> None:

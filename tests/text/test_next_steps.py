@@ -13,7 +13,7 @@ BOTH = {METRIC, TEAM}
 
 
 @pytest.mark.parametrize(
-    ("said", "closed"),
+    ("text", "closed"),
     [
         ("I added the metric.", {METRIC}),
         ("The metric is in place.", {METRIC}),
@@ -30,12 +30,12 @@ BOTH = {METRIC, TEAM}
         ("We don't need to tell the mobile team.", {TEAM}),
     ],
 )
-def test_what_closes_a_step(said: str, closed: set[str]) -> None:
-    assert completed_steps([METRIC, TEAM], said) == closed
+def test_what_closes_a_step(text: str, closed: set[str]) -> None:
+    assert completed_steps([METRIC, TEAM], text) == closed
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "Understood, the reservation stays at 15 minutes.",
         "done",
@@ -54,17 +54,17 @@ def test_what_closes_a_step(said: str, closed: set[str]) -> None:
         "Next steps:\n- Add a metric for lock waits\n- Tell the mobile team",
     ],
 )
-def test_what_leaves_steps_open(said: str) -> None:
-    assert completed_steps([METRIC, TEAM], said) == set()
+def test_what_leaves_steps_open(text: str) -> None:
+    assert completed_steps([METRIC, TEAM], text) == set()
 
 
 @pytest.mark.parametrize(
-    ("asked", "closed"),
+    ("question", "closed"),
     [("Please add the metric for lock waits", {METRIC}), ("Do the next steps", BOTH), ("Rename the module", set())],
 )
-def test_done_means_what_was_asked_for(asked: str, closed: set[str]) -> None:
-    assert completed_steps([METRIC, TEAM], "Done. All tests pass.", asked) == closed
-    assert completed_steps([METRIC, TEAM], "Not done, it fails.", asked) == set()
+def test_done_means_what_was_asked_for(question: str, closed: set[str]) -> None:
+    assert completed_steps([METRIC, TEAM], "Done. All tests pass.", question) == closed
+    assert completed_steps([METRIC, TEAM], "Not done, it fails.", question) == set()
 
 
 def test_a_list_that_repeats_a_step_is_the_list_as_it_stands() -> None:
@@ -87,5 +87,5 @@ def test_a_text_ends_where_its_steps_begin() -> None:
 
 
 @given(st.lists(st.text(max_size=60), max_size=4), st.text(max_size=300), st.text(max_size=60))
-def test_only_steps_are_closed(steps: list[str], said: str, asked: str) -> None:
-    assert completed_steps(steps, said, asked) <= set(steps)
+def test_only_steps_are_closed(steps: list[str], text: str, question: str) -> None:
+    assert completed_steps(steps, text, question) <= set(steps)

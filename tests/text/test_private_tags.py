@@ -20,7 +20,7 @@ from commonplace.text.redact import (
 
 
 @pytest.mark.parametrize(
-    ("text", "kept"),
+    ("text", "stored"),
     [
         ("a <private>x</private> b", "a [private] b"),
         ("a <PRIVATE>x</Private> b", "a [private] b"),
@@ -34,9 +34,9 @@ from commonplace.text.redact import (
         ("<private>x</private>", "[private]"),
     ],
 )
-def test_what_is_private_is_left_out(text: str, kept: str) -> None:
-    assert without_private(text) == kept
-    assert redact(text) == kept
+def test_what_is_private_is_left_out(text: str, stored: str) -> None:
+    assert without_private(text) == stored
+    assert redact(text) == stored
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_letter_by_letter_nothing_private_comes_through() -> None:
 )
 def test_chunks_keep_what_the_whole_would(parts: list[str], cuts: list[int]) -> None:
     text = "".join(parts).replace("`", "'")
-    told = in_chunks(text, *(cut for cut in cuts if cut <= len(text)))
-    assert told.replace("[private]", "") == without_private(text).replace("[private]", "")
+    result = in_chunks(text, *(cut for cut in cuts if cut <= len(text)))
+    assert result.replace("[private]", "") == without_private(text).replace("[private]", "")
 
 
 @pytest.mark.parametrize(

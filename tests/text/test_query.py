@@ -28,15 +28,15 @@ def ask(query: str) -> Query:
 
 
 def shown(query: str) -> str:
-    asked = ask(query)
-    assert asked.strict, query
-    return ("everything but " if asked.inverted else "") + str(asked.tree)
+    parsed = ask(query)
+    assert parsed.strict, query
+    return ("everything but " if parsed.inverted else "") + str(parsed.tree)
 
 
 def tokens(query: str) -> list[str]:
-    asked = ask(query)
-    assert not asked.strict, query
-    return [word.token for word in asked.words]
+    parsed = ask(query)
+    assert not parsed.strict, query
+    return [word.token for word in parsed.words]
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_what_only_looks_like_an_operator_is_plain(query: str) -> None:
 
 
 def test_a_question_that_quotes_something_is_a_question() -> None:
-    asked = ask('What did we say about "rate limit" last week?')
-    assert not asked.strict
-    assert [word.token for word in asked.words] == ["say", "rate", "limit", "last", "week"]
+    parsed = ask('What did we say about "rate limit" last week?')
+    assert not parsed.strict
+    assert [word.token for word in parsed.words] == ["say", "rate", "limit", "last", "week"]
 
 
 @pytest.mark.parametrize(
@@ -216,9 +216,9 @@ def test_queries_are_hashable_and_equal_by_value() -> None:
     ids=range(20),
 )
 def test_enormous_queries_become_a_bounded_number_of_words(query: str, index: apsw.Connection) -> None:
-    asked = ask(query)
-    assert len(asked.words) <= MAX_WORDS
-    run(index, asked)
+    parsed = ask(query)
+    assert len(parsed.words) <= MAX_WORDS
+    run(index, parsed)
 
 
 def test_the_largest_queries_the_grammar_takes_are_accepted_by_sqlite(index: apsw.Connection) -> None:
@@ -232,9 +232,9 @@ def test_the_largest_queries_the_grammar_takes_are_accepted_by_sqlite(index: aps
         " AND ".join(f'"a{i} b"*' for i in range(128)),
         " NOT ".join(f"x{i}" for i in range(128)),
     ):
-        asked = ask(query)
-        assert asked.strict
-        run(index, asked)
+        parsed = ask(query)
+        assert parsed.strict
+        run(index, parsed)
 
 
 @pytest.fixture
@@ -246,10 +246,14 @@ def index() -> Iterator[apsw.Connection]:
     db.close()
 
 
-def run(db: apsw.Connection, asked: Query) -> None:
-    expressions = [words_to_fts5(asked.words), words_to_fts5(asked.words, "AND", INDEX)]
-    if asked.tree is not None:
-        expressions += [to_fts5(asked.tree), to_fts5(asked.tree, INDEX), f'({to_fts5(asked.tree)}) AND {{title}} : "x"']
+def run(db: apsw.Connection, question: Query) -> None:
+    expressions = [words_to_fts5(question.words), words_to_fts5(question.words, "AND", INDEX)]
+    if question.tree is not None:
+        expressions += [
+            to_fts5(question.tree),
+            to_fts5(question.tree, INDEX),
+            f'({to_fts5(question.tree)}) AND {{title}} : "x"',
+        ]
     for expression in expressions:
         db.execute("select rowid from f where f match ?", (expression,)).fetchall()
 
@@ -307,18 +311,18 @@ trees = st.recursive(
     )
 )
 def test_nothing_makes_a_query_fail_or_sqlite_reject_it(query: str) -> None:
-    asked = ask(query)
-    assert asked.strict == (asked.tree is not None)
+    parsed = ask(query)
+    assert parsed.strict == (parsed.tree is not None)
     with apsw.Connection(":memory:") as db:
         db.execute(f"create virtual table f using fts5({', '.join(INDEX)}, tokenize=\"unicode61 tokenchars '='\")")
-        run(db, asked)
+        run(db, parsed)
 
 
 @settings(derandomize=True, deadline=None, max_examples=500)
 @given(documents, trees)
 def test_sqlite_finds_exactly_what_the_tree_means(rows: list[dict[str, str]], query: str) -> None:
-    asked = ask(query)
-    if asked.tree is None:
+    parsed = ask(query)
+    if parsed.tree is None:
         return
     with apsw.Connection(":memory:") as db:
         tokenizer = "unicode61 remove_diacritics 0 tokenchars '='"
@@ -328,11 +332,11 @@ def test_sqlite_finds_exactly_what_the_tree_means(rows: list[dict[str, str]], qu
                 "insert into f(rowid, title, text, tags, files) values (?, ?, ?, ?, ?)",
                 (i, *(index_text(row[column]) for column in INDEX)),
             )
-        for expression in (to_fts5(asked.tree), to_fts5(asked.tree, INDEX)):
+        for expression in (to_fts5(parsed.tree), to_fts5(parsed.tree, INDEX)):
             found = {row for (row,) in db.execute("select rowid from f where f match ?", (expression,))}
-            assert found == {i for i, row in enumerate(rows) if matches(asked.tree, row)}
-            accepted = {i for i, row in enumerate(rows) if asked.accepts(row)}
-            assert accepted == (set(range(len(rows))) - found if asked.inverted else found)
+            assert found == {i for i, row in enumerate(rows) if matches(parsed.tree, row)}
+            accepted = {i for i, row in enumerate(rows) if parsed.accepts(row)}
+            assert accepted == (set(range(len(rows))) - found if parsed.inverted else found)
 
 
 @settings(derandomize=True, deadline=None, max_examples=300)

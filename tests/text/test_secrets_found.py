@@ -27,8 +27,8 @@ def test_hardly_a_line_of_the_standard_library_is_touched() -> None:
 
 
 def test_every_kind_of_the_tables_is_planted() -> None:
-    told: Counter[str] = Counter()
+    result: Counter[str] = Counter()
     for one in planted(0):
-        told.update(redact_counted(one.text)[1])
+        result.update(redact_counted(one.text)[1])
     known = {token.kind for token in KNOWN_TOKENS} | {clue.kind for clue in CONTEXT_PATTERNS}
-    assert known <= set(told) | {"sekha-key", "url-token", "bearer-token", "command-password"}, known - set(told)
+    assert known <= set(result) | {"sekha-key", "url-token", "bearer-token", "command-password"}, known - set(result)

@@ -15,8 +15,8 @@ def test_sentences_come_without_code_and_markdown() -> None:
 
 
 def test_what_comes_up_most_is_chosen_and_said_once() -> None:
-    told = ["The cache is Redis and the cache is fast.", "Lunch was fine today.", "We chose Redis for the cache."]
-    assert main_sentences([*told, told[0]], 90) == [told[0], told[2]]
+    lines = ["The cache is Redis and the cache is fast.", "Lunch was fine today.", "We chose Redis for the cache."]
+    assert main_sentences([*lines, lines[0]], 90) == [lines[0], lines[2]]
     assert main_sentences([], 100) == [] == main_sentences(["..."], 2)
 
 

@@ -64,7 +64,7 @@ def test_another_try_of_a_commit_is_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "expected"),
     [
         ("git commit -m \"$(cat <<'EOF'\nfix: a thing\n\nbody; more\nEOF\n)\"", 'git commit -m "fix: a thing"'),
         ('cd x && git commit -m "$(cat <<EOF\nfix: a\nEOF\n)" && git push', 'git commit -m "fix: a"'),
@@ -76,8 +76,8 @@ def test_another_try_of_a_commit_is_the_same() -> None:
         ("", ""),
     ],
 )
-def test_the_part_that_tells(line: str, told: str) -> None:
-    assert main_command(line) == told
+def test_the_part_that_tells(line: str, expected: str) -> None:
+    assert main_command(line) == expected
 
 
 def test_what_hides_a_failure() -> None:

@@ -72,11 +72,11 @@ def between(start: str | None, end: str | None = None) -> Period:
     ],
 )
 def test_the_time_that_a_question_is_about(question: str, period: Period | None) -> None:
-    asked = parse_time_question(question, NOW, UTC)
+    parsed = parse_time_question(question, NOW, UTC)
     if period is None:
-        assert asked is None or asked.name
+        assert parsed is None or parsed.name
     else:
-        assert asked is not None and (asked.period, asked.name) == (period, "")
+        assert parsed is not None and (parsed.period, parsed.name) == (period, "")
 
 
 @pytest.mark.parametrize(
@@ -113,16 +113,16 @@ def test_questions_about_a_topic_are_none(question: str) -> None:
     ],
 )
 def test_one_more_word_may_name_a_project(question: str, name: str) -> None:
-    asked = parse_time_question(question, NOW, UTC)
-    assert asked is not None and asked.name == name
+    parsed = parse_time_question(question, NOW, UTC)
+    assert parsed is not None and parsed.name == name
 
 
 def test_days_are_those_of_whoever_asks() -> None:
     late = int(datetime(2025, 3, 15, 2, 0, tzinfo=UTC).timestamp() * 1000)
     west = timezone(timedelta(hours=-8))
     assert (local_day(late, UTC), local_day(late, west)) == ("2025-03-15", "2025-03-14")
-    asked = parse_time_question("what did we do yesterday?", late, west)
-    assert asked is not None and asked.period == between("2025-03-13T08:00", "2025-03-14T08:00")
+    parsed = parse_time_question("what did we do yesterday?", late, west)
+    assert parsed is not None and parsed.period == between("2025-03-13T08:00", "2025-03-14T08:00")
     assert local_day(-(10**13), UTC) == "1653-02-10"
     here = parse_time_question("today", NOW)
     assert here is not None and here.period.from_ms is not None and here.period.to_ms is not None
@@ -145,14 +145,14 @@ class Berlin(tzinfo):
 
 def test_a_day_on_which_the_clocks_change_has_23_hours() -> None:
     noon = int(datetime(2025, 3, 31, 10, 0, tzinfo=UTC).timestamp() * 1000)
-    asked = parse_time_question("yesterday", noon, Berlin())
-    assert asked is not None
-    assert asked.period == between("2025-03-29T23:00", "2025-03-30T22:00")
+    parsed = parse_time_question("yesterday", noon, Berlin())
+    assert parsed is not None
+    assert parsed.period == between("2025-03-29T23:00", "2025-03-30T22:00")
 
 
 @given(st.text(max_size=60), st.integers(0, 4_000_000_000_000))
 def test_any_text_is_read(question: str, now: int) -> None:
     for text in (question, f"last {question} days", f"{question} weeks ago", f"what did we do on {question} last"):
-        asked = parse_time_question(text, now, UTC)
-        if asked is not None and asked.period.from_ms is not None and asked.period.to_ms is not None:
-            assert asked.period.from_ms < asked.period.to_ms
+        parsed = parse_time_question(text, now, UTC)
+        if parsed is not None and parsed.period.from_ms is not None and parsed.period.to_ms is not None:
+            assert parsed.period.from_ms < parsed.period.to_ms

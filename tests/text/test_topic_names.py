@@ -126,8 +126,13 @@ def test_any_texts_get_short_names_that_differ(groups: list[list[str]], others: 
 
 
 def test_a_sentence_that_is_repeated_counts_once() -> None:
-    asked = "The cart badge shows the wrong count after a reload."
-    texts = [asked, f"{asked}\nBadges read the cart from storage.", asked, "A cart without items has no badge."]
+    question = "The cart badge shows the wrong count after a reload."
+    texts = [
+        question,
+        f"{question}\nBadges read the cart from storage.",
+        question,
+        "A cart without items has no badge.",
+    ]
     assert name_topics([texts, LOGIN, MIGRATIONS])[0] in ("Cart", "Badge", "Cart Badge", "Badge & Cart")
 
 
@@ -144,9 +149,9 @@ def test_what_people_tag_texts_with_is_what_they_call_it() -> None:
 
 
 def test_what_is_asked_and_told_again_is_what_a_topic_is_about() -> None:
-    asked = "Nightly backups of the database have been silent since the move."
-    told = "They had failed because the secret of the bucket was renamed, and nobody is told when the job fails."
-    texts = [asked, f"{asked}\n{told}", asked, f"The job runs again. {told}"]
+    question = "Nightly backups of the database have been silent since the move."
+    text = "They had failed because the secret of the bucket was renamed, and nobody is told when the job fails."
+    texts = [question, f"{question}\n{text}", question, f"The job runs again. {text}"]
     assert name_topics([texts, LOGIN, MIGRATIONS])[0] == "Nightly Backups"
 
 

@@ -224,7 +224,7 @@ def test_an_end_includes_its_day_and_a_beginning_begins_with_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "end", "meant"),
+    ("typed", "end", "expected"),
     [
         ("2026-05-31", False, "2026-05-31"),
         ("2026-05-31", True, "2026-06-01"),
@@ -243,8 +243,8 @@ def test_an_end_includes_its_day_and_a_beginning_begins_with_it() -> None:
         ("2026-05-31T18:00:00Z", True, "2026-05-31T18:00"),
     ],
 )
-def test_times_as_people_type_them(typed: str, end: bool, meant: str) -> None:
-    assert parse_moment(typed, SAID, end=end, zone=UTC) == parse_time(meant, local=False)
+def test_times_as_people_type_them(typed: str, end: bool, expected: str) -> None:
+    assert parse_moment(typed, SAID, end=end, zone=UTC) == parse_time(expected, local=False)
 
 
 @pytest.mark.parametrize("typed", ["", "soon", "31 June", "version 3", "-5d"])

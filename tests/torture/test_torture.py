@@ -24,8 +24,8 @@ SEED = 7
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with endpoint() as told:
-        yield told
+    with endpoint() as error:
+        yield error
 
 
 @pytest.fixture
@@ -62,8 +62,8 @@ def test_the_judge_sees_what_is_lost_what_is_not_indexed_and_a_vector_of_another
     check_all(workspace, "after")
     (lost,) = workspace.outcome.lost
     assert "'changed'" in lost
-    told = "\n".join(workspace.outcome.unsound)
-    assert "passages are not indexed" in told and "is not that of its text" in told
+    text = "\n".join(workspace.outcome.unsound)
+    assert "passages are not indexed" in text and "is not that of its text" in text
 
 
 @pytest.mark.parametrize("name", ["checkpoint", "drain"])

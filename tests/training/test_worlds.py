@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from training.lint import faults_of
+from training.statement_pairs import NONE, Pair, faults_of_pairs, read_pairs
 from training.worlds import KINDS, TYPES, read_world, read_worlds
 
 LINES = "\n".join(f"{n} Ann: line number {n} of what Ann said" for n in range(1, 27))
@@ -48,7 +49,7 @@ def test_a_sound_world_is_read_as_it_is_written() -> None:
 )
 def test_what_is_wrong_is_said(change: tuple[str, str], fault: str) -> None:
     world = read_world("a001", SOUND.replace(*change))
-    assert any(fault in told for told in world.faults), world.faults
+    assert any(fault in message for message in world.faults), world.faults
 
 
 def test_a_line_that_stands_in_two_worlds_is_found() -> None:
@@ -56,3 +57,21 @@ def test_a_line_that_stands_in_two_worlds_is_found() -> None:
     assert any(
         "stands in a001 too" in fault for fault in faults_of([read_world("a001", text), read_world("a002", text)])
     )
+
+
+def test_pairs_of_statements_are_sound_and_half_of_them_contradict() -> None:
+    pairs = read_pairs()
+    assert faults_of_pairs(pairs) == []
+    assert len(pairs) > 7000 and 0.4 < sum(pair.kind != NONE for pair in pairs) / len(pairs) < 0.6
+    assert 0.08 < sum(pair.held_out for pair in pairs) / len(pairs) < 0.12
+
+
+def test_faults_of_pairs_are_found() -> None:
+    good = Pair("moved", "The office is in Bonn.", "The office moved to Mainz.")
+    bad = [good, good, good._replace(kind=NONE), good._replace(kind="shifted", later="It moved. ")]
+    assert [fault.split(":")[0] for fault in faults_of_pairs(bad)] == [
+        "stands there as moved and as none",
+        "'shifted' is not a kind",
+        "a statement is empty, too long, or has space around it",
+        "2 pairs stand there twice",
+    ]

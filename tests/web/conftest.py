@@ -60,9 +60,9 @@ class Visitor:
 
     def listen(self) -> None:
         """Note what a page complains about, and whom it asks besides our server."""
-        self.page.on("console", self._said)
+        self.page.on("console", self._note_console)
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
-        self.page.on("request", self._asked)
+        self.page.on("request", self._note_request)
         self.page.set_default_timeout(WAIT_MS)
 
     def go(self, path: str) -> Page:
@@ -109,11 +109,11 @@ class Visitor:
         found = axe.run(self.page, options={"runOnly": {"type": "tag", "values": RULES}, "resultTypes": ["violations"]})
         assert found.violations_count == 0, found.generate_report()
 
-    def _said(self, message: ConsoleMessage) -> None:
+    def _note_console(self, message: ConsoleMessage) -> None:
         if message.type == "error" and "status of 4" not in message.text:
             self.faults.append(message.text)
 
-    def _asked(self, request: Request) -> None:
+    def _note_request(self, request: Request) -> None:
         if not request.url.startswith((self.served.url, "data:")):
             self.strangers.append(request.url)
 

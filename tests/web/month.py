@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from tests.web.month_sessions import PROJECTS, SESSIONS, Act, Work
-from tests.web.month_statements import SAID, TALKS, Said
+from tests.web.month_statements import SAID, TALKS, Statement
 
 from commonplace import config
 from commonplace.capture.hooks.drain import read_event
@@ -72,11 +72,11 @@ def _everything(memory: LocalMemory, now: int) -> Iterator[tuple[int, Callable[[
     for number, work in enumerate(SESSIONS):
         events = list(_events(work, number, _start(work, now)))
         yield events[-1].at_ms, partial(remember_events, _by(memory, work.who), events, folders)
-    for said in SAID:
-        stated = Memory.over(_by(memory, said.who, said.via))
-        yield now - int(said.days * DAY), partial(_state, stated, said, now)
-        for days, who, text in said.becomes:
-            yield now - int(days * DAY), partial(_edit, Memory.over(_by(memory, who)), said.text, text)
+    for message in SAID:
+        stated = Memory.over(_by(memory, message.who, message.via))
+        yield now - int(message.days * DAY), partial(_state, stated, message, now)
+        for days, who, text in message.becomes:
+            yield now - int(days * DAY), partial(_edit, Memory.over(_by(memory, who)), message.text, text)
     for label, project, who, days, messages in TALKS:
         at_ms = now - int(days * DAY)
         turns = [NewMessage(role, text, at_ms + place * MINUTE) for place, (role, text) in enumerate(messages)]
@@ -97,25 +97,25 @@ def _start(work: Work, now: int) -> int:
     return (now // DAY - work.days) * DAY + int(work.hour * HOUR)
 
 
-def _state(memory: Memory, said: Said, now: int) -> None:
-    starts, ends = said.valid_for or (None, None)
+def _state(memory: Memory, statement: Statement, now: int) -> None:
+    starts, ends = statement.valid_for or (None, None)
     item = memory.remember(
-        said.text,
-        type=said.type,
-        project=said.project,
-        tags=said.tags,
-        importance=said.importance,
-        expires=None if said.expires_in is None else now + int(said.expires_in * DAY),
+        statement.text,
+        type=statement.type,
+        project=statement.project,
+        tags=statement.tags,
+        importance=statement.importance,
+        expires=None if statement.expires_in is None else now + int(statement.expires_in * DAY),
         valid_from=None if starts is None else now + int(starts * DAY),
         valid_until=None if ends is None else now + int(ends * DAY),
-        paths=said.paths,
+        paths=statement.paths,
     )
-    if said.replaces:
-        memory.supersede(_find(memory, said.replaces), by=item.id)
+    if statement.replaces:
+        memory.supersede(_find(memory, statement.replaces), by=item.id)
 
 
-def _edit(memory: Memory, said: str, becomes: str) -> None:
-    memory.edit(_find(memory, said[:30]), content=becomes)
+def _edit(memory: Memory, text: str, becomes: str) -> None:
+    memory.edit(_find(memory, text[:30]), content=becomes)
 
 
 def _review(memory: Memory) -> None:

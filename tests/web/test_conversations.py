@@ -34,14 +34,14 @@ HOSTILE = (
 CODE = "Use this:\n\n```python\ndef limit(n: int) -> int:\n    return n\n```\n\n```\n" + "out\n" * 40 + "```\n"
 
 
-def kept(
+def stored_conversation(
     memory: LocalMemory, label: str, *texts: str, folder: str = "/", project: str | None = None, **meta: str
 ) -> Session:
-    said = [
+    messages = [
         NewMessage("assistant" if number % 2 else "user", text, THEN + number)
         for number, text in enumerate(texts or (f"What about {label}?", "Nothing."))
     ]
-    found = NewConversation(label, said, folder, project=project, key=f"key of {label}", meta=meta, source="codex")
+    found = NewConversation(label, messages, folder, project=project, key=f"key of {label}", meta=meta, source="codex")
     return store_conversation(memory, found).session
 
 
@@ -61,8 +61,8 @@ def test_nothing_there_yet(visit: Visit) -> None:
 
 
 def test_the_list_is_filtered_and_chosen_ones_are_put_elsewhere_and_back(visit: Visit, memory: LocalMemory) -> None:
-    one = kept(memory, "Queue is slow", folder="/work/api", project="my-api")
-    two = kept(memory, "Größe der Straße", folder="/work")
+    one = stored_conversation(memory, "Queue is slow", folder="/work/api", project="my-api")
+    two = stored_conversation(memory, "Größe der Straße", folder="/work")
     visitor = visit()
     page = visitor.go("/conversations?folder=/work")
     assert page.inner_text(".tree [aria-current]").split() == ["work", "2"]
@@ -96,7 +96,7 @@ def test_the_list_is_filtered_and_chosen_ones_are_put_elsewhere_and_back(visit: 
 
 
 def test_one_is_arranged_forgotten_and_brought_back(visit: Visit, memory: LocalMemory) -> None:
-    session = kept(memory, "Billing")
+    session = stored_conversation(memory, "Billing")
     visitor = visit()
     page = visitor.go(f"/conversations/{session.short_id}")
     page.click("text=Rename, move or rate")
@@ -141,8 +141,8 @@ def test_one_is_arranged_forgotten_and_brought_back(visit: Visit, memory: LocalM
 def test_a_long_one_is_read_page_by_page_and_found_in(visit: Visit, memory: LocalMemory) -> None:
     texts = [f"turn number {number}" for number in range(SESSION_PAGE * 2 + 5)]
     texts[60] = "a zebra crossed the street"
-    session = kept(memory, "Long", *texts)
-    agent = kept(memory, "Explorer", parent_session=session.key)
+    session = stored_conversation(memory, "Long", *texts)
+    agent = stored_conversation(memory, "Explorer", parent_session=session.key)
     visitor = visit()
     page = visitor.go(f"/conversations/{session.short_id}")
     assert len(page.query_selector_all(".entry")) == SESSION_PAGE and "Explorer" in page.inner_text(".kin")
@@ -162,12 +162,12 @@ def test_a_long_one_is_read_page_by_page_and_found_in(visit: Visit, memory: Loca
 
 
 def test_an_export_is_what_the_command_writes(memory: LocalMemory, served: Served) -> None:
-    session = kept(memory, "Größe / <b>", "Look", CODE)
+    session = stored_conversation(memory, "Größe / <b>", "Look", CODE)
     for format_, ending in (("json", "json"), ("markdown", "md")):
         address = f"{served.url}/conversations/{session.short_id}/export?format={format_}"
         reply = httpx2.get(address, headers={**served.headers, **HTML})
-        told = reply.headers["content-disposition"]
-        assert reply.status_code == 200 and told.startswith("attachment") and told.endswith(f".{ending}")
+        result = reply.headers["content-disposition"]
+        assert reply.status_code == 200 and result.startswith("attachment") and result.endswith(f".{ending}")
         wanted = export_text(*open_conversation(memory, session.uid), format_)
         # Each reading is noted, which is part of the data.
         assert _unread(reply.text) == _unread(wanted)
@@ -178,7 +178,9 @@ def _unread(text: str) -> object:
 
 
 def test_hostile_text_is_only_read(visit: Visit, memory: LocalMemory) -> None:
-    session = kept(memory, HOSTILE, HOSTILE, CODE, "x" * 990_000, folder=f"/{HOSTILE[:60].replace('/', '')}")
+    session = stored_conversation(
+        memory, HOSTILE, HOSTILE, CODE, "x" * 990_000, folder=f"/{HOSTILE[:60].replace('/', '')}"
+    )
     details = {"narrative": HOSTILE, "files_read": HOSTILE}
     for number in range(3):
         remember(
@@ -217,8 +219,8 @@ def test_sessions_without_messages_and_readers_without_buttons(visit: Visit, mem
 
 
 def test_a_key_of_a_project_sees_its_conversations_only(visit: Visit, memory: LocalMemory) -> None:
-    kept(memory, "Ours only", project="ours")
-    theirs = kept(memory, "Theirs only", project="theirs")
+    stored_conversation(memory, "Ours only", project="ours")
+    theirs = stored_conversation(memory, "Theirs only", project="theirs")
     _key, secret = create_key(memory, "limited", "write", project="ours")
     visitor = visit(key=secret)
     page = visitor.go("/conversations")

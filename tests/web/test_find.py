@@ -171,6 +171,6 @@ def test_it_is_readable_for_all_and_nothing_moves(visit: Visit, walrus: Item) ->
 def test_what_is_not_asked_for_by_the_script_is_a_search(served: Served) -> None:
     reply = httpx2.get(f"{served.url}/find?q=two+words", headers={**served.headers, **HTML})
     assert reply.status_code == 303 and reply.headers["location"] == "/search?q=two+words"
-    for asked in ("%22", "((", "%00%FF", "x" * 5000, "%20", "#", "*"):
-        part = httpx2.get(f"{served.url}/find?q={asked}", headers={**served.headers, **HTML, "x-part": "options"})
+    for request in ("%22", "((", "%00%FF", "x" * 5000, "%20", "#", "*"):
+        part = httpx2.get(f"{served.url}/find?q={request}", headers={**served.headers, **HTML, "x-part": "options"})
         assert part.status_code == 200 and "<html" not in part.text and 'role="listbox"' in part.text

@@ -22,7 +22,7 @@ HOSTILE = "<img src=x onerror=alert(1)><script>document.title='hit'</script>[x](
 HTML = {"accept": "text/html"}
 
 
-def kept(memory: LocalMemory, text: str, **more: object) -> Item:
+def stored_item(memory: LocalMemory, text: str, **more: object) -> Item:
     return get_item(memory, remember(memory, NewItem(text, **more)).id)  # type: ignore[arg-type]
 
 
@@ -30,13 +30,15 @@ def test_everything_about_an_item_is_there_under_any_spelling_of_its_id(
     visit: Visit, memory: LocalMemory, served: Served
 ) -> None:
     (served.folder / "pump.py").write_text("x", encoding="utf-8")
-    item = kept(
+    item = stored_item(
         memory, "Pumps run at **night**", kind="observation", type="change", title="Pumps", session="s-pumps",
         project="github.com/acme/works", tags=["water"], importance=6.0, created_ms=memory.clock() - 90_000,
         details={"facts": "two pumps", "files_modified": "pump.py"},
         meta={"root": str(served.folder), "shift": {"by": "Ada"}},
     )  # fmt: skip
-    kept(memory, "Pumps stopped", kind="observation", type="change", title="After", session="s-pumps", project="works")
+    stored_item(
+        memory, "Pumps stopped", kind="observation", type="change", title="After", session="s-pumps", project="works"
+    )
     visitor = visit()
     for id_ in (item.short_id, item.uid, str(item.id), item.uid.upper(), f"%23{item.id}"):
         page = visitor.go(f"/items/{id_}")
@@ -65,7 +67,7 @@ def test_everything_about_an_item_is_there_under_any_spelling_of_its_id(
 
 
 def test_an_item_is_changed_in_place_and_its_history_shows_how(visit: Visit, memory: LocalMemory) -> None:
-    item = kept(memory, "Tokens live fifteen minutes\nand are checked twice", type="fact", tags=["auth"])
+    item = stored_item(memory, "Tokens live fifteen minutes\nand are checked twice", type="fact", tags=["auth"])
     visitor = visit()
     page = visitor.go(f"/items/{item.short_id}")
     page.keyboard.press("e")
@@ -104,7 +106,7 @@ def test_an_item_is_changed_in_place_and_its_history_shows_how(visit: Visit, mem
 
 
 def test_two_tabs_change_one_item_and_choose(visit: Visit, memory: LocalMemory) -> None:
-    item = kept(memory, "Deploy on Fridays never", title="Deploying", details={"category": "ops"})
+    item = stored_item(memory, "Deploy on Fridays never", title="Deploying", details={"category": "ops"})
     visitor = visit()
     for mine, choice, left in (
         ("Deploy on Tuesdays", "Keep mine", "Tuesdays"),
@@ -129,7 +131,7 @@ def test_two_tabs_change_one_item_and_choose(visit: Visit, memory: LocalMemory) 
 
 
 def test_what_was_written_survives_signing_in_again(visit: Visit, memory: LocalMemory) -> None:
-    item = kept(memory, "The ferry leaves at nine")
+    item = stored_item(memory, "The ferry leaves at nine")
     text = 'The ferry leaves at ten\n\n"quoted" & <b>bold</b>\n' + "a long line " * 30
     visitor = visit()
     page = visitor.go(f"/items/{item.id}?edit=1")
@@ -147,7 +149,7 @@ def test_what_was_written_survives_signing_in_again(visit: Visit, memory: LocalM
 
 
 def test_the_history_of_a_belief_spans_what_replaced_what(visit: Visit, memory: LocalMemory) -> None:
-    old = kept(memory, "Ferries leave at nine", type="decision", project="harbour")
+    old = stored_item(memory, "Ferries leave at nine", type="decision", project="harbour")
     new = remember_all(memory, [NewItem("Ferries leave at ten", type="decision", project="harbour")])[0]
     mark_superseded(memory, old.id, new.id)
     anna = with_writer(memory, Author("anna", "person"))
@@ -169,7 +171,7 @@ def test_the_history_of_a_belief_spans_what_replaced_what(visit: Visit, memory: 
 
 
 def test_an_edit_is_undone_by_its_toast_and_ids_are_copied(visit: Visit, memory: LocalMemory) -> None:
-    item = kept(memory, "Kites fly at dawn")
+    item = stored_item(memory, "Kites fly at dawn")
     visitor = visit()
     visitor.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = visitor.go(f"/items/{item.short_id}?edit=1")
@@ -189,8 +191,8 @@ def test_an_edit_is_undone_by_its_toast_and_ids_are_copied(visit: Visit, memory:
 
 def test_an_item_is_replaced_by_what_is_written_or_named(visit: Visit, memory: LocalMemory) -> None:
     old, named = (
-        kept(memory, "Lamps burn gas", type="fact", project="coast"),
-        kept(memory, "Lamps burn oil", type="fact"),
+        stored_item(memory, "Lamps burn gas", type="fact", project="coast"),
+        stored_item(memory, "Lamps burn oil", type="fact"),
     )
     visitor = visit()
     page = visitor.go(f"/items/{old.id}")
@@ -219,7 +221,7 @@ def test_an_item_is_replaced_by_what_is_written_or_named(visit: Visit, memory: L
 
 
 def test_what_was_forgotten_says_so_and_comes_back(visit: Visit, memory: LocalMemory) -> None:
-    item = kept(memory, "A thing to forget")
+    item = stored_item(memory, "A thing to forget")
     visitor = visit()
     page = visitor.go(f"/items/{item.id}")
     page.click("text=Forget")
@@ -266,7 +268,7 @@ def test_something_is_remembered_by_hand(visit: Visit, memory: LocalMemory) -> N
 
 def test_an_item_of_a_megabyte_opens_in_part(visit: Visit, memory: LocalMemory, served: Served) -> None:
     lines = "\n".join(f"{n:06} a line of a long log" for n in range(MAX_TEXT // 28))
-    item = kept(memory, lines[: MAX_TEXT - 10] + "\nTHE END", title="A long log")
+    item = stored_item(memory, lines[: MAX_TEXT - 10] + "\nTHE END", title="A long log")
     reply = httpx2.get(f"{served.url}/items/{item.id}", headers={**served.headers, **HTML})
     assert reply.status_code == 200 and len(reply.text) < 60_000
     visitor = visit(NARROW)
@@ -278,9 +280,9 @@ def test_an_item_of_a_megabyte_opens_in_part(visit: Visit, memory: LocalMemory, 
 
 
 def test_hostile_text_is_only_read(visit: Visit, memory: LocalMemory) -> None:
-    said = [NewMessage("user", HOSTILE), NewMessage("assistant", f"Ответ 答え جواب {HOSTILE}")]
-    session = store_conversation(memory, NewConversation(f"<b>{HOSTILE[:80]}", said, project="危险-خطر")).session
-    item = kept(
+    messages = [NewMessage("user", HOSTILE), NewMessage("assistant", f"Ответ 答え جواب {HOSTILE}")]
+    session = store_conversation(memory, NewConversation(f"<b>{HOSTILE[:80]}", messages, project="危险-خطر")).session
+    item = stored_item(
         memory, f"{HOSTILE}\n\n```html\n{HOSTILE}\n```", title=f"危险 {HOSTILE}"[:200], type="note",
         project="危险-خطر", tags=["<b>'\"", "тег"], meta={HOSTILE[:30]: HOSTILE, "deep": [{"a": HOSTILE}]},
         details={"facts": HOSTILE, "concepts": "x" * 300},
@@ -299,8 +301,8 @@ def test_hostile_text_is_only_read(visit: Visit, memory: LocalMemory) -> None:
 
 
 def test_a_key_for_one_project_sees_its_items_only(memory: LocalMemory, served: Served) -> None:
-    ours = kept(memory, "The weir is open", project="weir", session="s-weir")
-    theirs = kept(memory, "The dam is shut", project="dam")
+    ours = stored_item(memory, "The weir is open", project="weir", session="s-weir")
+    theirs = stored_item(memory, "The dam is shut", project="dam")
     headers = {"authorization": f"Bearer {create_key(memory, 'weir', 'write', project='weir')[1]}", **HTML}
     with httpx2.Client(base_url=served.url, headers=headers) as client:
         assert "The weir is open" in client.get(f"/items/{ours.id}").text
@@ -315,7 +317,7 @@ def test_a_key_for_one_project_sees_its_items_only(memory: LocalMemory, served: 
 
 
 def test_when_an_item_holds_is_shown_and_changed_in_its_form(visit: Visit, memory: LocalMemory) -> None:
-    item = kept(memory, "Until 31 December 2098 walrus deploys go through Ines.", type="rule")
+    item = stored_item(memory, "Until 31 December 2098 walrus deploys go through Ines.", type="rule")
     page = visit().go(f"/items/{item.short_id}")
     assert "until 2098-12-31" in page.content() and "(read from the text)" in page.content()
     page.goto(page.url + "?edit=1")

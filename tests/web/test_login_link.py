@@ -29,10 +29,10 @@ def test_the_link_at_a_terminal_signs_in_once(tmp_path: Path) -> None:
     timer.start()
     try:
         os.close(theirs)
-        said = ""
-        while "ticket=" not in said or not said.endswith("\n"):
-            said += os.read(ours, 4096).decode()
-        link = next(word for word in said.split() if "/enter?ticket=" in word)
+        text = ""
+        while "ticket=" not in text or not text.endswith("\n"):
+            text += os.read(ours, 4096).decode()
+        link = next(word for word in text.split() if "/enter?ticket=" in word)
         with httpx2.Client(follow_redirects=True, headers=HTML) as browser:
             assert "Home" in browser.get(link).text
         with httpx2.Client(follow_redirects=True, headers=HTML) as another:
@@ -47,8 +47,8 @@ def test_the_link_at_a_terminal_signs_in_once(tmp_path: Path) -> None:
 
 def test_a_server_without_a_terminal_tells_no_ticket(tmp_path: Path) -> None:
     server = Served(tmp_path, "--port", "0")
-    _code, said = server.end()
-    assert "ticket" not in server.greeting + server.remark + said
+    _code, log = server.end()
+    assert "ticket" not in server.greeting + server.remark + log
 
 
 def test_a_ticket_is_good_once() -> None:

@@ -70,10 +70,10 @@ def test_nothing_that_another_site_sends_is_kept_for_after_signing_in(served: Se
     for sender in ({"origin": "http://127.0.0.1:1"}, {"sec-fetch-site": "cross-site"}, {"origin": "null"}):
         reply = httpx2.post(served.url + "/items/new", data=planted, headers={**HTML, **sender})
         assert reply.status_code == 403 and "planted" not in reply.text, sender
-    kept = httpx2.post(served.url + "/items/new", data=planted, headers={**HTML, "origin": served.url})
-    assert kept.status_code == 401 and "planted" in kept.text
+    stored = httpx2.post(served.url + "/items/new", data=planted, headers={**HTML, "origin": served.url})
+    assert stored.status_code == 401 and "planted" in stored.text
     # What is kept would be left behind by any way on but the form.
-    assert "<a " not in kept.text.split("<main", 1)[1]
+    assert "<a " not in stored.text.split("<main", 1)[1]
 
 
 def test_a_mistyped_address_is_a_page_for_people_and_an_error_for_programs(visit: Visit, served: Served) -> None:
@@ -157,9 +157,9 @@ def test_whoever_took_the_cookie_is_signed_out_too(visit: Visit, served: Served,
 
 def test_a_cookie_that_came_over_tls_goes_no_other_way(tmp_path: Path) -> None:
     server = Served(tmp_path, "--port", "0", COMMONPLACE_TRUSTED_PROXIES="127.0.0.0/8")
-    for told, secure in (("https", True), ("http", False)):
+    for expected, secure in (("https", True), ("http", False)):
         reply = httpx2.post(
-            server.url + "/login", data={"key": server.key}, headers={**HTML, "x-forwarded-proto": told}
+            server.url + "/login", data={"key": server.key}, headers={**HTML, "x-forwarded-proto": expected}
         )
         assert ("Secure" in reply.headers["set-cookie"]) is secure and "HttpOnly" in reply.headers["set-cookie"]
     server.end()
@@ -167,12 +167,12 @@ def test_a_cookie_that_came_over_tls_goes_no_other_way(tmp_path: Path) -> None:
 
 def test_servers_on_one_machine_do_not_sign_each_others_visitors_out(visit: Visit, tmp_path: Path) -> None:
     visitor = visit()
-    beside = Served(tmp_path, "--port", "0")
-    guest = Visitor(visitor.page, beside)
+    second = Served(tmp_path, "--port", "0")
+    guest = Visitor(visitor.page, second)
     guest.sign_in()
     guest.page.click(".side .who >> text=Sign out")
     guest.page.wait_for_url("**/login")
     visitor.go("/search")
     assert "/login" not in visitor.page.url
     visitor.strangers.clear()
-    beside.end()
+    second.end()

@@ -35,8 +35,8 @@ def state(memory: LocalMemory, text: str, project: str) -> Item:
 
 
 def talk(memory: LocalMemory, label: str, importance: float = 2.0, folder: str = "/old") -> Session:
-    said = [NewMessage("user", f"What about {label}?", LONG_AGO), NewMessage("assistant", f"No {label}.", LONG_AGO)]
-    return store_conversation(memory, NewConversation(label, said, folder=folder, importance=importance)).session
+    messages = [NewMessage("user", f"What about {label}?", LONG_AGO), NewMessage("assistant", f"No {label}.", LONG_AGO)]
+    return store_conversation(memory, NewConversation(label, messages, folder=folder, importance=importance)).session
 
 
 def is_soon(page: Page, condition: Callable[[], bool]) -> None:
@@ -273,15 +273,15 @@ def test_old_addresses_lead_here(served: Served, old: str, new: str) -> None:
     assert reply.status_code == 303 and reply.headers["location"] == new
 
 
-@pytest.mark.parametrize("asked", ["days=-1", "importance=x", "days=99999999", "project=nosuch", "project=%2F%2F"])
-def test_senseless_filters_are_told(served: Served, asked: str) -> None:
-    reply = httpx2.get(f"{served.url}/review?show=old&{asked}", headers={**served.headers, **HTML})
+@pytest.mark.parametrize("question", ["days=-1", "importance=x", "days=99999999", "project=nosuch", "project=%2F%2F"])
+def test_senseless_filters_are_told(served: Served, question: str) -> None:
+    reply = httpx2.get(f"{served.url}/review?show=old&{question}", headers={**served.headers, **HTML})
     assert reply.status_code in (404, 422) and 'class="wrong"' in reply.text and "<h1>Review" in reply.text
 
 
-@pytest.mark.parametrize("asked", ["", "proposal:", "pair:1", "kept:1", "archived:", "nonsense:1", "kept:1.x"])
-def test_undoing_nothing_is_told(served: Served, asked: str) -> None:
-    reply = httpx2.post(f"{served.url}/review/undo", data={"undo": asked}, headers={**served.headers, **HTML})
+@pytest.mark.parametrize("question", ["", "proposal:", "pair:1", "kept:1", "archived:", "nonsense:1", "kept:1.x"])
+def test_undoing_nothing_is_told(served: Served, question: str) -> None:
+    reply = httpx2.post(f"{served.url}/review/undo", data={"undo": question}, headers={**served.headers, **HTML})
     assert reply.status_code == 422 and "does not say what to undo" in reply.text
 
 

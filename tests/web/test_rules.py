@@ -47,21 +47,21 @@ def test_a_rule_is_written_changed_forgotten_and_brought_back(visit: Visit, memo
 
 
 def test_two_tabs_change_one_rule_and_nothing_is_lost(visit: Visit, memory: LocalMemory) -> None:
-    kept = rule(memory, "Deploy on Fridays never")
+    stored = rule(memory, "Deploy on Fridays never")
     visitor = visit()
     page = visitor.go("/rules")
-    page.click(f"#r{kept.short_id} summary")
-    edit_item(memory, kept.id, Changes(content="Deploy on Mondays only"))
-    page.fill(f"#r{kept.short_id} textarea[name=content]", "Deploy on Tuesdays only")
-    page.click(f"#r{kept.short_id} >> text=Save")
+    page.click(f"#r{stored.short_id} summary")
+    edit_item(memory, stored.id, Changes(content="Deploy on Mondays only"))
+    page.fill(f"#r{stored.short_id} textarea[name=content]", "Deploy on Tuesdays only")
+    page.click(f"#r{stored.short_id} >> text=Save")
     page.wait_for_selector("text=Someone else changed this rule")
     visitor.check_access()
     visitor.picture("rules-conflict")
     assert "Mondays" in page.inner_text(".wrong") and page.input_value("#mine") == "Deploy on Tuesdays only"
     page.click("text=Save mine instead")
     page.wait_for_selector(".done >> text=Changed")
-    assert get_item(memory, kept.id).body == "Deploy on Tuesdays only"
-    assert "Mondays" in str(item_history(memory, kept.id)[-1].before)
+    assert get_item(memory, stored.id).body == "Deploy on Tuesdays only"
+    assert "Mondays" in str(item_history(memory, stored.id)[-1].before)
 
 
 def test_a_rule_that_cannot_be_kept_stays_in_the_page(visit: Visit, memory: LocalMemory) -> None:
@@ -113,11 +113,11 @@ def test_hostile_rules_are_only_read(visit: Visit, memory: LocalMemory) -> None:
 
 
 def test_whoever_may_only_read_sees_rules_and_no_buttons(visit: Visit, memory: LocalMemory, served: Served) -> None:
-    kept = rule(memory, "Readers read this")
+    stored = rule(memory, "Readers read this")
     _key, secret = create_key(memory, "reader", "read")
     page = visit(key=secret).go("/rules")
     assert "Readers read this" in page.inner_text("main")
-    assert not page.query_selector("main textarea") and page.query_selector(f"#r{kept.short_id}")
+    assert not page.query_selector("main textarea") and page.query_selector(f"#r{stored.short_id}")
 
 
 def test_what_is_proposed_is_no_rule_until_somebody_accepts_it(visit: Visit, memory: LocalMemory) -> None:

@@ -30,11 +30,11 @@ def lighthouse(memory: LocalMemory) -> Item:
     """A few things about a lighthouse, old and new, in a project, a conversation and neither."""
     now = memory.clock()
     remember(memory, NewItem("The lighthouse lamp was gas", type="fact", created_ms=now - 400 * DAY, tags=["lamp"]))
-    said = [
+    messages = [
         NewMessage("user", "Who painted the lighthouse?"),
         NewMessage("assistant", "The **lighthouse** was painted by Ada."),
     ]
-    store_conversation(memory, NewConversation("Painting the tower", said, folder="/coast/north"))
+    store_conversation(memory, NewConversation("Painting the tower", messages, folder="/coast/north"))
     text = "# Lighthouse lamp\n\n- the lamp is electric\n\n```sh\nlamp --on\n```\nLamps are changed in spring."
     stored = remember(memory, NewItem(text, type="decision", project="github.com/coast/tower", tags=["lamp", "power"]))
     return get_item(memory, stored.id)
@@ -96,15 +96,15 @@ def test_filters_apply_at_once_and_live_in_the_address(visit: Visit, lighthouse:
 
 
 def test_hits_of_one_session_stand_together_with_the_answer_marked(visit: Visit, memory: LocalMemory) -> None:
-    told = (
+    lines = (
         "The pilot Ines guides tankers. Harbour pilot duty is with Tomas on weekends. Bye now.",
         "The boat of the harbour pilot stays at the north pier, whoever is on duty.",
         "In winter a harbour pilot on duty earns a bonus of eighty crowns.",
         "Every harbour pilot carries two radios and a whistle on duty.",
         "No harbour pilot sleeps on duty: the union forbade it in 1987.",
     )
-    said = [NewMessage("assistant", text) for text in told]
-    store_conversation(memory, NewConversation("Pilots of the harbour", said))
+    messages = [NewMessage("assistant", text) for text in lines]
+    store_conversation(memory, NewConversation("Pilots of the harbour", messages))
     remember(memory, NewItem("The harbour pilot office opens at six."))
     page = visit().go("/search?q=harbour+pilot+duty")
     group = page.locator(".hit-session")
@@ -154,15 +154,15 @@ def test_every_filter_narrows(served: Served, lighthouse: Item, narrowed: str, e
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "question",
     ["q=%22", "q=AND+OR+(((", "q=title:", "q=*", "q=%00%FF", "q=NOT", f"q={'x' * 12_000}", "n=-5&q=a",
      "cursor=zz&tag=a", "since=99999-99-99&until=-1&q=a", "kind=nonsense&q=a", "folder=..&q=a", "project=%2F%2F&q=a",
      "when=never&q=lamp"],
 )  # fmt: skip
-def test_no_address_is_an_error(served: Served, lighthouse: Item, asked: str) -> None:
-    reply = httpx2.get(f"{served.url}/search?{asked}", headers={**served.headers, **HTML})
+def test_no_address_is_an_error(served: Served, lighthouse: Item, question: str) -> None:
+    reply = httpx2.get(f"{served.url}/search?{question}", headers={**served.headers, **HTML})
     assert reply.status_code == 200 and 'id="results"' in reply.text
-    part = httpx2.get(f"{served.url}/search?{asked}", headers={**served.headers, **HTML, "x-part": "results"})
+    part = httpx2.get(f"{served.url}/search?{question}", headers={**served.headers, **HTML, "x-part": "results"})
     assert part.status_code == 200 and "<html" not in part.text
 
 

@@ -70,9 +70,9 @@ def test_each_sees_only_what_is_theirs(visit: Visit, memory: LocalMemory) -> Non
     _key, admin = keys.create_key(for_space(memory, "team"), "admin of team", "admin")
     visitor = visit(key=admin)
     page = visitor.go("/settings")
-    told = page.inner_text("main")
-    assert "admin of team" in told and "reader" not in page.inner_text("#keys table").split("admin of team")[0]
-    assert str(memory.settings.data_dir) not in told and not page.query_selector("#backups")
+    output = page.inner_text("main")
+    assert "admin of team" in output and "reader" not in page.inner_text("#keys table").split("admin of team")[0]
+    assert str(memory.settings.data_dir) not in output and not page.query_selector("#backups")
     page = visitor.go("/settings/doctor")
     assert "server's machine" in page.inner_text(".wrong")
     _key, narrow = keys.create_key(memory, "admin of a project", "admin", "my-api")

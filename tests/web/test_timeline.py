@@ -65,7 +65,8 @@ def test_nothing_there_yet(visit: Visit) -> None:
     page = visitor.go("/timeline")
     assert "Your sessions will appear here" in page.inner_text("main")
     assert page.inner_text(".steps code >> nth=0") == "commonplace connect"
-    assert "Nothing happened here" in visitor.go("/timeline?view=entries").inner_text("main")
+    assert "Your sessions will appear here" in visitor.go("/timeline?view=entries").inner_text("main")
+    assert "Nothing happened here" in visitor.go("/timeline?view=entries&kind=memory").inner_text("main")
     assert "Write a year as" in visitor.go("/timeline?month=2025-99").inner_text(".wrong")
 
 
@@ -80,11 +81,11 @@ def fill(memory: LocalMemory) -> None:
     remember(memory, NewItem(kind="summary", title="What was done", details={"learned": "much"}, session="agent",
                         project="my-api", created_ms=at(2025, 3, 15, 20)))  # fmt: skip
     remember(memory, NewItem("Use Redis", type="decision", title=HOSTILE, created_ms=at(2025, 3, 11)))
-    said = [
+    messages = [
         NewMessage("user", f"{HOSTILE} why?", at(2024, 7, 1)),
         NewMessage("assistant", "Because.", at(2024, 7, 1) + 1),
     ]
-    store_conversation(memory, NewConversation(HOSTILE, said, key="talk", source="chatgpt", project="site"))
+    store_conversation(memory, NewConversation(HOSTILE, messages, key="talk", source="chatgpt", project="site"))
 
 
 def test_it_zooms_from_everything_to_a_day_and_turns_pages(visit: Visit, memory: LocalMemory) -> None:

@@ -22,6 +22,7 @@ REASONS = {
     "number": "give different numbers or times",
     "choice": "make different choices",
     "replaced": "differ: the newer one says that something has changed",
+    "meaning": "cannot both hold, as the model reads them",
     "same": "say the same thing",
     "": "do not seem to contradict each other",
 }

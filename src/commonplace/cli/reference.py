@@ -1,30 +1,19 @@
-"""The reference of all commands and options as Markdown, made from the commands themselves.
-
-`python -m commonplace.cli.reference docs/reference/options.md` writes it; a test says if the page is not up to date.
-"""
+"""The options of all commands as Markdown, made from the commands themselves; docs/conf.py adds them to the site."""
 
 from __future__ import annotations
 
 import inspect
 import re
-import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
 from commonplace.cli.main import GROUPS, RENAMED, commonplace
 
 HEAD = """\
-# Every command and option
-
-<!-- Written by `python -m commonplace.cli.reference docs/reference/options.md`; do not edit it by hand. -->
-
-[The command line](commands.md) says what each command is for, and `commonplace help COMMAND` says more, with examples.
-
-## Options of several commands
+## Options
 
 Every command takes the first three. The others are explained here and only named below, unless they mean something
 else.
@@ -46,7 +35,7 @@ _VALUES = {"integer": "N", "integer range": "N", "float": "NUMBER", "float range
 
 
 def reference() -> str:
-    """The whole page."""
+    """Everything below the list of commands."""
     return "\n".join(_lines()).rstrip() + "\n"
 
 
@@ -57,8 +46,7 @@ def _lines() -> Iterator[str]:
     yield HEAD.rstrip()
     yield from shared
     yield ""
-    for title, contexts in groups.items():
-        yield f"## {title}\n"
+    for contexts in groups.values():
         for context in contexts:
             yield from _command_lines(context, "###", shared)
     yield "## Earlier names\n"
@@ -185,7 +173,3 @@ def _with_html_escaped(text: str) -> str:
     parts = [part if part.startswith("`") else re.sub(r"(?<![\w-])--[a-z][a-z-]*", r"`\g<0>`", part) for part in parts]
     parts = re.split(r"(`[^`]*`)", "".join(parts))
     return "".join(part if part.startswith("`") else part.replace("<", "&lt;").replace("*", "\\*") for part in parts)
-
-
-if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(reference(), encoding="utf-8")

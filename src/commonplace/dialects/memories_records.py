@@ -183,6 +183,7 @@ _REASONS = {
     "number": "a different number from",
     "choice": "a different choice from",
     "replaced": "that something changed in",
+    "meaning": "what cannot hold together with",
 }
 
 

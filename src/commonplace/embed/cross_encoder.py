@@ -3,7 +3,8 @@
 It is the built-in model with a second adapter (docs/inside/model.md), and part of this package. Reading together tells
 an answer from what only resembles the question, and costs a run of the model for each memory: so it reads the best few
 candidates of a search, as many as fit a fixed number of tokens. What it said of a text stays known for a while: a
-question is often put again, or by another tool, and the same text then means the same.
+question is often put again, or by another tool, and the same text then means the same. With a third adapter it reads
+two statements, and says whether the one contradicts the other.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from commonplace import malloc
 from commonplace.embed import without_surrogates
 from commonplace.embed.minilm import MODEL
 from commonplace.embed.onnx_embedder import MAX_CHARS, open_session
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
     from tokenizers import Tokenizer
 
+# Whether a memory answers a question, and whether a statement contradicts another one: two graphs of the same kind.
+ANSWERS, CONTRADICTIONS = "cross_encoder.onnx", "contradictions.onnx"
 # What is read of the question, of the memory, and of what was said before it; as in training/tune_cross_encoder.py.
 QUESTION_TOKENS, PASSAGE_TOKENS, BEFORE_TOKENS = 48, 128, 32
 # What is read of all candidates together.
@@ -41,9 +45,9 @@ Tokens = tuple[list[int], int]
 class CrossEncoder:
     """Scores memories for a question, each by itself: above 0 it answers rather than not. Loaded by the first call."""
 
-    def __init__(self, threads: int = 2, folder: Path = MODEL) -> None:
+    def __init__(self, threads: int = 2, folder: Path = MODEL, graph: str = ANSWERS) -> None:
         self._threads = max(1, threads)
-        self._folder = folder
+        self._folder, self._graph = folder, graph
         self._loading = threading.Lock()
         self._model: tuple[Tokenizer, InferenceSession] | None = None
         # With the process that made them: threads are not there after a fork.
@@ -128,10 +132,12 @@ class CrossEncoder:
                     tokenizer: Tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
                     tokenizer.no_padding()
                     tokenizer.enable_truncation(PASSAGE_TOKENS + 2)
-                    self._model = tokenizer, open_session(self._folder / "cross_encoder.onnx")
+                    self._model = tokenizer, open_session(self._folder / self._graph)
                 # Both libraries raise kinds of their own, some of them bare, when a file or a shared library is bad.
                 except Exception as error:
                     raise EmbedderUnavailable(f"The cross-encoder cannot be loaded: {error}") from error
+                # Its weights were computed in several steps.
+                malloc.release()
             return self._model
 
 

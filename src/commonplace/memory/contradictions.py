@@ -1,19 +1,21 @@
 """Statements that cannot both hold, and statements that say the same: found on writing, listed, and settled.
 
-Words decide, for rules, decisions, facts, constraints and notes of one project. A model that is loaded proposes more
-statements to compare. What begins later is compared too, unless the other one ends before that. Nothing is replaced
-unless someone says so; what was settled is not shown again until undone.
+Words decide, for rules, decisions, facts, constraints and notes of one project. If the model is loaded, it proposes
+more statements to compare, and reads the nearest ones together with the new one: what it says is stored with that, so
+that lists know it. What begins later is compared too, unless the other one ends before that. Nothing is replaced unless
+someone says so; what was settled is not shown again until undone.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal
 
-from commonplace.errors import Conflict, InvalidInput
+from commonplace.errors import Conflict, EmbedderUnavailable, InvalidInput
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.model import Draft, Item, Scope
@@ -37,10 +39,14 @@ _STATEMENT_READ = 2_000
 # so many as LONE_WORD.
 SCANNED, COMPARED, COMMON_WORD, LONE_WORD = 5_000, 60, 250, 40
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
-# Metadata of an item: the uids of others that it does not contradict though it may look so, and that it repeats.
-BOTH_HOLD, SAME_AS = "both_hold", "same_as"
+# Metadata of an item: the uids of others of which somebody said that both hold, that it repeats, that it contradicts by
+# its meaning, and that it does not contradict by its meaning though words say so.
+BOTH_HOLD, SAME_AS, CONTRADICTS, COMPATIBLE = "both_hold", "same_as", "contradicts", "compatible"
+# So many statements are read together with a new one, if both are short: those that words report, and the nearest from
+# this cosine on. From the one score on they contradict each other; below the other they do not, whatever words say.
+READ_TOGETHER, READ_LENGTH, NEAR, BORDER, DENIED = 4, 400, 0.3, 0.5, -3.0
 
-Reason = Literal["opposite", "number", "choice", "replaced", "same"]
+Reason = Literal["opposite", "number", "choice", "replaced", "meaning", "same"]
 Keep = Literal["new", "old", "both"]
 KEEP: tuple[Keep, ...] = ("new", "old", "both")
 
@@ -54,7 +60,7 @@ _FOR_A_WHILE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """An earlier item and in what the new statement differs from it: "opposite", "number", "choice" or "replaced".
+    """An earlier item and how the new statement differs from it: "opposite", "number", "choice", "replaced", "meaning".
 
     `supersede`: the same author said both, and the new one is meant to last, so it should supersede the earlier one.
     """
@@ -76,10 +82,19 @@ class StatementPair:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a statement contradicts, the likeliest first, and what says the same already."""
+    """What a statement contradicts, the likeliest first, what says the same already, and what only words report."""
 
     contradictions: tuple[Contradiction, ...] = ()
     twins: tuple[Item, ...] = ()
+    compatible: tuple[Item, ...] = ()
+
+    def metadata(self, draft: Draft, author: str | None) -> dict[str, object]:
+        """What is noted with the statement, so that lists know it: what its author repeats, and what a model read."""
+        own = [twin.uid for twin in self.twins if twin.author == author]
+        by_meaning = [one.item for one in self.contradictions if one.reason == "meaning"]
+        verdicts = ((CONTRADICTS, by_meaning), (COMPATIBLE, self.compatible))
+        noted = {field: {one.uid: texts_digest(one, draft) for one in items} for field, items in verdicts if items}
+        return noted | ({SAME_AS: own} if own else {})
 
 
 def find_contradictions(memory: LocalMemory, item: Item) -> list[Contradiction]:
@@ -97,24 +112,64 @@ def compare_statement(memory: LocalMemory, written: Draft | Item, known_as: int 
     text, now_ms = statement_text(written), memory.clock()
     found = _candidates(memory, text, written.project)
     items = memory.store.get(found)
-    against, twins = [], []
+    twins, texts, reasons = [], dict[int, str](), dict[int, str]()
     for id_, cosine in found.items():
         if id_ == known_as or id_ not in items or is_settled(written, items[id_]):
             continue
         other = statement_text(items[id_])
         if not hold_together(items[id_], written):
             continue
-        if reason := contradiction_kind(other, text):
-            against.append(Contradiction(items[id_], reason, _may_supersede(items[id_], written, now_ms)))
-        elif items[id_].holds_at(now_ms) and says_the_same(other, text, cosine):
+        reason = contradiction_kind(other, text)
+        if not reason and items[id_].holds_at(now_ms) and says_the_same(other, text, cosine):
             twins.append(items[id_])
-    return Compared(tuple(against[:MAX_CONTRADICTIONS]), tuple(twins))
+        else:
+            texts[id_], reasons[id_] = other, reason
+    # Those that words report, then the nearest.
+    order = sorted(texts, key=lambda id_: (not reasons[id_], -found[id_]))
+    worth_reading = [id_ for id_ in order if reasons[id_] or found[id_] >= NEAR]
+    scores = _scores(memory, text, {id_: texts[id_] for id_ in worth_reading if known_as is None or id_ < known_as})
+    if known_as is not None:
+        scores |= {id_: score for id_ in order if (score := _recorded(items[id_], written)) is not None}
+    order.sort(key=lambda id_: (not reasons[id_], -scores.get(id_, 0.0)))
+    decided = {id_: _decided(reasons[id_], scores.get(id_, 0.0)) for id_ in order}
+    against = [
+        Contradiction(items[id_], reason, _may_supersede(items[id_], written, now_ms))
+        for id_, reason in decided.items()
+        if reason
+    ]
+    compatible = [items[id_] for id_, reason in decided.items() if reasons[id_] and not reason]
+    return Compared(tuple(against[:MAX_CONTRADICTIONS]), tuple(twins), tuple(compatible))
+
+
+def _decided(by_words: str, score: float) -> str:
+    """The reason that holds once a model has read both: that of the words, "meaning", or none."""
+    if by_words:
+        return by_words if score >= DENIED else ""
+    return "meaning" if score >= BORDER else ""
+
+
+def _scores(memory: LocalMemory, text: str, others: Mapping[int, str]) -> dict[int, float]:
+    """How surely a text contradicts earlier statements, as far as the model reads them; the nearest come first."""
+    model = memory.contradiction_model
+    # Writing does not wait for the model that makes vectors; this one is loaded after it.
+    if model is None or not memory.embeddings.is_ready or len(text) > READ_LENGTH:
+        return {}
+    short = [id_ for id_, other in others.items() if len(other) <= READ_LENGTH][:READ_TOGETHER]
+    try:
+        return dict(zip(short, model.score(text, [(others[id_], "") for id_ in short]), strict=False))
+    except EmbedderUnavailable:
+        return {}
 
 
 def statement_text(written: Draft | Item) -> str:
     """What a memory states: its text, after a title of its own."""
-    text = written.body.strip()
-    named = "" if title_of(text) == written.title else written.title
+    return titled_statement(written.title, written.body)
+
+
+def titled_statement(title: str, body: str) -> str:
+    """What a text states, after a title that is not its own beginning."""
+    text = body.strip()
+    named = "" if title_of(text) == title else title
     return "\n".join(part for part in (named, text) if part)[:_STATEMENT_READ]
 
 
@@ -229,7 +284,8 @@ def _pairs(items: Sequence[Item], now_ms: int, *, twins: bool) -> Iterator[State
             older, newer = items[other], items[place]
             if not hold_together(older, newer):
                 continue
-            reason = contradiction_between(read[other], read[place])
+            by_words = contradiction_between(read[other], read[place])
+            reason = _decided(by_words, _recorded(older, newer) or 0.0)
             alike = twins and not reason and older.holds_at(now_ms) and newer.holds_at(now_ms)
             if alike and are_the_same(read[other], read[place]):
                 reason = "same"
@@ -237,6 +293,21 @@ def _pairs(items: Sequence[Item], now_ms: int, *, twins: bool) -> Iterator[State
                 yield StatementPair(older, newer, reason, _may_supersede(older, newer, now_ms))
         for word in words[place]:
             holding[word].append(place)
+
+
+def _recorded(one: Draft | Item, other: Draft | Item) -> float | None:
+    """A score for what was found when the newer of two was written; None if nothing was, or one has changed since."""
+    for newer, older in ((one, other), (other, one)):
+        for field, score in ((CONTRADICTS, BORDER), (COMPATIBLE, DENIED - 1)):
+            noted = newer.meta.get(field)
+            if isinstance(noted, dict) and older.uid in noted and noted[older.uid] == texts_digest(older, newer):
+                return score
+    return None
+
+
+def texts_digest(older: Draft | Item, newer: Draft | Item) -> str:
+    """What is noted beside a verdict: it holds as long as neither text changes."""
+    return blake2b("\0".join(map(statement_text, (older, newer))).encode(), digest_size=8).hexdigest()
 
 
 def _subjects(statements: Iterable[Statement]) -> set[str]:
@@ -314,7 +385,8 @@ def _is_superseded(memory: LocalMemory, old: Item, by: Item) -> bool:
 def _reason(older: Item, newer: Item) -> str:
     from commonplace.text.statement_comparison import contradiction_kind
 
-    return contradiction_kind(statement_text(older), statement_text(newer))
+    by_words = contradiction_kind(statement_text(older), statement_text(newer))
+    return _decided(by_words, _recorded(older, newer) or 0.0)
 
 
 def _by_age(memory: LocalMemory, one: int | str, other: int | str) -> tuple[Item, Item]:

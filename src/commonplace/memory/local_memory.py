@@ -78,6 +78,7 @@ class LocalMemory:
     clock: Clock
     open_spaces: OpenSpaces
     cross_encoder: CrossEncoder | None = None
+    contradiction_model: CrossEncoder | None = None
     writer: Author = UNKNOWN_AUTHOR
 
     def close(self) -> None:
@@ -90,17 +91,17 @@ class Models:
     """The models of a process that opens several memories: those with the same settings for them share one."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[object, ...], tuple[Embedder | None, CrossEncoder | None]] = {}
+        self._made: dict[tuple[object, ...], tuple[Embedder | None, CrossEncoder | None, CrossEncoder | None]] = {}
 
-    def make(self, settings: Settings) -> tuple[Embedder | None, CrossEncoder | None]:
-        """The embedder and the cross-encoder of these settings."""
+    def make(self, settings: Settings) -> tuple[Embedder | None, CrossEncoder | None, CrossEncoder | None]:
+        """The embedder of these settings, and what reads a question with a memory and two statements together."""
         if settings.embedder not in EMBEDDERS and embedder_kind(settings.embedder) != FOLDER:
             # An embedder of another package may depend on any setting.
-            return make_embedder(settings), make_cross_encoder(settings)
+            return make_embedder(settings), *make_cross_encoders(settings)
         endpoint = (settings.endpoint_url, settings.endpoint_model, settings.endpoint_key, settings.endpoint_timeout)
         key = (settings.embedder, settings.embedder_threads, settings.reranker, *endpoint)
         if key not in self._made:
-            self._made[key] = make_embedder(settings), make_cross_encoder(settings)
+            self._made[key] = make_embedder(settings), *make_cross_encoders(settings)
         return self._made[key]
 
 
@@ -117,9 +118,11 @@ def open_memory(
 
     store = open_store(settings, clock(), migrate=migrate)
     store.clock = clock
-    embedder, cross_encoder = (models or Models()).make(settings)
+    embedder, cross_encoder, contradiction_model = (models or Models()).make(settings)
     embeddings, spaces = Embeddings(store, embedder, clock), OpenSpaces(settings.space)
-    return LocalMemory(settings, store, store, embeddings, clock, spaces, cross_encoder, local_writer(settings))
+    return LocalMemory(
+        settings, store, store, embeddings, clock, spaces, cross_encoder, contradiction_model, local_writer(settings)
+    )
 
 
 def for_project(memory: LocalMemory, project: str) -> LocalMemory:
@@ -236,16 +239,17 @@ def make_embedder(settings: Settings) -> Embedder | None:
     return made
 
 
-def make_cross_encoder(settings: Settings) -> CrossEncoder | None:
-    """What reads the best hits once more; it loads its model when it is first used.
+def make_cross_encoders(settings: Settings) -> tuple[CrossEncoder | None, CrossEncoder | None]:
+    """What reads the best hits once more, and what compares statements; they load their models when first used.
 
-    It knows English, as the built-in embedder does: who chose another one may write in another language.
+    They know English, as the built-in embedder does: who chose another one may write in another language.
     """
     if settings.reranker == "off" or settings.embedder != "builtin":
-        return None
-    from commonplace.embed.cross_encoder import CrossEncoder
+        return None, None
+    from commonplace.embed.cross_encoder import ANSWERS, CONTRADICTIONS, CrossEncoder
 
-    return CrossEncoder(threads=settings.embedder_threads)
+    answers, contradictions = (CrossEncoder(settings.embedder_threads, graph=g) for g in (ANSWERS, CONTRADICTIONS))
+    return answers, contradictions
 
 
 def _plugin_embedder(name: str) -> Callable[[Settings], Embedder]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from commonplace.errors import InvalidInput, NothingToRemember, StoreReplaced, TooLarge
 from commonplace.item_ids import ref
 from commonplace.memory.authors import sign
-from commonplace.memory.contradictions import SAME_AS, Compared, Contradiction, compare_statement, find_contradictions
+from commonplace.memory.contradictions import Compared, Contradiction, compare_statement, find_contradictions
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import (
     ACCEPTED,
@@ -132,9 +132,8 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
 
     known, compared = memory.store.snapshot(compare)
     if known is None:
-        own = [twin.uid for twin in compared.twins if twin.author == memory.writer.name]
-        written = replace(draft, meta={**draft.meta, SAME_AS: own}) if own else draft
-        stored = _put(memory, [written], now)[0]
+        found = compared.metadata(draft, memory.writer.name)
+        stored = _put(memory, [replace(draft, meta={**draft.meta, **found}) if found else draft], now)[0]
     else:
         stored = Stored(known.id, known.uid, duplicate=True)
     item = written_item(memory, stored)

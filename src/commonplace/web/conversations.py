@@ -208,6 +208,8 @@ FOLDED = 14
 EXCERPT = 240
 # Fields that are shown as part of the text or of its heading.
 FIELDS_SHOWN_ELSEWHERE = ("role", "speaker", "narrative")
+# Observations in which somebody speaks, and who.
+SPOKEN = {"prompt": "user", "answer": "assistant"}
 MEDIA = {"json": "application/json", "markdown": "text/markdown; charset=utf-8"}
 ENDINGS = {"json": "json", "markdown": "md"}
 _BLOCK = re.compile(r"<pre>.*?</pre>", re.DOTALL)
@@ -223,12 +225,22 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An item of a conversation: its text, the fields of its kind, and how many characters are not shown."""
+    """An item of a conversation: its text, what is folded below it, and how many characters are not shown.
+
+    `title` is empty where the text says it already.
+    """
 
     item: Item
+    title: str
     parts: tuple[Part, ...]
+    folded: tuple[Part, ...]
     fields: tuple[tuple[str, str], ...]
     rest: int
+
+    @property
+    def role(self) -> str:
+        """Who speaks, also where hooks recorded what was said."""
+        return self.item.details.get("role") or SPOKEN.get(self.item.type, "")
 
 
 def show_conversation(memory: LocalMemory, request: PageRequest) -> PageReply:
@@ -289,17 +301,30 @@ def export_conversation(memory: LocalMemory, request: PageRequest) -> FileReply:
 
 
 def entry_of(item: Item) -> Entry:
-    """An item as it is shown: prose as Markdown, output of tools as plain text."""
+    """An item as it is shown: what was said as Markdown, what a tool did in a line with its output folded."""
     body, narrative = (redact(text[:SHOWN]) for text in (item.body.strip(), item.details.get("narrative", "")))
-    by_tool = item.kind == "observation" or item.details.get("role") == "tool"
-    parts = _parts(markdown(narrative)) if narrative else ()
-    if body:
-        parts += (_plain(body),) if by_tool else _parts(markdown(body))
+    by_tool = (item.kind == "observation" and item.type not in SPOKEN) or item.details.get("role") == "tool"
+    parts = _parts(markdown(narrative)) if narrative and (by_tool or not body) else ()
+    folded: tuple[Part, ...] = ()
+    if body and not by_tool:
+        parts += _parts(markdown(body))
+    elif body and parts:
+        folded = (_plain(body, foldable=False),)
+    elif body:
+        parts = (_plain(body),)
     named = [name for name in DETAIL_FIELDS[item.kind] if name not in FIELDS_SHOWN_ELSEWHERE and item.details.get(name)]
     # Those of observations are what the text says already, in other forms.
-    names = (name for name in named if item.kind != "observation" or name not in ("subtitle", "concepts"))
-    fields = tuple((name, item.details[name][:SHOWN]) for name in names)
-    return Entry(item, parts, fields, max(0, len(item.body) - SHOWN))
+    names = [name for name in named if item.kind != "observation" or name not in ("subtitle", "concepts")]
+    fields = tuple((name, item.details[name][:SHOWN]) for name in names if item.type not in SPOKEN)
+    first = fields[0][1] if fields and item.kind in ("summary", "checkpoint") else ""
+    title = "" if item.kind == "message" or _repeats(item.title, narrative or body or first) else item.title
+    return Entry(item, title, parts, folded, fields, max(0, len(item.body) - SHOWN))
+
+
+def _repeats(title: str, text: str) -> bool:
+    """Whether a text begins with its title, or names in its first line what the title names."""
+    name = title.removesuffix("…").removeprefix("Failed: ").strip()
+    return not name or name in " ".join(text[: 4 * len(title)].split())
 
 
 def _conversation_page(
@@ -363,9 +388,9 @@ def _parts(html: Markup) -> tuple[Part, ...]:
     return (*parts, Part(Markup(html[end:])))
 
 
-def _plain(text: str) -> Part:
+def _plain(text: str, *, foldable: bool = True) -> Part:
     lines = text.count("\n") + 1
-    return Part(Markup('<pre class="plain">{}</pre>').format(text), lines if lines > FOLDED else 0)
+    return Part(Markup('<pre class="plain">{}</pre>').format(text), lines if foldable and lines > FOLDED else 0)
 
 
 def _importance(text: str) -> float:

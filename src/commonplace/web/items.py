@@ -35,7 +35,18 @@ from commonplace.text.validity import NO_BOUND, describe_interval, read_validity
 from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered, project_names
 
 # What the program itself notes about an item, which says nothing to people.
-OWN_META = ("digest", "root", "went_well", "both_hold", "same_as", "heard", "left", "verbs")
+OWN_META = (
+    "digest",
+    "root",
+    "went_well",
+    "both_hold",
+    "same_as",
+    "contradicts",
+    "compatible",
+    "heard",
+    "left",
+    "verbs",
+)
 # How many characters of a long text are shown at once, and how many changes are compared.
 SHOWN = 20_000
 COMPARED = 30

@@ -151,5 +151,7 @@ class LoginPages:
         carried: list[tuple[str, str]] | None = None,
     ) -> Response:
         values = {"theme": theme_of(request), "next": target, "carried": carried or [], "over": over, "wrong": wrong}
+        # The hint of an unknown key is for programs; below the box stands where to find one.
+        values["unknown"] = isinstance(wrong, Unauthorized)
         status = 200 if wrong is None else wrong.http_status
         return HTMLResponse(self._templates.page("login", values), status, SECURITY_HEADERS)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import hypot, sqrt
 
+from markupsafe import Markup
+
 from commonplace.memory.items import get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.topics import CentralPassage, Topic, TopicMap, build_topic_map, is_tool_use, passage_links
@@ -22,6 +24,7 @@ from commonplace.text.redact import redact
 from commonplace.text.sentences import shorten
 from commonplace.web.page import PageRequest, Rendered, project_names
 from commonplace.web.rendering import short_project
+from commonplace.web.search import highlighted_item
 
 # The radius of a topic: at least so much, and so much for the root of its passages. The room between circles, and
 # around those in another.
@@ -32,7 +35,7 @@ FLATNESS = 1.6
 # The circle of a topic that is looked at closely, in units of its own.
 INSIDE = 100.0
 # Lines of a label, its share of the circle's width, and how wide a letter is compared with its height.
-LABEL_WIDTH, LETTER, LONGEST_WORD = 1.62, 0.56, 16
+LABEL_WIDTH, LETTER, LONGEST_WORD = 1.78, 0.56, 16
 # How much room there is for each of one, two, three and four lines.
 ROOM = (1.0, 0.95, 0.86, 0.78)
 # Topics that have so many links are joined by a line; so many lines are drawn.
@@ -253,7 +256,9 @@ def show_topic(memory: LocalMemory, request: PageRequest) -> Rendered:
         (one for one in central if one.passage.item_id in items),
         key=lambda one: (is_tool_use(items[one.passage.item_id]), -one.nearness),
     )
-    lines = [(items[one.passage.item_id], shorten(one.passage.text, EXCERPT), one.nearness) for one in shown]
+    # Of an item with several passages the nearest stands for all.
+    distinct = {one.passage.item_id: items[one.passage.item_id] for one in shown}
+    lines = [(item, *_as_written(item, EXCERPT)) for item in distinct.values()]
     return Rendered("topic", {"topic": found, "lines": lines, "circles": draw_passages(shown, items)})
 
 
@@ -277,5 +282,12 @@ def show_passage(memory: LocalMemory, request: PageRequest) -> Rendered:
     """A passage on the map: its text, and what it is linked with."""
     number = request.path["id"]
     found = passage_links(memory, int(number) if number.isdecimal() and len(number) < 19 else -1)
-    links = [(rel, item, shorten(text, EXCERPT // 2)) for rel, item, text in found.links]
-    return Rendered("passage", {"found": found, "text": shorten(found.text, 4 * EXCERPT), "links": links})
+    links = [(rel, item, *_as_written(item, EXCERPT // 2)) for rel, item, _text in found.links]
+    title, text = _as_written(found.item, 4 * EXCERPT)
+    return Rendered("passage", {"found": found, "title": title, "text": text, "links": links})
+
+
+def _as_written(item: Item, limit: int) -> tuple[Markup, Markup]:
+    """Title and text of an item for people: what is indexed of it also holds its fields and tags."""
+    title, text = highlighted_item(item, frozenset(), limit)
+    return title or Markup(item.short_id), text

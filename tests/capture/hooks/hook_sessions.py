@@ -65,7 +65,7 @@ def items(memory: LocalMemory, *kinds: Kind) -> list[Item]:
     return memory.store.newest(Scope(kinds=kinds), 10_000)[::-1]
 
 
-def told(memory: LocalMemory, kind: Kind = "summary") -> Item:
+def only_item(memory: LocalMemory, kind: Kind = "summary") -> Item:
     """The one summary or checkpoint that there is."""
     (item,) = items(memory, kind)
     return item

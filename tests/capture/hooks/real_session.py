@@ -23,25 +23,25 @@ EXPLANATION = "The sweeper freed a reservation while the payment was being captu
 
 def payloads(work: Path, session: str = SESSION) -> list[tuple[str, dict[str, Any]]]:
     """The events in their order, as if they had happened in this folder."""
-    told = (FOLDER / "claude_code.jsonl").read_text(encoding="utf-8").replace(SESSION, session)
-    told = told.replace("FOLDER", work.as_posix()).replace("HOME", work.parent.as_posix())
-    lines = map(json.loads, told.splitlines())
+    output = (FOLDER / "claude_code.jsonl").read_text(encoding="utf-8").replace(SESSION, session)
+    output = output.replace("FOLDER", work.as_posix()).replace("HOME", work.parent.as_posix())
+    lines = map(json.loads, output.splitlines())
     return [(line["event"], line["payload"]) for line in lines]
 
 
 def transcript(work: Path, at: datetime | None = None) -> str:
     """What Claude Code wrote, at this moment."""
-    told = (FOLDER / "claude_code_transcript.jsonl").read_text(encoding="utf-8").replace("FOLDER", work.as_posix())
-    lines = list(map(json.loads, told.splitlines()))
+    output = (FOLDER / "claude_code_transcript.jsonl").read_text(encoding="utf-8").replace("FOLDER", work.as_posix())
+    lines = list(map(json.loads, output.splitlines()))
     stamp = (at or datetime.now(UTC)).isoformat()
     return "".join(json.dumps({**line, "timestamp": stamp}) + "\n" for line in lines)
 
 
 def play(settings: Settings, work: Path, *, session: str = SESSION, turns: int = 2) -> None:
     """Fire the hooks of the session, or of its first turn only."""
-    told = payloads(work, session)
-    end = [place for place, (event, _payload) in enumerate(told) if event == "SessionEnd"][turns - 1] + 1
-    for event, payload in told[:end]:
+    result = payloads(work, session)
+    end = [place for place, (event, _payload) in enumerate(result) if event == "SessionEnd"][turns - 1] + 1
+    for event, payload in result[:end]:
         done = fire(settings, event=event, payload=payload, env=environment(COMMONPLACE_HOOKS_DRAIN="off"))
         assert done.returncode == 0
 

@@ -121,8 +121,8 @@ def test_cursor() -> None:
     assert (new.tool, new.input) == ("Write", {"file_path": "a", "content": "b"})
     shell = adapted("cursor", "afterShellExecution", **base, command="make", output="ok", cwd="/src/web/x")
     assert (shell.cwd, shell.input["command"], shell.output) == ("/src/web", "make", "ok")
-    asked = {"tool_name": "search", "tool_input": '{"q": 1}', "result_json": '{"isError": true}'}
-    mcp = adapted("cursor", "afterMCPExecution", **base, **asked)
+    request = {"tool_name": "search", "tool_input": '{"q": 1}', "result_json": '{"isError": true}'}
+    mcp = adapted("cursor", "afterMCPExecution", **base, **request)
     assert (mcp.tool, mcp.input, mcp.output, mcp.failed) == ("search", {"q": 1}, {"isError": True}, True)
     assert adapted("cursor", "beforeSubmitPrompt", **base, prompt="Go").text == "Go"
     assert adapted("cursor", "stop", **base, status="completed").kind == "stop"
@@ -130,8 +130,8 @@ def test_cursor() -> None:
 
 
 def test_hooks_of_a_cursor_user_run_in_no_project() -> None:
-    told = HookRecord("1", "cursor", "stop", 1, "/home/me/.cursor", "", 0, "whole", b"")
-    found = read_event(told)
+    result = HookRecord("1", "cursor", "stop", 1, "/home/me/.cursor", "", 0, "whole", b"")
+    found = read_event(result)
     assert found is not None and found.cwd == ""
 
 
@@ -142,8 +142,8 @@ def test_kiro() -> None:
     assert (used.session, used.tool, used.failed) == ("", "fs_write", True)
     assert adapted("kiro", "agentSpawn", **base).kind == adapted("kiro", "SessionStart").kind == "session-start"
     assert adapted("kiro", "stop", assistant_response="Done").text == "Done"
-    told = read_event(record("kiro", "userPromptSubmit", prompt="From the environment"))
-    assert told is not None and (told.text, told.cwd) == ("From the environment", "/here")
+    result = read_event(record("kiro", "userPromptSubmit", prompt="From the environment"))
+    assert result is not None and (result.text, result.cwd) == ("From the environment", "/here")
 
 
 def test_windsurf() -> None:
@@ -155,8 +155,8 @@ def test_windsurf() -> None:
     ran = adapted("windsurf", "post_run_command", **base, tool_info={"command_line": "make", "cwd": "/src"})
     assert (ran.tool, ran.input) == ("run_command", {"command": "make", "cwd": "/src"})
     about = {"mcp_server_name": "gh", "mcp_tool_name": "issues", "mcp_tool_arguments": {"n": 1}, "mcp_result": "two"}
-    asked = adapted("windsurf", "post_mcp_tool_use", **base, tool_info=about)
-    assert (asked.tool, asked.input, asked.output) == ("mcp__gh__issues", {"n": 1}, "two")
+    question = adapted("windsurf", "post_mcp_tool_use", **base, tool_info=about)
+    assert (question.tool, question.input, question.output) == ("mcp__gh__issues", {"n": 1}, "two")
     assert adapted("windsurf", "pre_user_prompt", **base, tool_info={"user_prompt": "Go"}).text == "Go"
     stop = adapted("windsurf", "post_cascade_response", **base, tool_info={"response": "Done"})
     assert (stop.kind, stop.text) == ("stop", "Done")
@@ -203,8 +203,8 @@ def test_mended_json_is_json(value: Any, data: st.DataObject) -> None:
 
 @given(st.sampled_from(HOSTS), st.sampled_from(EVENTS), JSON)
 def test_no_payload_breaks_an_adapter(host: str, event: str, payload: Any) -> None:
-    told = payload if isinstance(payload, dict) else {"tool_info": payload, "tool_input": payload, "edits": payload}
-    found = read_event(record(host, event, json.dumps(told).encode()))
+    result = payload if isinstance(payload, dict) else {"tool_info": payload, "tool_input": payload, "edits": payload}
+    found = read_event(record(host, event, json.dumps(result).encode()))
     if found is not None:
         words = (found.session, found.cwd, found.text, found.tool, found.reason, found.agent, found.transcript)
         assert all(isinstance(word, str) for word in words)

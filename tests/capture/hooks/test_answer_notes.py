@@ -74,9 +74,9 @@ def test_any_answers_are_heard_within_bounds(answers: list[str]) -> None:
         st.none() | st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
     )
 )
-def test_anything_kept_is_read(kept: object) -> None:
-    AnswerNotes.from_json(kept)
-    AnswerNotes.from_json({"learnt": kept, "left": kept})
+def test_anything_kept_is_read(stored: object) -> None:
+    AnswerNotes.from_json(stored)
+    AnswerNotes.from_json({"learnt": stored, "left": stored})
 
 
 @pytest.mark.parametrize(

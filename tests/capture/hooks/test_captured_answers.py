@@ -19,7 +19,7 @@ from commonplace.memory.recall import recall
 from commonplace.model import Scope
 
 from .hook_runner import put
-from .hook_sessions import THEN, Telling, items, told
+from .hook_sessions import THEN, Telling, items, only_item
 
 SAID = "The sweeper freed a reservation while the payment was being captured."
 
@@ -28,7 +28,7 @@ def answers(memory: LocalMemory) -> list[str]:
     return [item.body for item in items(memory, "observation") if item.type == "answer"]
 
 
-def asked(telling: Telling | None = None) -> Telling:
+def session_with_question(telling: Telling | None = None) -> Telling:
     telling = telling or Telling()
     telling.asks("Fix the deadlock when two carts check out")
     return telling
@@ -60,7 +60,7 @@ def test_every_host_has_its_answers_kept(
     put(settings, prompt, name, host, name="00000000000000000001-a-1")
     put(settings, payload, event, host, name="00000000000000000002-a-1")
     drain(memory, settings)
-    assert answers(memory) == [SAID] and told(memory).details["learned"] == SAID
+    assert answers(memory) == [SAID] and only_item(memory).details["learned"] == SAID
 
 
 def line(text: str, at_ms: int, role: str = "assistant", **more: Any) -> str:
@@ -71,8 +71,8 @@ def line(text: str, at_ms: int, role: str = "assistant", **more: Any) -> str:
 
 def codex_line(text: str, at_ms: int) -> str:
     stamp = datetime.fromtimestamp(at_ms / 1000, UTC).isoformat()
-    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
-    return json.dumps({"type": "response_item", "timestamp": stamp, "payload": said})
+    message = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+    return json.dumps({"type": "response_item", "timestamp": stamp, "payload": message})
 
 
 @pytest.mark.parametrize(
@@ -114,11 +114,11 @@ def test_what_is_no_transcript_is_not_read(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["Done.", "Great, thanks!", "I'll look at the carts first.", "Let me run the tests now."]
+    "text", ["Done.", "Great, thanks!", "I'll look at the carts first.", "Let me run the tests now."]
 )
-def test_small_talk_is_not_kept(memory: LocalMemory, said: str) -> None:
-    telling = asked()
-    telling.stops(said)
+def test_small_talk_is_not_kept(memory: LocalMemory, text: str) -> None:
+    telling = session_with_question()
+    telling.stops(text)
     assert remember_events(memory, telling.events).dropped == {"small-talk": 1}
 
 
@@ -131,7 +131,7 @@ def test_an_answer_to_nothing_is_not_kept(memory: LocalMemory) -> None:
 
 
 def test_the_same_answer_again_is_kept_once(memory: LocalMemory) -> None:
-    telling = asked()
+    telling = session_with_question()
     telling.stops(SAID)
     telling.stops(SAID)
     assert remember_events(memory, telling.events).dropped == {"repeated": 1}
@@ -140,13 +140,13 @@ def test_the_same_answer_again_is_kept_once(memory: LocalMemory) -> None:
 
 def test_an_answer_is_bounded_and_tells_nothing_secret_or_private(memory: LocalMemory) -> None:
     key = "sk-ant-api03-" + "Ab1" * 40
-    telling = asked()
+    telling = session_with_question()
     telling.stops(f"{SAID} The key is {key}. <private>my diary</private> " + "More words about it. " * 5_000)
     telling.asks("And what does nobody need to know?")
     telling.stops(f"<private>{SAID}</private>")
     remember_events(memory, telling.events)
-    (kept,) = answers(memory)
-    assert kept.startswith(SAID) and len(kept) < 9_000
+    (stored,) = answers(memory)
+    assert stored.startswith(SAID) and len(stored) < 9_000
     assert key[:20] not in repr(items(memory)) and "diary" not in repr(items(memory))
 
 
@@ -185,7 +185,7 @@ Let me know if you want me to look at shipping too. Would you like that?"""
 
 
 def test_a_long_answer_is_condensed_to_causes_and_results_and_found_whole(memory: LocalMemory) -> None:
-    telling = asked()
+    telling = session_with_question()
     telling.stops(LONG)
     remember_events(memory, telling.events)
     (answer,) = [item for item in items(memory, "observation") if item.type == "answer"]
@@ -199,7 +199,7 @@ def test_a_long_answer_is_condensed_to_causes_and_results_and_found_whole(memory
 
 
 def test_an_answer_without_causes_and_results_is_condensed_to_its_main_sentences(memory: LocalMemory) -> None:
-    telling = asked()
+    telling = session_with_question()
     telling.stops("The queue has three consumers for carts. Each consumer of the queue reads one partition. " * 4)
     remember_events(memory, telling.events)
     (answer,) = [item for item in items(memory, "observation") if item.type == "answer"]

@@ -16,7 +16,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.report import report
 from commonplace.model import Scope
 
-from .hook_sessions import Telling, told
+from .hook_sessions import Telling, only_item
 
 HERE = WorkingFolder("/srv/code/my-api", "my-api", "/srv/code/my-api")
 KIRO = {"exit_status": "1", "stdout": "", "stderr": "TS2304"}
@@ -101,7 +101,7 @@ def test_a_command_of_unknown_outcome_is_no_feat(memory: LocalMemory) -> None:
     telling.uses("shell", "bundling", command="npm run build")
     telling.stops("Done.")
     remember_events(memory, telling.events)
-    assert "completed" not in told(memory).details and "next_steps" not in told(memory).details
+    assert "completed" not in only_item(memory).details and "next_steps" not in only_item(memory).details
 
 
 @pytest.mark.parametrize(
@@ -120,6 +120,6 @@ def test_what_was_mended_in_another_dress_does_not_fail_still(memory: LocalMemor
     telling.uses("Bash", {"stdout": "47 passed", "stderr": ""}, command=well)
     telling.stops("Fixed.")
     remember_events(memory, telling.events)
-    assert "next_steps" not in told(memory).details
+    assert "next_steps" not in only_item(memory).details
     (failure,) = report(memory, Scope(), telling.events[0].at_ms, telling.at_ms + 1).failures
     assert failure.fixed_ms is not None

@@ -56,14 +56,14 @@ def lying(settings: Settings) -> list[str]:
 @pytest.mark.parametrize("host", ["claude-code", "codex", "gemini", "cursor", "kiro", "windsurf"])
 def test_every_host_gets_its_shape(memory: LocalMemory, settings: Settings, work: Path, host: str) -> None:
     keep_rule(memory)
-    said = start(settings, work, host)
+    output = start(settings, work, host)
     if host in ("claude-code", "codex", "gemini"):
-        inner = json.loads(said)["hookSpecificOutput"]
+        inner = json.loads(output)["hookSpecificOutput"]
         assert inner["hookEventName"] == "SessionStart" and RULE in inner["additionalContext"]
     elif host == "cursor":
-        assert RULE in json.loads(said)["additional_context"]
+        assert RULE in json.loads(output)["additional_context"]
     else:
-        assert (RULE in said) == (host == "kiro")
+        assert (RULE in output) == (host == "kiro")
 
 
 def test_cursor_names_its_folder_by_workspace_roots(memory: LocalMemory, settings: Settings, work: Path) -> None:
@@ -87,12 +87,12 @@ def test_a_text_that_lies_ready_is_used_without_loading_what_reads_the_store(
     memory: LocalMemory, settings: Settings, work: Path
 ) -> None:
     keep_rule(memory)
-    told = start(settings, work)
+    outcome = start(settings, work)
     command = [sys.executable, "-X", "importtime", COMMAND, "--data-dir", str(settings.data_dir), "hook", "kiro"]
     payload = json.dumps({"cwd": str(work)}).encode()
     done = subprocess.run([*command, "agentSpawn"], input=payload, capture_output=True, timeout=SECONDS, check=True)
     loaded = {line.split("|")[-1].strip() for line in done.stderr.decode().splitlines()}
-    assert done.stdout.decode() == told and "apsw" in loaded
+    assert done.stdout.decode() == outcome and "apsw" in loaded
     assert not loaded & {
         "json",
         "re",
@@ -173,17 +173,19 @@ def test_a_damaged_store_or_configuration_harms_no_session(settings: Settings, w
 def test_a_session_that_was_compacted_is_told_how_far_it_came(
     memory: LocalMemory, settings: Settings, work: Path
 ) -> None:
-    told = {"session_id": "s1", "cwd": str(work)}
-    put(settings, {**told, "prompt": "Make the login remember people for 30 days"}, "UserPromptSubmit")
+    payload = {"session_id": "s1", "cwd": str(work)}
+    put(settings, {**payload, "prompt": "Make the login remember people for 30 days"}, "UserPromptSubmit")
     given = {"file_path": str(work / "login.py"), "content": "DAYS = 30\n"}
-    put(settings, {**told, "tool_name": "Write", "tool_input": given})
-    put(settings, {**told, "trigger": "auto"}, "PreCompact")
+    put(settings, {**payload, "tool_name": "Write", "tool_input": given})
+    put(settings, {**payload, "trigger": "auto"}, "PreCompact")
     keeping = BackgroundDrain()
     assert keeping(memory) is False
     keeping(memory)
     assert any(f"{work}\0claude-code:s1\0" in text for text in lying(settings)), "it lies ready before it is asked for"
-    said = json.loads(start(settings, work, "claude-code", source="compact"))["hookSpecificOutput"]["additionalContext"]
-    thread = said.partition("## This session so far")[2]
+    output = json.loads(start(settings, work, "claude-code", source="compact"))["hookSpecificOutput"][
+        "additionalContext"
+    ]
+    thread = output.partition("## This session so far")[2]
     assert "30 days" in thread.split("\n## ")[0] and "login.py" in thread
     assert "## This session so far" not in start(settings, work, "claude-code")
 

@@ -115,8 +115,8 @@ def test_nonsense_is_counted_kept_aside_redacted_and_holds_up_nobody(memory: Loc
     assert (done.remembered, done.passed_over, done.left) == (1, 1, 0)
     counted = {"not-json": 1, "truncated": 1, "unknown-host": 1, "unknown-record": 1}
     assert done.refused == counted and spool_state(settings).refused == counted
-    kept = "".join(path.read_text(encoding="utf-8") for path in (spool_path(settings) / REFUSED).iterdir())
-    assert "token" in kept and secret not in kept
+    conversation = "".join(path.read_text(encoding="utf-8") for path in (spool_path(settings) / REFUSED).iterdir())
+    assert "token" in conversation and secret not in conversation
     clear_failures(settings)
     assert spool_state(settings).refused == {}
 
@@ -179,8 +179,8 @@ def test_a_command_says_how_much_still_waits_and_one_has_it_all_remembered(
     holder.close()
     assert "30 captured events are still waiting; `commonplace drain`" in quick.stderr.decode()
     done = subprocess.run([*at, "drain", "--json"], capture_output=True, timeout=SECONDS, check=True)
-    told = json.loads(done.stdout)
-    assert (told["remembered"], told["waiting"], names(settings)) == (30, 0, [])
+    result = json.loads(done.stdout)
+    assert (result["remembered"], result["waiting"], names(settings)) == (30, 0, [])
     people = subprocess.run([*at, "drain"], capture_output=True, timeout=SECONDS, check=True)
     assert b"none left" in people.stdout and people.stderr == b""
 
@@ -222,9 +222,9 @@ def test_twenty_hooks_and_three_drainers_at_once_lose_and_double_nothing(
     listing = [COMMAND, "--data-dir", str(settings.data_dir), "list"]
     processes = []
     for number in range(20):
-        told = tmp_path / f"{number}.json"
-        told.write_text(json.dumps(write(number)), encoding="utf-8")
-        with told.open("rb") as payload:
+        result = tmp_path / f"{number}.json"
+        result.write_text(json.dumps(write(number)), encoding="utf-8")
+        with result.open("rb") as payload:
             processes.append(subprocess.Popen(argv(settings, "claude-code", "PostToolUse"), stdin=payload))
         if number % 7 == 6:
             processes.append(subprocess.Popen(listing, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL))

@@ -97,12 +97,12 @@ def test_every_host_that_takes_it_in_gets_its_shape(
 ) -> None:
     keep(memory)
     done = fire(settings, host, event, {"session_id": "s1", "cwd": str(work), "prompt": PROMPT})
-    told = done.stdout.decode()
+    printed = done.stdout.decode()
     if host != "kiro":
-        output = json.loads(told)["hookSpecificOutput"]
+        output = json.loads(printed)["hookSpecificOutput"]
         assert output["hookEventName"] == event
-        told = output["additionalContext"]
-    assert BUG in told
+        printed = output["additionalContext"]
+    assert BUG in printed
 
 
 @pytest.mark.parametrize(("host", "event"), [("cursor", "beforeSubmitPrompt"), ("windsurf", "pre_user_prompt")])
@@ -180,7 +180,7 @@ def test_rules_of_a_path_are_told_when_a_file_there_is_edited(
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "expected"),
     [
         ("cd web && npm install left-pad", True),
         ("npm run lint", False),
@@ -193,12 +193,12 @@ def test_rules_of_a_path_are_told_when_a_file_there_is_edited(
     ],
 )
 def test_a_command_is_told_what_concerns_just_it(
-    memory: LocalMemory, settings: Settings, work: Path, command: str, told: bool
+    memory: LocalMemory, settings: Settings, work: Path, command: str, expected: bool
 ) -> None:
     keep(memory, "Never run `npm install` here: use pnpm.", "constraint")
     keep(memory, "git push to main only through a pull request", "rule")
     keep(memory, "Tried alembic for going back: it lost the sequences.", "rejected")
-    assert bool(use(settings, work, "Bash", {"command": command})) == told
+    assert bool(use(settings, work, "Bash", {"command": command})) == expected
 
 
 def test_what_is_about_to_be_done_is_not_captured(memory: LocalMemory, settings: Settings, work: Path) -> None:

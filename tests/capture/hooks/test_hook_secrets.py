@@ -38,5 +38,5 @@ def test_no_line_of_a_private_key_is_told(memory: LocalMemory, lines: list[str],
     telling.uses("Write", file_path="id_rsa", content=text)
     telling.stops(f"The key is refused because it is too short:\n{text}")
     remember_events(memory, telling.events)
-    kept = repr(items(memory))
-    assert "id_rsa" in kept and not [line for line in KEY if line[:24] in kept]
+    stored = repr(items(memory))
+    assert "id_rsa" in stored and not [line for line in KEY if line[:24] in stored]

@@ -139,8 +139,8 @@ def test_a_title_is_the_part_of_a_command_that_does_something(line: str, title: 
     ],
 )
 def test_the_line_that_tells_most_is_told(output: str, line: str) -> None:
-    told = used("Bash", output, command="do-it").narrative.removesuffix(" (success)")
-    assert told == "Ran do-it" + (f" — {line}" if line else "")
+    result = used("Bash", output, command="do-it").narrative.removesuffix(" (success)")
+    assert result == "Ran do-it" + (f" — {line}" if line else "")
 
 
 def test_a_commit_is_called_by_its_message() -> None:

@@ -13,7 +13,7 @@ from commonplace.memory.report import report
 from commonplace.memory.session_context import session_context
 from commonplace.model import Kind, Scope
 
-from .hook_sessions import FOLDER, THEN, Telling, items, told
+from .hook_sessions import FOLDER, THEN, Telling, items, only_item
 
 METRIC, TEAM = "Add a metric for lock waits", "Tell the mobile team"
 ANSWER = f"The sweeper freed a reservation too early.\n\nNext steps:\n- {METRIC}\n- {TEAM}"
@@ -48,13 +48,13 @@ def test_a_turn_that_says_nothing_of_them_leaves_them_open(memory: LocalMemory) 
     more.stops("Understood, the reservation stays at 15 minutes.")
     remember_events(memory, more.events)
     assert left(memory) == [METRIC, TEAM]
-    assert told(memory, "checkpoint").details["task"] == "Fix the deadlock when two carts check out"
-    assert told(memory).details["request"] == "Fix the deadlock when two carts check out"
+    assert only_item(memory, "checkpoint").details["task"] == "Fix the deadlock when two carts check out"
+    assert only_item(memory).details["request"] == "Fix the deadlock when two carts check out"
 
 
 @pytest.mark.parametrize("session", ["s1", "s2"])
 @pytest.mark.parametrize(
-    ("asked", "answered", "open_"),
+    ("question", "answered", "open_"),
     [
         ("What is left?", "I added the metric for lock waits.", [TEAM]),
         ("I told the mobile team. What else?", "Nothing comes to my mind here.", [METRIC]),
@@ -65,10 +65,10 @@ def test_a_turn_that_says_nothing_of_them_leaves_them_open(memory: LocalMemory) 
     ],
 )
 def test_a_later_turn_or_session_closes_them(
-    memory: LocalMemory, session: str, asked: str, answered: str, open_: list[str]
+    memory: LocalMemory, session: str, question: str, answered: str, open_: list[str]
 ) -> None:
     more = later(first_session(memory), session)
-    more.asks(asked)
+    more.asks(question)
     more.stops(answered)
     remember_events(memory, more.events)
     assert [step for step in left(memory) if step in (METRIC, TEAM)] == open_
@@ -145,7 +145,7 @@ def test_an_action_closes_what_is_plainly_it(
 @pytest.mark.parametrize("kind", ["summary", "checkpoint"])
 def test_a_person_dismisses_a_step_by_editing_either_of_the_two(memory: LocalMemory, kind: Kind) -> None:
     telling = first_session(memory)
-    edit_item(memory, told(memory, kind).id, Changes(details={"next_steps": TEAM}))
+    edit_item(memory, only_item(memory, kind).id, Changes(details={"next_steps": TEAM}))
     assert left(memory) == [TEAM]
     more = later(telling)
     more.asks("Look at the logs of the sweeper")
@@ -156,7 +156,7 @@ def test_a_person_dismisses_a_step_by_editing_either_of_the_two(memory: LocalMem
 
 def test_a_person_dismisses_all_of_a_session_by_forgetting(memory: LocalMemory) -> None:
     first_session(memory)
-    forget_items(memory, [told(memory).id, told(memory, "checkpoint").id])
+    forget_items(memory, [only_item(memory).id, only_item(memory, "checkpoint").id])
     assert left(memory) == []
 
 

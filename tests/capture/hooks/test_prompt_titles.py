@@ -34,8 +34,8 @@ def test_a_request_says_what_is_asked(prompt: str, request_: str) -> None:
 
 @given(st.text(alphabet="ab .:\n-1`#OK", max_size=300))
 def test_a_request_is_one_short_line(prompt: str) -> None:
-    told = prompt_title(prompt)
-    assert len(told) <= LONGEST_PROMPT_TITLE and "\n" not in told
+    result = prompt_title(prompt)
+    assert len(result) <= LONGEST_PROMPT_TITLE and "\n" not in result
 
 
 def test_a_huge_prompt_is_shortened() -> None:

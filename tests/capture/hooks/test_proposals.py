@@ -20,7 +20,7 @@ def proposals(memory: LocalMemory) -> list[Item]:
     return [item for item in items(memory, "memory") if item.review == "proposed"]
 
 
-def said(memory: LocalMemory, *prompts: str, session: str = "s1") -> Telling:
+def store_prompts(memory: LocalMemory, *prompts: str, session: str = "s1") -> Telling:
     telling = Telling(session=session)
     for prompt in prompts:
         telling.asks(prompt)
@@ -42,7 +42,7 @@ def said(memory: LocalMemory, *prompts: str, session: str = "s1") -> Telling:
     ],
 )
 def test_what_a_prompt_states_is_proposed(memory: LocalMemory, prompt: str, type_: str, text: str) -> None:
-    said(memory, prompt)
+    store_prompts(memory, prompt)
     (made,) = proposals(memory)
     assert (made.type, made.body, made.origin) == (type_, text, "captured")
     assert made.session == "claude-code:s1" and made.project == "my-api"
@@ -52,8 +52,8 @@ def test_what_a_prompt_states_is_proposed(memory: LocalMemory, prompt: str, type
 
 
 def test_it_is_proposed_once_however_often_it_is_said(memory: LocalMemory) -> None:
-    telling = said(memory, "Never deploy on Fridays.", "And now the tests", "never deploy on fridays")
-    said(memory, "Never deploy on Fridays. Update the docs of it", session="s2")
+    telling = store_prompts(memory, "Never deploy on Fridays.", "And now the tests", "never deploy on fridays")
+    store_prompts(memory, "Never deploy on Fridays. Update the docs of it", session="s2")
     assert len(proposals(memory)) == 1
     # The same events again change nothing.
     assert remember_events(memory, telling.events).known == 3
@@ -61,21 +61,21 @@ def test_it_is_proposed_once_however_often_it_is_said(memory: LocalMemory) -> No
 
 
 def test_what_was_dismissed_is_not_proposed_again(memory: LocalMemory) -> None:
-    said(memory, "Never deploy on Fridays.")
+    store_prompts(memory, "Never deploy on Fridays.")
     (made,) = proposals(memory)
     forget_items(memory, [made.id])
-    said(memory, "Never deploy on Fridays. Update the docs of it", session="s2")
+    store_prompts(memory, "Never deploy on Fridays. Update the docs of it", session="s2")
     assert items(memory, "memory") == []
 
 
 def test_what_is_remembered_already_is_not_proposed(memory: LocalMemory) -> None:
     remember_item(memory, NewItem("never deploy on Fridays", type="fact", project="my-api"))
-    said(memory, "Never deploy on Fridays.")
+    store_prompts(memory, "Never deploy on Fridays.")
     assert proposals(memory) == []
 
 
 def test_a_proposal_is_no_rule_until_it_is_accepted(memory: LocalMemory) -> None:
-    said(memory, "Never deploy on Fridays.")
+    store_prompts(memory, "Never deploy on Fridays.")
     assert active_rules(memory, "my-api").project == () and rule_set(memory, "my-api").rules == ()
 
 

@@ -73,30 +73,35 @@ def payloads(home: Path, name: str, file: str) -> list[tuple[str, dict[str, Any]
 
 
 def events(home: Path, host: str, name: str, file: str) -> list[Event]:
-    told = []
+    lines = []
     for number, (event, payload) in enumerate(payloads(home, name, file)):
         content = json.dumps(payload).encode()
-        told.append(read_event(HookRecord(f"{number:04}", host, event, 1, "", "", len(content), "whole", content)))
-    return [event for event in told if event is not None]
+        lines.append(read_event(HookRecord(f"{number:04}", host, event, 1, "", "", len(content), "whole", content)))
+    return [event for event in lines if event is not None]
 
 
 @each
 def test_hooks_are_told_prompts_commands_files_and_answers(home: Path, host: str, name: str, file: str) -> None:
     write_session(home, name, file)
-    told = events(home, host, name, file)
-    assert {event.session for event in told} == {SESSION}
-    assert [event.kind for event in told if event.kind != "tool"] == ["session-start", "prompt", "stop", "session-end"]
+    result = events(home, host, name, file)
+    assert {event.session for event in result} == {SESSION}
+    assert [event.kind for event in result if event.kind != "tool"] == [
+        "session-start",
+        "prompt",
+        "stop",
+        "session-end",
+    ]
     # What a hook showed at the start of the session is no part of the prompt.
-    assert next(event.text for event in told if event.kind == "prompt") == PROMPT
-    assert next(event.text for event in told if event.kind == "stop").startswith(CAUSE)
-    ran = [event for event in told if command_line(event) == COMMAND]
+    assert next(event.text for event in result if event.kind == "prompt") == PROMPT
+    assert next(event.text for event in result if event.kind == "stop").startswith(CAUSE)
+    ran = [event for event in result if command_line(event) == COMMAND]
     assert [command_outcome(event, COMMAND, output_and_error(event, shell=True)[0]) for event in ran] == [
         "failed",
         "success",
     ]
     text, error = output_and_error(ran[0], shell=True)
     assert text.startswith(FAILURE) and FAILURE in error
-    assert any((home / "shop" / "orders.py").as_posix() in named_files(event) for event in told)
+    assert any((home / "shop" / "orders.py").as_posix() in named_files(event) for event in result)
 
 
 @each

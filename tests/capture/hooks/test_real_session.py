@@ -42,10 +42,10 @@ def test_the_explanation_the_steps_and_the_cure_are_remembered(settings: Setting
 
     # What the next session is told; a hook gives up on it after a second, which a busy machine may take.
     memory = open_memory(settings)
-    told = session_context(memory, "shop", settings.opening_tokens)
+    result = session_context(memory, "shop", settings.opening_tokens)
     memory.close()
-    assert "no, keep 15 minutes" not in told.partition("## Where work stopped")[2].partition("##")[0]
-    assert "Tell the mobile team" in told.partition("## Left to do")[2].partition("##")[0]
+    assert "no, keep 15 minutes" not in result.partition("## Where work stopped")[2].partition("##")[0]
+    assert "Tell the mobile team" in result.partition("## Left to do")[2].partition("##")[0]
 
 
 def test_ingesting_the_transcript_leaves_one_hit(settings: Settings, work: Path) -> None:

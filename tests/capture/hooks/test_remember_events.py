@@ -19,7 +19,7 @@ from commonplace.memory.conversations import find_session, latest_conversations
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import SessionScope
 
-from .hook_sessions import Telling, a_fix, items, told
+from .hook_sessions import Telling, a_fix, items, only_item
 
 
 def everything(memory: LocalMemory) -> list[tuple[object, ...]]:
@@ -103,17 +103,17 @@ def test_a_transcript_joins_the_session_that_hooks_told(memory: LocalMemory, tmp
 def test_hooks_join_the_session_of_a_transcript(memory: LocalMemory, tmp_path: Path) -> None:
     path = write(place(tmp_path), talk().records)
     ingest(memory, path)
-    find_before, said = find_session(memory, KEY), messages(memory)
+    find_before, texts = find_session(memory, KEY), messages(memory)
     telling = Telling(session=SESSION)
     telling.asks("And what about the other test?")
     telling.stops("It fails because of the same server.")
     remember_events(memory, telling.events)
     joined = find_session(memory, KEY)
     assert (joined.id, joined.label, joined.messages) == (find_before.id, find_before.label, 4)
-    assert messages(memory) == said
+    assert messages(memory) == texts
     ingest(memory, path)
-    assert messages(memory) == said and len(items(memory, "observation")) == 2
-    assert told(memory).session == KEY
+    assert messages(memory) == texts and len(items(memory, "observation")) == 2
+    assert only_item(memory).session == KEY
 
 
 def test_a_compaction_under_a_new_name_continues_the_session_before(memory: LocalMemory) -> None:
@@ -139,7 +139,7 @@ def test_a_session_of_many_events_is_taken_in_several_transactions(memory: Local
         telling.uses("Bash", f"result {number}", command=f"make part-{number}")
     telling.stops("Built all parts.")
     assert remember_events(memory, telling.events).captured == {"command": 1200}
-    assert told(memory).details["notes"] == "1200 commands"
+    assert only_item(memory).details["notes"] == "1200 commands"
 
 
 def test_a_clock_that_is_wrong_is_not_believed(memory: LocalMemory) -> None:
@@ -179,12 +179,12 @@ _EVENTS = st.builds(
 
 
 @settings(max_examples=60)
-@given(told_events=st.lists(_EVENTS, max_size=8))
-def test_any_events_twice_are_as_once(memory: LocalMemory, told_events: list[Event]) -> None:
+@given(events_sent=st.lists(_EVENTS, max_size=8))
+def test_any_events_twice_are_as_once(memory: LocalMemory, events_sent: list[Event]) -> None:
     number = next(_RUNS)
     events = [
         replace(event, id=event.id and f"{number} {event.id}", session=event.session and f"{number} {event.session}")
-        for event in told_events
+        for event in events_sent
     ]
     done = remember_events(memory, events)
     before, counts = everything(memory), capture_counts(memory)

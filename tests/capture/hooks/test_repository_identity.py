@@ -107,15 +107,15 @@ def test_a_clone_with_newer_commits_is_known_too(known: Path, settings: Settings
 def test_trust_shows_it_in_a_folder_that_shares_no_commit(known: Path, settings: Settings) -> None:
     rewritten = repository(known.parent / "rewritten", "b.txt")
     assert SECRET_PLAN not in start(settings, rewritten)
-    told = trust(settings, cwd=rewritten)
-    assert told.returncode == 0, told.stderr
-    assert PROJECT in told.stdout.decode()
+    result = trust(settings, cwd=rewritten)
+    assert result.returncode == 0, result.stderr
+    assert PROJECT in result.stdout.decode()
     assert SECRET_PLAN in start(settings, rewritten)
 
 
 def test_trust_needs_a_repository_with_a_commit(settings: Settings, tmp_path: Path) -> None:
-    told = trust(settings, str(tmp_path))
-    assert told.returncode == 2 and b"not a git repository with a commit" in told.stderr
+    result = trust(settings, str(tmp_path))
+    assert result.returncode == 2 and b"not a git repository with a commit" in result.stderr
 
 
 def test_a_project_called_after_its_folder_has_nothing_to_prove(settings: Settings, tmp_path: Path) -> None:

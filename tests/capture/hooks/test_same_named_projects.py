@@ -27,8 +27,8 @@ def begun(memory: LocalMemory, settings: Settings, folder: Path) -> str:
     """What a session is told that starts there, the second time."""
     fire(settings, event="SessionStart", payload={"session_id": folder.parent.name, "cwd": str(folder)})
     ContextRefresher().refresh_contexts(memory, drain(memory, settings).starts)
-    told = fire(settings, event="SessionStart", payload={"session_id": "next", "cwd": str(folder)}).stdout
-    return str(json.loads(told)["hookSpecificOutput"]["additionalContext"])
+    output = fire(settings, event="SessionStart", payload={"session_id": "next", "cwd": str(folder)}).stdout
+    return str(json.loads(output)["hookSpecificOutput"]["additionalContext"])
 
 
 def test_a_session_is_told_that_two_folders_are_one_project(
@@ -37,8 +37,8 @@ def test_a_session_is_told_that_two_folders_are_one_project(
     one, other = repository(tmp_path / "a" / "api"), repository(tmp_path / "b" / "api")
     remember(memory, NewItem("Use tabs", type="rule"))
     assert "Mixed up" not in begun(memory, settings, one)
-    told = begun(memory, settings, other)
-    assert "Mixed up here" in told and str(one) in told and str(other) in told
+    result = begun(memory, settings, other)
+    assert "Mixed up here" in result and str(one) in result and str(other) in result
     assert projects_sharing_a_name(str(settings.data_dir)) == {"api": [str(one), str(other)]}
     (other / ".git" / "config").write_text("[commonplace]\n\tproject = b/api\n", encoding="ascii")
     assert projects_sharing_a_name(str(settings.data_dir)) == {}

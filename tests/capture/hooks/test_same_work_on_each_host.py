@@ -10,7 +10,7 @@ import pytest
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.memory.local_memory import LocalMemory
 
-from .hook_sessions import FOLDER, Telling, items, told
+from .hook_sessions import FOLDER, Telling, items, only_item
 
 PATCH = """*** Begin Patch
 *** Update File: src/login.py
@@ -81,7 +81,7 @@ def test_a_session_of_any_host_is_told_alike(memory: LocalMemory, host: str) -> 
         observed[2].details["narrative"].startswith("Modified login.py at src/login.py — replacing 1 line with 1 line")
     )
     assert observed[3].details["narrative"] == "Ran pytest — 47 passed (success)"
-    summary = told(memory).details
+    summary = only_item(memory).details
     assert summary["completed"] == "Modified src/login.py\nRan pytest — 47 passed (success)"
     assert summary["learned"] == "The server is slow, so I wait longer."
     assert "next_steps" not in summary

@@ -7,12 +7,12 @@ from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
 from commonplace.memory.items import item_history
 from commonplace.memory.local_memory import LocalMemory
 
-from .hook_sessions import FOLDER, Telling, a_fix, items, told
+from .hook_sessions import FOLDER, Telling, a_fix, items, only_item
 
 
 def test_a_summary_tells_what_was_asked_done_learnt_and_left(memory: LocalMemory) -> None:
     remember_events(memory, a_fix().events)
-    summary = told(memory)
+    summary = only_item(memory)
     assert summary.title == "Why does the login test fail?" and summary.session == "claude-code:s1"
     assert summary.details == {
         "request": "Why does the login test fail?",
@@ -27,7 +27,7 @@ def test_a_summary_tells_what_was_asked_done_learnt_and_left(memory: LocalMemory
 def test_a_checkpoint_tells_where_it_stopped(memory: LocalMemory) -> None:
     telling = a_fix()
     remember_events(memory, telling.events)
-    checkpoint = told(memory, "checkpoint")
+    checkpoint = only_item(memory, "checkpoint")
     snapshot = checkpoint.details["snapshot"].splitlines()
     assert {name: text for name, text in checkpoint.details.items() if name != "snapshot"} == {
         "task": "Why does the login test fail?",
@@ -47,7 +47,7 @@ def test_fifty_stops_make_one_summary_that_is_up_to_date(memory: LocalMemory) ->
         telling.uses("Edit", file_path=f"src/m{number}.py", old_string="a", new_string=f"b{number}")
         telling.stops(f"I renamed module {number} because of reason {number}.")
         remember_events(memory, telling.events[-2:])
-    summary, checkpoint = told(memory), told(memory, "checkpoint")
+    summary, checkpoint = only_item(memory), only_item(memory, "checkpoint")
     assert summary.details["completed"].startswith("Modified src/m49.py, Modified src/m48.py")
     assert summary.details["completed"].endswith("and 30 more")
     assert "reason 49." in summary.details["learned"] and "reason 37." not in summary.details["learned"]
@@ -61,11 +61,11 @@ def test_stopping_again_without_news_changes_nothing(memory: LocalMemory) -> Non
     telling.stops()
     telling.add("session-end", reason="logout")
     remember_events(memory, telling.events)
-    before = told(memory), told(memory, "checkpoint")
+    before = only_item(memory), only_item(memory, "checkpoint")
     after = Telling(at_ms=telling.at_ms)
     after.add("session-end", reason="other")
     remember_events(memory, after.events)
-    assert (told(memory), told(memory, "checkpoint")) == before and before[0].rev == 1
+    assert (only_item(memory), only_item(memory, "checkpoint")) == before and before[0].rev == 1
     assert before[0].details["next_steps"] == "Ask for a faster token server"
 
 
@@ -85,7 +85,7 @@ def test_a_question_that_was_answered_is_summed_up_even_without_tools(memory: Lo
     telling.asks("Which database do we use?")
     telling.stops("We use SQLite because it needs no server.")
     remember_events(memory, telling.events)
-    assert told(memory).details == {
+    assert only_item(memory).details == {
         "request": "Which database do we use?",
         "learned": "We use SQLite because it needs no server.",
         "notes": "1 prompt",
@@ -98,26 +98,27 @@ def test_a_command_that_still_fails_is_a_next_step_until_it_goes_well(memory: Lo
     telling.stops()
     remember_events(memory, telling.events)
     failing = "Still failing: npm run build — error TS2304: Cannot find name 'x'. (failed)"
-    assert told(memory).details["next_steps"] == told(memory, "checkpoint").details["next_steps"] == failing
+    assert only_item(memory).details["next_steps"] == only_item(memory, "checkpoint").details["next_steps"] == failing
     telling = Telling(at_ms=telling.at_ms)
     telling.uses("Bash", "built in 2 s", command="npm run build")
     telling.stops()
     remember_events(memory, telling.events)
-    assert "next_steps" not in told(memory).details
-    assert told(memory).details["completed"] == "Ran npm run build — built in 2 s (success)"
+    assert "next_steps" not in only_item(memory).details
+    assert only_item(memory).details["completed"] == "Ran npm run build — built in 2 s (success)"
 
 
 def test_what_a_person_rewrote_or_forgot_stays_so(memory: LocalMemory) -> None:
     telling = a_fix()
     remember_events(memory, telling.events)
-    edit_item(memory, told(memory).id, Changes(details={"learned": "It was the network."}))
-    forget_items(memory, [told(memory, "checkpoint").id])
+    edit_item(memory, only_item(memory).id, Changes(details={"learned": "It was the network."}))
+    forget_items(memory, [only_item(memory, "checkpoint").id])
     more = Telling(at_ms=telling.at_ms)
     more.uses("Edit", file_path=f"{FOLDER}/src/other.py", old_string="a", new_string="b")
     more.stops("I changed the other one because it was slow.")
     remember_events(memory, more.events)
     assert (
-        told(memory).details["learned"] == "It was the network." and "other.py" not in told(memory).details["completed"]
+        only_item(memory).details["learned"] == "It was the network."
+        and "other.py" not in only_item(memory).details["completed"]
     )
     assert items(memory, "checkpoint") == []
 
@@ -136,7 +137,7 @@ def test_sub_agents_do_not_speak_for_their_parent(memory: LocalMemory) -> None:
     telling = Telling(at_ms=telling.at_ms)
     telling.stops("I removed the second loader, so the build is fast.")
     remember_events(memory, telling.events)
-    details = told(memory).details
+    details = only_item(memory).details
     assert details["learned"] == "I removed the second loader, so the build is fast."
     assert "webpack.config.js" in details["investigated"] and "a.js" in details["completed"]
     assert "Delegated: The loader is slow" in details["investigated"]
@@ -152,7 +153,7 @@ def test_a_compaction_keeps_the_thread(memory: LocalMemory) -> None:
     telling.uses("Edit", file_path="src/cache.py", old_string="a", new_string="b")
     telling.stops("The cache is cleared now.")
     remember_events(memory, telling.events)
-    details = told(memory).details
+    details = only_item(memory).details
     assert details["request"] == "Why does the login test fail?\nNow clear the cache on every login"
     assert "Modified src/cache.py, Modified src/login.py" in details["completed"]
     assert "token server is slow" in details["learned"]
@@ -164,7 +165,7 @@ def test_the_summary_stands_before_a_compaction(memory: LocalMemory) -> None:
     telling.events.pop()
     telling.add("compact", reason="manual")
     remember_events(memory, telling.events)
-    assert "Modified src/login.py" in told(memory).details["completed"]
+    assert "Modified src/login.py" in only_item(memory).details["completed"]
 
 
 def test_secrets_do_not_reach_a_summary_and_it_goes_on(memory: LocalMemory) -> None:
@@ -178,7 +179,7 @@ def test_secrets_do_not_reach_a_summary_and_it_goes_on(memory: LocalMemory) -> N
     more.uses("Edit", file_path="a.py", old_string="1", new_string="2")
     more.stops()
     remember_events(memory, more.events)
-    assert key[:20] not in repr(items(memory)) and "a.py" in told(memory).details["completed"]
+    assert key[:20] not in repr(items(memory)) and "a.py" in only_item(memory).details["completed"]
 
 
 def test_each_file_of_a_patch_has_its_own_verb(memory: LocalMemory) -> None:
@@ -192,7 +193,7 @@ def test_each_file_of_a_patch_has_its_own_verb(memory: LocalMemory) -> None:
     later = Telling("codex", at_ms=telling.at_ms)
     later.stops("Done.")
     remember_events(memory, later.events)
-    assert told(memory).details["completed"] == "Deleted c.ts, Created b.ts, Modified a.ts"
+    assert only_item(memory).details["completed"] == "Deleted c.ts, Created b.ts, Modified a.ts"
 
 
 def test_what_a_sub_agent_answered_is_told_once(memory: LocalMemory) -> None:

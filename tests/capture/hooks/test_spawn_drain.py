@@ -52,8 +52,8 @@ def test_the_next_session_is_told_what_the_last_one_did_though_no_server_runs(se
         fire(settings, event=event, payload={**about, **more})
     until(lambda: idle(settings) and not names(settings))
     ready = list((settings.data_dir / "openings").glob("*"))
-    told = fire(settings, event="SessionStart", payload={"session_id": "b", "cwd": str(work)})
-    assert ready and "signing key" in json.loads(told.stdout)["hookSpecificOutput"]["additionalContext"]
+    outcome = fire(settings, event="SessionStart", payload={"session_id": "b", "cwd": str(work)})
+    assert ready and "signing key" in json.loads(outcome.stdout)["hookSpecificOutput"]["additionalContext"]
 
 
 @pytest.mark.parametrize(
@@ -95,17 +95,21 @@ def test_there_is_one_at_a_time_and_the_host_does_not_wait_for_it(settings: Sett
         writer.execute("ROLLBACK")
     finally:
         writer.close()
-    until(lambda: idle(settings))
-    assert names(settings) == [] and processes(settings) == []
+    until(lambda: idle(settings) and not processes(settings))
+    assert names(settings) == []
 
 
 def processes(settings: Settings) -> list[str]:
     """Those that drain this folder, where the system tells."""
-    told = [path / "cmdline" for path in Path("/proc").glob("[0-9]*")]
-    return [str(path) for path in told if b"drain\0" in said(path) and os.fsencode(settings.data_dir) in said(path)]
+    lines = [path / "cmdline" for path in Path("/proc").glob("[0-9]*")]
+    return [
+        str(path)
+        for path in lines
+        if b"drain\0" in file_content(path) and os.fsencode(settings.data_dir) in file_content(path)
+    ]
 
 
-def said(path: Path) -> bytes:
+def file_content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError:
@@ -132,6 +136,6 @@ def test_all_of_it_is_remembered_unless_its_time_is_over(settings: Settings, wor
     assert drain_all(settings, 1e-6).left > 0
     drain_all(settings)
     memory = open_memory(settings)
-    kept = memory.store.newest(Scope(kinds=("observation",)), 1000)
+    stored = memory.store.newest(Scope(kinds=("observation",)), 1000)
     memory.close()
-    assert names(settings) == [] and len(kept) == 301
+    assert names(settings) == [] and len(stored) == 301

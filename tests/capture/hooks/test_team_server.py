@@ -71,8 +71,8 @@ def say(server: TeamServer, settings: Settings, folder: Path, event: str, sessio
     return fire(at(server, settings), "claude-code", event, payload, cwd=folder).stdout.decode()
 
 
-def a_turn(server: TeamServer, settings: Settings, folder: Path, session: str, asked: str, answer: str) -> None:
-    say(server, settings, folder, "UserPromptSubmit", session, prompt=asked)
+def a_turn(server: TeamServer, settings: Settings, folder: Path, session: str, question: str, answer: str) -> None:
+    say(server, settings, folder, "UserPromptSubmit", session, prompt=question)
     say(server, settings, folder, "Stop", session, last_assistant_message=answer)
 
 

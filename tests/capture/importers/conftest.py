@@ -31,7 +31,7 @@ def move_in(memory: LocalMemory, tmp_path: Path) -> ImportDatabase:
 
 
 @pytest.fixture
-def kept(memory: LocalMemory) -> Callable[..., dict[str, Item]]:
+def items_by_title(memory: LocalMemory) -> Callable[..., dict[str, Item]]:
     """Everything that is remembered, by its title."""
 
     def call(**scope: object) -> dict[str, Item]:

@@ -117,15 +117,15 @@ def fill(connection: apsw.Connection, tables: Mapping[str, str], rows: Rows) -> 
 def observation(number: int, **more: Any) -> dict[str, Any]:
     """One of Kiro's, a second after the one before."""
     at = AT + 1000 * number
-    told = {"id": number, "memory_session_id": f"sdk-{at}", "project": "my-api", "type": "file-write"}
-    return told | {"title": f"Modified file {number}", "created_at_epoch": at, "prompt_number": 0} | more
+    payload = {"id": number, "memory_session_id": f"sdk-{at}", "project": "my-api", "type": "file-write"}
+    return payload | {"title": f"Modified file {number}", "created_at_epoch": at, "prompt_number": 0} | more
 
 
 def memory_row(id_: str, content: str, **more: Any) -> dict[str, Any]:
-    told = {"id": id_, "content": content, "type": "note", "scope": "global", "created_at": SPACED}
-    return told | more
+    payload = {"id": id_, "content": content, "type": "note", "scope": "global", "created_at": SPACED}
+    return payload | more
 
 
 def chunk(id_: str, content: str, **more: Any) -> dict[str, Any]:
-    told = {"id": id_, "session_id": "s1", "session_slug": "my-api", "turn_indices": "[0]", "content": content}
-    return told | {"start_time": ISO, "end_time": ISO, "project_path": "/work/my-api"} | more
+    payload = {"id": id_, "session_id": "s1", "session_slug": "my-api", "turn_indices": "[0]", "content": content}
+    return payload | {"start_time": ISO, "end_time": ISO, "project_path": "/work/my-api"} | more

@@ -59,10 +59,14 @@ ROWS: Rows = {
 def test_a_session_comes_in_with_its_chunks_in_order(memory: LocalMemory, move_in: ImportDatabase) -> None:
     summary = move_in(CAUSANTIC, ROWS)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (2, 3, 1)
-    session, (asked, answered) = open_conversation(memory, "causantic:s1")
+    session, (question, answered) = open_conversation(memory, "causantic:s1")
     assert (session.label, session.project, session.started_ms) == ("my-api 2025-03-15", "my-api", AT)
-    assert (asked.details["role"], answered.details["role"]) == ("user", "assistant")
-    assert asked.created_ms == AT and asked.meta["source_id"] == "s1-a" and asked.meta["topics"] == ["Rate limiting"]
+    assert (question.details["role"], answered.details["role"]) == ("user", "assistant")
+    assert (
+        question.created_ms == AT
+        and question.meta["source_id"] == "s1-a"
+        and question.meta["topics"] == ["Rate limiting"]
+    )
     assert answered.meta["agent_id"] == "a7"
     assert open_conversation(memory, "causantic:s2")[0].project == "web"
 
@@ -81,13 +85,13 @@ def test_how_a_session_ended_is_a_summary(memory: LocalMemory, move_in: ImportDa
 
 def test_edges_are_links_that_are_walked_with_their_weights(memory: LocalMemory, move_in: ImportDatabase) -> None:
     move_in(CAUSANTIC, ROWS)
-    asked, answered = open_conversation(memory, "causantic:s1")[1]
+    question, answered = open_conversation(memory, "causantic:s1")[1]
     elsewhere = open_conversation(memory, "causantic:s2")[1][0]
-    assert answered.meta["links"] == [{"to": asked.uid, "rel": "file-path", "weight": 0.81}]
+    assert answered.meta["links"] == [{"to": question.uid, "rel": "file-path", "weight": 0.81}]
     while link_new_passages(memory):
         pass
     reached = walk_links(memory, {_passage(memory, elsewhere.id): 1.0}, depth=1, most=5)
-    assert [(one.item.id, one.rel) for one in reached] == [(asked.id, "linked")]
+    assert [(one.item.id, one.rel) for one in reached] == [(question.id, "linked")]
     assert abs(reached[0].weight - 0.7 * 0.9) < 1e-9
 
 
@@ -117,9 +121,9 @@ def test_an_archive_is_read_and_knows_the_chunks_of_the_database(
     path = tmp_path / "archive.json"
     path.write_text(json.dumps(archive), encoding="utf-8")
     assert import_path(memory, path).messages.added == 2
-    asked, answered = open_conversation(memory, "causantic:s1")[1]
-    assert asked.meta["links"] == [{"to": answered.uid, "rel": "adjacent", "weight": 0.5}]
-    assert asked.meta["topics"] == ["Rate limiting"]
+    question, answered = open_conversation(memory, "causantic:s1")[1]
+    assert question.meta["links"] == [{"to": answered.uid, "rel": "adjacent", "weight": 0.5}]
+    assert question.meta["topics"] == ["Rate limiting"]
     whole = move_in(CAUSANTIC, ROWS)
     assert (whole.messages.added, whole.messages.known) == (1, 2)
 

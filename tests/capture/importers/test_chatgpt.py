@@ -30,11 +30,21 @@ def one(data: Any) -> NewConversation:
 
 
 def test_a_conversation_keeps_its_words_times_and_ids() -> None:
-    kept = one([chatgpt()])
-    assert (kept.label, kept.key, kept.source, kept.folder) == ("Rate limits", "c1", "chatgpt", "/imports/chatgpt")
-    assert kept.started_ms == MS
-    asked, answered = kept.messages
-    assert (asked.role, asked.content, asked.at_ms, asked.identity) == ("user", "How do we limit rates?", MS, "m1")
+    conversation = one([chatgpt()])
+    assert (conversation.label, conversation.key, conversation.source, conversation.folder) == (
+        "Rate limits",
+        "c1",
+        "chatgpt",
+        "/imports/chatgpt",
+    )
+    assert conversation.started_ms == MS
+    question, answered = conversation.messages
+    assert (question.role, question.content, question.at_ms, question.identity) == (
+        "user",
+        "How do we limit rates?",
+        MS,
+        "m1",
+    )
     assert (answered.role, answered.at_ms, answered.meta) == ("assistant", MS + 5250, {"model": "gpt-4o"})
 
 
@@ -50,17 +60,21 @@ def test_regenerated_answers_are_kept_as_branches_after_their_question() -> None
         node("thanks", "old", "user", "Why red?", create_time=THEN + 15),
         node("end", "new", "user", "Fine", create_time=THEN + 30),
     )
-    kept = one([chatgpt(*nodes)])
-    assert [said.identity for said in kept.messages] == ["q", "old", "thanks", "new", "end"]
-    assert [said.meta.get("branch") for said in kept.messages] == [None, 1, 1, None, None]
-    assert kept.messages[1].meta["parent"] == "q"
+    conversation = one([chatgpt(*nodes)])
+    assert [message.identity for message in conversation.messages] == ["q", "old", "thanks", "new", "end"]
+    assert [entry.meta.get("branch") for entry in conversation.messages] == [None, 1, 1, None, None]
+    assert conversation.messages[1].meta["parent"] == "q"
 
 
 def test_without_a_current_node_the_last_answer_is_the_conversation() -> None:
     nodes = (node("q", "root"), node("a", "q", "assistant", "First"), node("b", "q", "assistant", "Second"))
     nodes[0]["message"]["content"]["parts"] = ["Hello"]
-    kept = one([chatgpt(*nodes, current_node=None)])
-    assert [(said.identity, said.meta.get("branch")) for said in kept.messages] == [("q", None), ("a", 1), ("b", None)]
+    conversation = one([chatgpt(*nodes, current_node=None)])
+    assert [(message.identity, message.meta.get("branch")) for message in conversation.messages] == [
+        ("q", None),
+        ("a", 1),
+        ("b", None),
+    ]
 
 
 def test_hidden_and_empty_nodes_are_counted_not_kept() -> None:
@@ -69,8 +83,8 @@ def test_hidden_and_empty_nodes_are_counted_not_kept() -> None:
         node("h", "s", "system", "secret prompt", metadata={"is_visually_hidden_from_conversation": True}),
         node("q", "h", "user", "Hello"),
     )
-    (kept,), skipped = both([chatgpt(*nodes)])
-    assert [said.content for said in kept.messages] == ["Hello"]
+    (conversation,), skipped = both([chatgpt(*nodes)])
+    assert [message.content for message in conversation.messages] == ["Hello"]
     assert {(one.why, one.unit, one.count) for one in skipped} == {(EMPTY, "message", 1), (HIDDEN, "message", 1)}
 
 
@@ -118,12 +132,12 @@ def test_times_may_be_missing_strange_or_out_of_order() -> None:
         node("f", "e", "user", "Six", create_time=10**400),
     )
     ahead = MS + 9_000_000_000_000
-    assert [said.at_ms for said in one([chatgpt(*nodes)]).messages] == [MS, ahead, ahead, *[MS - 60_000] * 3]
+    assert [message.at_ms for message in one([chatgpt(*nodes)]).messages] == [MS, ahead, ahead, *[MS - 60_000] * 3]
 
 
 def test_a_conversation_without_any_time_has_none() -> None:
-    kept = one([chatgpt(node("a", "root", "user", "One", create_time=None), create_time=None)])
-    assert kept.started_ms is None and kept.messages[0].at_ms is None
+    conversation = one([chatgpt(node("a", "root", "user", "One", create_time=None), create_time=None)])
+    assert conversation.started_ms is None and conversation.messages[0].at_ms is None
 
 
 def test_a_missing_title_is_how_it_begins() -> None:
@@ -149,8 +163,8 @@ BAD: list[Any] = [
 
 @pytest.mark.parametrize("bad", BAD, ids=repr)
 def test_a_bad_conversation_does_not_stop_the_rest(bad: Any) -> None:
-    kept, (skipped,) = both([chatgpt(key="c1"), bad, chatgpt(key="c2")])
-    assert [conversation.key for conversation in kept] == ["c1", "c2"]
+    conversations, (skipped,) = both([chatgpt(key="c1"), bad, chatgpt(key="c2")])
+    assert [conversation.key for conversation in conversations] == ["c1", "c2"]
     assert skipped.what.startswith("conversation 2 at character ") and skipped.unit == "conversation"
 
 
@@ -168,18 +182,18 @@ def test_a_bad_conversation_does_not_stop_the_rest(bad: Any) -> None:
 def test_a_bad_message_is_skipped_with_its_reason(message: Any, why: str) -> None:
     mapping = tree(node("a", "root", "user", "Good"))
     mapping["bad"] = {"id": "bad", "parent": "a", "children": [], "message": message}
-    (kept,), (skipped,) = both([chatgpt(mapping=mapping)])
-    assert len(kept.messages) == 1 and (skipped.why, skipped.unit) == (why, "message")
+    (conversation,), (skipped,) = both([chatgpt(mapping=mapping)])
+    assert len(conversation.messages) == 1 and (skipped.why, skipped.unit) == (why, "message")
 
 
 def test_a_tree_that_bites_its_tail_loses_nothing() -> None:
     nodes = (node("a", "b", "user", "One"), node("b", "a", "assistant", "Two"), node("c", "nowhere", "user", "Three"))
-    kept = one([chatgpt(*nodes, current_node="a")])
-    assert sorted(said.content for said in kept.messages) == ["One", "Three", "Two"]
+    conversation = one([chatgpt(*nodes, current_node="a")])
+    assert sorted(message.content for message in conversation.messages) == ["One", "Three", "Two"]
 
 
 @given(parents=st.lists(st.integers(0, 30), min_size=1, max_size=30), current=st.integers(0, 30))
 def test_every_node_of_any_tree_comes_over_once(parents: list[int], current: int) -> None:
     nodes = [node(str(n), str(parent), "user", f"said {n}") for n, parent in enumerate(parents)]
-    kept = one([chatgpt(*nodes, current_node=str(current))])
-    assert sorted(said.identity for said in kept.messages) == sorted(str(n) for n in range(len(parents)))
+    conversation = one([chatgpt(*nodes, current_node=str(current))])
+    assert sorted(message.identity for message in conversation.messages) == sorted(str(n) for n in range(len(parents)))

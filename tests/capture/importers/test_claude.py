@@ -26,11 +26,16 @@ def one(data: Any) -> NewConversation:
 
 
 def test_a_conversation_keeps_its_words_times_and_ids() -> None:
-    kept = one([claude()])
-    assert (kept.label, kept.key, kept.source, kept.folder) == ("Database choice", "u1", "claude", "/imports/claude")
-    assert kept.started_ms == 1_742_049_000_123
-    asked, answered = kept.messages
-    assert (asked.role, asked.content, asked.at_ms, asked.identity) == (
+    conversation = one([claude()])
+    assert (conversation.label, conversation.key, conversation.source, conversation.folder) == (
+        "Database choice",
+        "u1",
+        "claude",
+        "/imports/claude",
+    )
+    assert conversation.started_ms == 1_742_049_000_123
+    question, answered = conversation.messages
+    assert (question.role, question.content, question.at_ms, question.identity) == (
         "user",
         "Which database?",
         1_742_049_000_123,
@@ -79,14 +84,14 @@ def test_a_missing_or_unreadable_time_is_that_of_the_message_before() -> None:
         claude_message("b", "assistant", "Two", created_at="yesterday"),
         claude_message("c", "human", "Three", created_at=None),
     )
-    times = {said.at_ms for said in one([claude(*messages)]).messages}
+    times = {message.at_ms for message in one([claude(*messages)]).messages}
     assert times == {1_742_050_800_000}
 
 
 @pytest.mark.parametrize("bad", [None, 5, [], {}, {"chat_messages": {}}, {"chat_messages": []}], ids=repr)
 def test_a_bad_conversation_does_not_stop_the_rest(bad: Any) -> None:
-    kept, (skipped,) = both([claude(uuid="u1"), bad, claude(uuid="u2")])
-    assert [conversation.key for conversation in kept] == ["u1", "u2"]
+    conversations, (skipped,) = both([claude(uuid="u1"), bad, claude(uuid="u2")])
+    assert [conversation.key for conversation in conversations] == ["u1", "u2"]
     assert skipped.what.startswith("conversation 2 at character ")
 
 
@@ -100,8 +105,8 @@ def test_a_bad_conversation_does_not_stop_the_rest(bad: Any) -> None:
     ],
 )
 def test_a_bad_message_is_skipped_with_its_reason(bad: Any, why: str) -> None:
-    (kept,), (skipped,) = both([claude(claude_message("n", "human", "Good"), bad)])
-    assert len(kept.messages) == 1 and (skipped.why, skipped.unit, skipped.count) == (why, "message", 1)
+    (conversation,), (skipped,) = both([claude(claude_message("n", "human", "Good"), bad)])
+    assert len(conversation.messages) == 1 and (skipped.why, skipped.unit, skipped.count) == (why, "message", 1)
 
 
 def test_blocks_nested_without_end_do_not_stop_the_rest() -> None:

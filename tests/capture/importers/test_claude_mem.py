@@ -14,7 +14,7 @@ from commonplace.model import Item
 from .conftest import ImportDatabase
 from .databases import AT, CLAUDE_MEM, OLD_CLAUDE_MEM, Rows
 
-Kept = Callable[..., dict[str, Item]]
+ItemsByTitle = Callable[..., dict[str, Item]]
 SESSION = {"id": 1, "content_session_id": "c1", "memory_session_id": "m1", "project": "my-api", "status": "completed"}
 ROWS: Rows = {
     "sdk_sessions": [
@@ -68,10 +68,12 @@ ROWS: Rows = {
 }
 
 
-def test_everything_comes_in_in_its_session(memory: LocalMemory, move_in: ImportDatabase, kept: Kept) -> None:
+def test_everything_comes_in_in_its_session(
+    memory: LocalMemory, move_in: ImportDatabase, items_by_title: ItemsByTitle
+) -> None:
     summary = move_in(CLAUDE_MEM, ROWS)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (2, 3, 3)
-    items = kept()
+    items = items_by_title()
     fixed = items["The test waits for the cookie"]
     assert (fixed.kind, fixed.type, fixed.session, fixed.created_ms) == ("observation", "bugfix", "claude-mem:c1", AT)
     assert fixed.details == {
@@ -95,7 +97,7 @@ def test_everything_comes_in_in_its_session(memory: LocalMemory, move_in: Import
     }
 
 
-def test_its_first_version_is_read(memory: LocalMemory, move_in: ImportDatabase, kept: Kept) -> None:
+def test_its_first_version_is_read(memory: LocalMemory, move_in: ImportDatabase, items_by_title: ItemsByTitle) -> None:
     rows: Rows = {
         "sdk_sessions": [
             {"id": 1, "claude_session_id": "c1", "sdk_session_id": "m1", "project": "web", "user_prompt": "Hi"}
@@ -106,7 +108,7 @@ def test_its_first_version_is_read(memory: LocalMemory, move_in: ImportDatabase,
         ],
     }
     assert move_in(OLD_CLAUDE_MEM, rows).items.added == 1
-    assert kept()["Found it"].session == "claude-mem:c1"
+    assert items_by_title()["Found it"].session == "claude-mem:c1"
 
 
 def test_an_export_is_the_same_as_the_database(memory: LocalMemory, move_in: ImportDatabase, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.sync_records import sync_position
 
 Open = Callable[..., LocalMemory]
-Deed = Callable[[LocalMemory], object]
+Action = Callable[[LocalMemory], object]
 
 
 @pytest.fixture
@@ -48,8 +48,8 @@ def open_one(tmp_path: Path, clock: Clock, request: pytest.FixtureRequest) -> It
                 folder.mkdir()
                 more["database_url"] = server.database(folder)
                 stack.callback(server.leave, folder)
-            told = config.load({"data_dir": str(folder), "embedder": "off", **more})
-            return stack.enter_context(contextlib.closing(open_memory(told, clock)))
+            own_settings = config.load({"data_dir": str(folder), "embedder": "off", **more})
+            return stack.enter_context(contextlib.closing(open_memory(own_settings, clock)))
 
         yield opener
 
@@ -104,9 +104,9 @@ births = st.one_of(
         created_ms=st.none() | st.integers(-(10**13), 10**13),
     ),
     st.builds(
-        lambda label, said, more: (
+        lambda label, text, more: (
             lambda memory: store_conversation(
-                memory, NewConversation(label, [NewMessage("user", t) for t in said], **more)
+                memory, NewConversation(label, [NewMessage("user", t) for t in text], **more)
             )
         ),
         words,
@@ -151,14 +151,14 @@ def chosen(memory: LocalMemory, what: Any, number: int) -> str:
     return found[number % len(found)].name if found else "nothing"
 
 
-def in_time(deed: st.SearchStrategy[Deed], least: int) -> st.SearchStrategy[list[tuple[Deed, int]]]:
+def in_time(action: st.SearchStrategy[Action], least: int) -> st.SearchStrategy[list[tuple[Action, int]]]:
     """Some deeds, each with the time until the next: now and then a clock is set back."""
-    return st.lists(st.tuples(deed, st.integers(-40, 90)), min_size=least, max_size=15)
+    return st.lists(st.tuples(action, st.integers(-40, 90)), min_size=least, max_size=15)
 
 
 @settings(max_examples=30)
 @given(first=in_time(births, 4), then=in_time(changes | births, 6))
-def test_whatever_is_remembered_comes_back(first: list[tuple[Deed, int]], then: list[tuple[Deed, int]]) -> None:
+def test_whatever_is_remembered_comes_back(first: list[tuple[Action, int]], then: list[tuple[Action, int]]) -> None:
     clock = Clock()
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         here, there = (
@@ -168,9 +168,9 @@ def test_whatever_is_remembered_comes_back(first: list[tuple[Deed, int]], then: 
                 for name in ("first", "second")
             )
         )
-        for deed, ms in (*first, *then):
+        for action, ms in (*first, *then):
             with contextlib.suppress(CommonplaceError):
-                deed(here)
+                action(here)
             clock.forward(ms=ms)
         clock.forward(days=1)
         files = archived(here)
@@ -187,7 +187,7 @@ def test_what_both_have_is_joined_and_conflicts_are_told(
 ) -> None:
     there = open_one("there")
     import_path(there, written(archived(full), tmp_path / "before"))
-    kept = remember(there, NewItem("Only there"))
+    stored = remember(there, NewItem("Only there"))
     uid = lines(archived(full), "items.jsonl")[0]["name"]
     clock.forward(minutes=1)
     edit_item(full, uid, Changes(content="Said here, earlier"))
@@ -200,15 +200,15 @@ def test_what_both_have_is_joined_and_conflicts_are_told(
         "named": [{"what": "item", "name": uid, "stands": "here"}],
     }
     found = {one["name"]: one for one in lines(archived(there), "items.jsonl")}
-    assert found[uid]["fields"]["body"] == "Said there, later" and kept.uid in found
+    assert found[uid]["fields"]["body"] == "Said there, later" and stored.uid in found
     assert "Said here, earlier" in [line["before"]["body"] for line in found[uid]["history"]]
 
 
 def test_a_dry_run_reads_all_of_it_and_keeps_nothing(full: LocalMemory, tmp_path: Path) -> None:
     dry = ImportRun(None)
     dry.add(written(archived(full), tmp_path / "archive"))
-    told = dry.finish().as_json(dry_run=True)
-    assert [told[name]["added"] for name in ("conversations", "messages", "items")] == [4, 5, 9]
+    result = dry.finish().as_json(dry_run=True)
+    assert [result[name]["added"] for name in ("conversations", "messages", "items")] == [4, 5, 9]
 
 
 def test_a_zip_is_the_same_as_a_folder(full: LocalMemory, open_one: Open, tmp_path: Path) -> None:
@@ -225,21 +225,21 @@ def test_records_that_cannot_be_taken_in_are_told_and_the_rest_is_kept(
     full: LocalMemory, open_one: Open, tmp_path: Path
 ) -> None:
     files = archived(full)
-    told = lines(files, "items.jsonl")
-    told[0]["fields"]["importance"] = 99
+    result = lines(files, "items.jsonl")
+    result[0]["fields"]["importance"] = 99
     there = open_one("there")
-    summary = import_path(there, written(sealed({**files, "items.jsonl": jsonl(told)}), tmp_path / "archive"))
+    summary = import_path(there, written(sealed({**files, "items.jsonl": jsonl(result)}), tmp_path / "archive"))
     assert (summary.items.added, summary.items.skipped) == (8, 1)
     assert [(one.what, one.why) for one in summary.examples] == [
-        (f"item {told[0]['name']}", "Invalid importance. Must be between 0.0 and 10.0.")
+        (f"item {result[0]['name']}", "Invalid importance. Must be between 0.0 and 10.0.")
     ]
 
 
 # Archives that somebody broke, or made to break something. Each keeps its manifest true where it can.
 
 
-def jsonl(told: list[Any]) -> bytes:
-    return b"".join(json.dumps(one, ensure_ascii=False).encode() + b"\n" for one in told)
+def jsonl(texts: list[Any]) -> bytes:
+    return b"".join(json.dumps(one, ensure_ascii=False).encode() + b"\n" for one in texts)
 
 
 def sealed(files: Files, **changed: Any) -> Files:
@@ -326,8 +326,8 @@ def test_what_is_not_whole_is_refused_before_anything_is_kept(
     files = change(archived(memory))
     for packed in (False, True):
         path = zip_of(files, tmp_path / "bad.zip") if packed else loose(files, tmp_path / "bad")
-        (told,) = refused(mostly_empty, path).examples
-        assert any(part in told.why for part in why.split("|")), told
+        (reply,) = refused(mostly_empty, path).examples
+        assert any(part in reply.why for part in why.split("|")), reply
 
 
 def loose(files: Files, folder: Path) -> Path:

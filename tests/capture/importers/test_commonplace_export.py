@@ -140,9 +140,9 @@ SPEECH = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size
     spoken=st.lists(st.tuples(st.sampled_from(["user", "assistant", "system", "tool"]), SPEECH), min_size=1, max_size=5)
 )
 def test_every_word_comes_back_from_markdown(memory: LocalMemory, spoken: Sequence[tuple[str, str]]) -> None:
-    said = [NewMessage(role, text, THEN + 1000 * n) for n, (role, text) in enumerate(spoken)]
+    turns = [NewMessage(role, text, THEN + 1000 * n) for n, (role, text) in enumerate(spoken)]
     session, messages = open_conversation(
-        memory, store_conversation(memory, NewConversation("Talk", said, "/work", importance=8)).session.id
+        memory, store_conversation(memory, NewConversation("Talk", turns, "/work", importance=8)).session.id
     )
     for metadata in (True, False):
         (back,) = text_files.read_markdown(

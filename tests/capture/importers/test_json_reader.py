@@ -111,13 +111,13 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("raw", "kept", "why"), BROKEN, ids=[why for _raw, _kept, why in BROKEN])
+@pytest.mark.parametrize(("raw", "stored", "why"), BROKEN, ids=[why for _raw, _stored, why in BROKEN])
 @pytest.mark.parametrize("chunk", [3, json_reader.CHUNK])
 def test_where_it_breaks_is_told_and_what_came_before_is_kept(
-    raw: bytes, kept: list[Any], why: str, chunk: int
+    raw: bytes, stored: list[Any], why: str, chunk: int
 ) -> None:
     found, (skipped,) = read(raw, chunk=chunk)
-    assert found == kept and why in skipped.why
+    assert found == stored and why in skipped.why
 
 
 def test_an_element_without_end_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from commonplace.model import Item
 from .conftest import ImportDatabase
 from .databases import AT, ISO, KIRO, Rows, observation
 
-Kept = Callable[..., dict[str, Item]]
+ItemsByTitle = Callable[..., dict[str, Item]]
 SESSION = {"id": 3, "content_session_id": "s-77", "project": "my-api", "user_prompt": "Fix the login"}
 ROWS: Rows = {
     "sessions": [SESSION | {"started_at_epoch": AT, "status": "completed"}],
@@ -61,10 +61,12 @@ ROWS: Rows = {
 }
 
 
-def test_every_kind_comes_in_with_all_it_has(memory: LocalMemory, move_in: ImportDatabase, kept: Kept) -> None:
+def test_every_kind_comes_in_with_all_it_has(
+    memory: LocalMemory, move_in: ImportDatabase, items_by_title: ItemsByTitle
+) -> None:
     summary = move_in(KIRO, ROWS)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (2, 2, 5)
-    items = kept()
+    items = items_by_title()
     changed = items["Modified file 1"]
     assert (changed.kind, changed.type, changed.body) == ("observation", "file-write", "Input and output")
     assert changed.details == {
@@ -116,7 +118,7 @@ def test_a_table_and_a_column_that_nobody_knows_are_named(move_in: ImportDatabas
     }
 
 
-def test_the_first_schema_and_the_last_are_read(move_in: ImportDatabase, kept: Kept) -> None:
+def test_the_first_schema_and_the_last_are_read(move_in: ImportDatabase, items_by_title: ItemsByTitle) -> None:
     first = {
         name: columns.split(", last_accessed_epoch")[0]
         for name, columns in KIRO.items()
@@ -127,7 +129,7 @@ def test_the_first_schema_and_the_last_are_read(move_in: ImportDatabase, kept: K
         "id INTEGER PRIMARY KEY, content_session_id TEXT, project TEXT, role TEXT, message_index INTEGER,"
         " content TEXT, created_at TEXT, created_at_epoch INTEGER"
     )
-    said = [
+    turns = [
         {
             "id": n,
             "content_session_id": "s-77",
@@ -138,20 +140,20 @@ def test_the_first_schema_and_the_last_are_read(move_in: ImportDatabase, kept: K
         }
         for n, (role, text) in enumerate([("user", "Why?"), ("assistant", "Because.")])
     ]
-    summary = move_in(KIRO | {"conversation_messages": messages}, dict(ROWS) | {"conversation_messages": said})
+    summary = move_in(KIRO | {"conversation_messages": messages}, dict(ROWS) | {"conversation_messages": turns})
     assert (summary.conversations.added, summary.messages.added) == (2, 3)
-    assert "Fix it" not in kept(kinds=("message",))
+    assert "Fix it" not in items_by_title(kinds=("message",))
 
 
 def test_an_export_is_the_same_as_the_database_it_was_made_of(
     memory: LocalMemory, move_in: ImportDatabase, tmp_path: Path
 ) -> None:
     move_in(KIRO, ROWS)
-    told: list[dict[str, object]] = [{"_meta": {"version": "2.5.0"}}]
-    told += [{"_type": "observation", **dict(row)} for row in ROWS["observations"][:2]]
-    told += [{"_type": "prompt", **dict(row)} for row in ROWS["prompts"]]
+    lines: list[dict[str, object]] = [{"_meta": {"version": "2.5.0"}}]
+    lines += [{"_type": "observation", **dict(row)} for row in ROWS["observations"][:2]]
+    lines += [{"_type": "prompt", **dict(row)} for row in ROWS["prompts"]]
     path = tmp_path / "export.jsonl"
-    path.write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     again = import_path(memory, path)
     assert (again.items.added, again.items.known, again.messages.added, again.messages.known) == (0, 2, 0, 2)
     path.write_text(json.dumps([dict(row) for row in ROWS["observations"][:2]]), encoding="utf-8")
@@ -160,8 +162,8 @@ def test_an_export_is_the_same_as_the_database_it_was_made_of(
 
 def test_an_export_that_tells_less_is_read_as_well_as_it_can_be(memory: LocalMemory, tmp_path: Path) -> None:
     path = tmp_path / "export.jsonl"
-    told = [{"_type": "prompt", "prompt_text": "Why?"}, {"_type": "summary", "request": "To know"}, {"_type": "dream"}]
-    path.write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
+    lines = [{"_type": "prompt", "prompt_text": "Why?"}, {"_type": "summary", "request": "To know"}, {"_type": "dream"}]
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     summary = import_path(memory, path)
     assert (summary.messages.added, summary.items.added) == (1, 1)
     assert summary.reasons == {("table", "what the export says about itself"): 1}

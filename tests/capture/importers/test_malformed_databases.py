@@ -41,8 +41,8 @@ cells = (
 
 
 def columns_of(tables: Mapping[str, str], table: str) -> list[str]:
-    told = tables[table].partition(", PRIMARY KEY")[0].split(", ")
-    return [column.split()[0] for column in told if "PRIMARY KEY" not in column and "UNIQUE" not in column]
+    result = tables[table].partition(", PRIMARY KEY")[0].split(", ")
+    return [column.split()[0] for column in result if "PRIMARY KEY" not in column and "UNIQUE" not in column]
 
 
 @pytest.mark.parametrize("tables", TABLES)
@@ -122,8 +122,8 @@ def test_a_database_in_which_nothing_is_yet(memory: LocalMemory, tmp_path: Path,
 def test_what_is_read_can_be_kept_or_is_told(
     memory: LocalMemory, tmp_path_factory: Any, rows: list[dict[str, Any]]
 ) -> None:
-    told = [{"id": f"m{n}", **row} for n, row in enumerate(rows)]
-    path = make(tmp_path_factory.mktemp("theirs") / "local.db", LATER_MEMORIES, {"memories": told})
+    lines = [{"id": f"m{n}", **row} for n, row in enumerate(rows)]
+    path = make(tmp_path_factory.mktemp("theirs") / "local.db", LATER_MEMORIES, {"memories": lines})
     importing = ImportRun(memory)
     importing.add(path)
     items = importing.finish().items

@@ -18,7 +18,7 @@ from commonplace.model import Item
 from .conftest import ImportDatabase
 from .databases import AT, ISO, LATER_MEMORIES, MEMORIES, Rows, memory_row
 
-Kept = Callable[..., dict[str, Item]]
+ItemsByTitle = Callable[..., dict[str, Item]]
 REPO = "github.com/acme/my-api"
 ZOD = memory_row(
     "diK6Ws0LA9Fk",
@@ -49,13 +49,13 @@ ROWS: Rows = {
 }
 
 
-def test_a_memory_comes_in_with_all_it_has(move_in: ImportDatabase, kept: Kept) -> None:
+def test_a_memory_comes_in_with_all_it_has(move_in: ImportDatabase, items_by_title: ItemsByTitle) -> None:
     assert move_in(MEMORIES, ROWS).items.added == 4
-    rule = kept()["Use zod for every body"]
+    rule = items_by_title()["Use zod for every body"]
     assert (rule.kind, rule.type, rule.project, rule.tags) == ("memory", "rule", REPO, ("api", "validation"))
     assert rule.details == {"paths": "src/api/**\nsrc/lib/*.ts", "category": "api"}
     assert rule.created_ms == AT
-    chosen = kept()["We chose pnpm"]
+    chosen = items_by_title()["We chose pnpm"]
     assert chosen.project is None
     assert {name: rule.meta[name] for name in ("owner", "source", "source_id")} == {
         "owner": "ada",
@@ -67,10 +67,10 @@ def test_a_memory_comes_in_with_all_it_has(move_in: ImportDatabase, kept: Kept) 
 
 
 def test_what_was_replaced_or_deleted_there_is_so_here(
-    memory: LocalMemory, move_in: ImportDatabase, kept: Kept
+    memory: LocalMemory, move_in: ImportDatabase, items_by_title: ItemsByTitle
 ) -> None:
     move_in(MEMORIES, ROWS)
-    live = kept()
+    live = items_by_title()
     assert "We chose npm" not in live and "Forget me" not in live
     old = get_item(memory, live["We chose pnpm"].id + 1, forgotten=True)
     assert (old.title, old.superseded_by) == ("We chose npm", live["We chose pnpm"].id)
@@ -88,52 +88,52 @@ def test_what_had_no_place_is_told(move_in: ImportDatabase) -> None:
 
 
 def test_again_adds_nothing_and_undoes_nothing_that_was_done_here(
-    memory: LocalMemory, move_in: ImportDatabase, kept: Kept
+    memory: LocalMemory, move_in: ImportDatabase, items_by_title: ItemsByTitle
 ) -> None:
     move_in(MEMORIES, ROWS)
-    live = kept()
+    live = items_by_title()
     old = live["We chose pnpm"].id + 1
     forget_items(memory, [live["Use zod for every body"].id])
     edit_item(memory, live["We chose pnpm"].id, Changes(content="We chose bun"))
     restore_items(memory, [old, old + 1])
     again = move_in(MEMORIES, ROWS)
     assert (again.items.added, again.items.known) == (0, 4)
-    assert set(kept()) == {"We chose bun", "We chose npm", "Forget me"}
+    assert set(items_by_title()) == {"We chose bun", "We chose npm", "Forget me"}
 
 
 def test_what_changed_there_changes_here_unless_it_was_changed_here(
-    move_in: ImportDatabase, kept: Kept, memory: LocalMemory
+    move_in: ImportDatabase, items_by_title: ItemsByTitle, memory: LocalMemory
 ) -> None:
     move_in(MEMORIES, {"memories": [ZOD, memory_row("new", "We chose pnpm")]})
-    edit_item(memory, kept()["We chose pnpm"].id, Changes(content="We chose bun"))
+    edit_item(memory, items_by_title()["We chose pnpm"].id, Changes(content="We chose bun"))
     changed = move_in(MEMORIES, {"memories": [ZOD | {"content": "Use valibot"}, memory_row("new", "We chose yarn")]})
     assert (changed.items.added, changed.items.known) == (1, 1)
-    assert set(kept()) == {"Use valibot", "We chose bun"}
-    assert kept()["Use valibot"].details["category"] == "api"
+    assert set(items_by_title()) == {"Use valibot", "We chose bun"}
+    assert items_by_title()["Use valibot"].details["category"] == "api"
 
 
-def test_deleted_there_later_is_forgotten_here(move_in: ImportDatabase, kept: Kept) -> None:
+def test_deleted_there_later_is_forgotten_here(move_in: ImportDatabase, items_by_title: ItemsByTitle) -> None:
     move_in(MEMORIES, {"memories": [ZOD]})
     move_in(MEMORIES, {"memories": [ZOD | {"deleted_at": "2025-03-16 00:00:00"}]})
-    assert kept() == {}
+    assert items_by_title() == {}
 
 
 def test_an_export_tells_less_and_takes_nothing_away(
-    memory: LocalMemory, move_in: ImportDatabase, kept: Kept, tmp_path: Path
+    memory: LocalMemory, move_in: ImportDatabase, items_by_title: ItemsByTitle, tmp_path: Path
 ) -> None:
     move_in(MEMORIES, ROWS)
-    told = {name: ZOD[name] for name in ("id", "content", "type", "scope", "created_at")} | {"tags": ["api", "new"]}
-    fresh = told | {"id": "fresh", "content": "Only in the export"}
-    export = {"version": "1.0", "exported_at": ISO, "project_id": REPO, "memories": [told, fresh]}
+    result = {name: ZOD[name] for name in ("id", "content", "type", "scope", "created_at")} | {"tags": ["api", "new"]}
+    fresh = result | {"id": "fresh", "content": "Only in the export"}
+    export = {"version": "1.0", "exported_at": ISO, "project_id": REPO, "memories": [result, fresh]}
     path = tmp_path / "memories.json"
     path.write_text(json.dumps(export), encoding="utf-8")
     summary = import_path(memory, path)
     assert (summary.items.added, summary.items.known) == (1, 1)
-    assert kept()["Use zod for every body"].details["paths"]
-    assert kept()["Only in the export"].project == REPO
+    assert items_by_title()["Use zod for every body"].details["paths"]
+    assert items_by_title()["Only in the export"].project == REPO
 
 
-def test_sessions_of_later_versions(memory: LocalMemory, move_in: ImportDatabase, kept: Kept) -> None:
+def test_sessions_of_later_versions(memory: LocalMemory, move_in: ImportDatabase, items_by_title: ItemsByTitle) -> None:
     session = {"id": "s1", "project_id": REPO, "status": "closed", "title": "Rate limits", "started_at": ISO}
     event = {"session_id": "s1", "kind": "message", "created_at": ISO}
     rows: Rows = {
@@ -153,10 +153,10 @@ def test_sessions_of_later_versions(memory: LocalMemory, move_in: ImportDatabase
     }
     summary = move_in(LATER_MEMORIES, rows)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (1, 2, 4)
-    kept_session, messages = open_conversation(memory, "memories.sh:s1")
-    assert (kept_session.label, kept_session.status, kept_session.project) == ("Rate limits", "archived", REPO)
+    imported, messages = open_conversation(memory, "memories.sh:s1")
+    assert (imported.label, imported.status, imported.project) == ("Rate limits", "archived", REPO)
     assert [message.details["role"] for message in messages] == ["user", "system"]
-    assert set(kept(kinds=("memory", "checkpoint"))) == {"New way", "rate limits"}
+    assert set(items_by_title(kinds=("memory", "checkpoint"))) == {"New way", "rate limits"}
 
 
 @pytest.mark.parametrize(
@@ -172,8 +172,8 @@ def test_sessions_of_later_versions(memory: LocalMemory, move_in: ImportDatabase
     ],
 )
 def test_what_a_field_here_cannot_hold_is_in_the_metadata(
-    move_in: ImportDatabase, kept: Kept, more: dict[str, str], field: str
+    move_in: ImportDatabase, items_by_title: ItemsByTitle, more: dict[str, str], field: str
 ) -> None:
     summary = move_in(MEMORIES, {"memories": [memory_row("a", "Keep me", **more)]})
     assert (summary.items.added, summary.items.skipped) == (1, 0)
-    assert kept()["Keep me"].meta[field]
+    assert items_by_title()["Keep me"].meta[field]

@@ -84,9 +84,9 @@ def test_a_dry_run_counts_and_keeps_nothing(memory: LocalMemory, tmp_path: Path,
     path = theirs(product, tmp_path / "theirs", "Use pnpm")
     dry = ImportRun(None)
     dry.add(path)
-    told = counted(dry.finish())
+    result = counted(dry.finish())
     assert browse_items(memory, Scope()).items == ()
-    assert counted(import_path(memory, path)) == told
+    assert counted(import_path(memory, path)) == result
 
 
 @pytest.mark.parametrize("product", PRODUCT_NAMES)
@@ -128,10 +128,10 @@ def test_an_interrupted_import_goes_on(memory: LocalMemory, tmp_path: Path) -> N
     importing = ImportRun(memory, advance=advance)
     with pytest.raises(_Stop):
         importing.add(path)
-    kept = importing.report.items.added
-    assert 0 < kept < 700
+    stored = importing.report.items.added
+    assert 0 < stored < 700
     again = import_path(memory, path)
-    assert (again.items.added, again.items.known) == (1000 - kept, kept)
+    assert (again.items.added, again.items.known) == (1000 - stored, stored)
 
 
 def test_one_that_cannot_be_kept_never_stops_the_rest(memory: LocalMemory, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from commonplace.model import Item, Scope
 from .conftest import ImportDatabase
 from .databases import AT, SEKHA, Rows
 
-Kept = Callable[..., dict[str, Item]]
+ItemsByTitle = Callable[..., dict[str, Item]]
 TALK, EMPTY = "8c0f3a52-6d6f-4a49-9a3c-5d1f4b7f9a10", "8c0f3a52-6d6f-4a49-9a3c-5d1f4b7f9a11"
 FIRST, SECOND = "0a0f3a52-6d6f-4a49-9a3c-5d1f4b7f9a10", "0a0f3a52-6d6f-4a49-9a3c-5d1f4b7f9a11"
 AT_SPACED = "2025-03-15 14:30:00.000000000"
@@ -42,11 +42,11 @@ ROWS: Rows = {
 def test_a_conversation_is_the_same_here_with_its_messages(memory: LocalMemory, move_in: ImportDatabase) -> None:
     summary = move_in(SEKHA, ROWS)
     assert (summary.conversations.added, summary.messages.added, summary.items.added) == (1, 2, 2)
-    session, (asked, answered) = open_conversation(memory, TALK)
+    session, (question, answered) = open_conversation(memory, TALK)
     assert (session.uid, session.label, session.folder, session.importance) == (TALK, "Rate limits", "/work/api", 8.0)
     assert (session.status, session.source, session.started_ms) == ("active", "sekha", AT)
     assert session.meta["tags"] == ["redis"]
-    assert (asked.uid, asked.body, asked.details["role"], asked.created_ms) == (FIRST, "How?", "user", AT)
+    assert (question.uid, question.body, question.details["role"], question.created_ms) == (FIRST, "How?", "user", AT)
     assert (answered.uid, answered.meta["model"]) == (SECOND, "m1")
 
 

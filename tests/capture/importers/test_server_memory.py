@@ -20,7 +20,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.model import Item, Scope
 
-Kept = Callable[..., dict[str, Item]]
+ItemsByTitle = Callable[..., dict[str, Item]]
 ADA = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["Likes blue", "Speaks French"]}
 ACME = {"type": "entity", "name": "Acme", "entityType": "company", "observations": []}
 WORKS = {"type": "relation", "from": "Ada", "to": "Acme", "relationType": "works_at"}
@@ -31,26 +31,26 @@ def written(path: Path, *lines: object) -> Path:
     return path
 
 
-def test_facts_name_what_they_are_about(memory: LocalMemory, kept: Kept, tmp_path: Path) -> None:
+def test_facts_name_what_they_are_about(memory: LocalMemory, items_by_title: ItemsByTitle, tmp_path: Path) -> None:
     summary = import_path(memory, written(tmp_path / "memory.jsonl", ADA, ACME, WORKS))
     assert (summary.items.added, summary.reasons) == (5, {})
-    assert set(kept(types=("fact",))) == {
+    assert set(items_by_title(types=("fact",))) == {
         "Ada (person)",
         "Ada: Likes blue",
         "Ada: Speaks French",
         "Acme (company)",
         "Ada works at Acme",
     }
-    works = kept()["Ada works at Acme"]
+    works = items_by_title()["Ada works at Acme"]
     assert works.tags == ("Acme", "Ada") and works.meta["relation"] == "works_at"
     assert recall(memory, "Ada blue", Scope(), limit=3).hits[0].item.title == "Ada: Likes blue"
 
 
-def test_relations_are_links_that_are_walked(memory: LocalMemory, kept: Kept, tmp_path: Path) -> None:
+def test_relations_are_links_that_are_walked(memory: LocalMemory, items_by_title: ItemsByTitle, tmp_path: Path) -> None:
     import_path(memory, written(tmp_path / "memory.jsonl", ADA, ACME, WORKS))
     while link_new_passages(memory):
         pass
-    start = memory.store.passages_of([kept()["Acme (company)"].id])[kept()["Acme (company)"].id][0]
+    start = memory.store.passages_of([items_by_title()["Acme (company)"].id])[items_by_title()["Acme (company)"].id][0]
     reached = [one.item.title for one in walk_links(memory, {start: 1.0}, depth=2, most=5)]
     assert {"Ada works at Acme", "Ada (person)"} <= set(reached)
 

@@ -48,18 +48,22 @@ def read_text(text: str, name: str = "chat.txt") -> NewConversation:
     return found
 
 
-def said(conversation: NewConversation) -> list[tuple[str, str]]:
+def turns_of(conversation: NewConversation) -> list[tuple[str, str]]:
     return [(message.role, message.content) for message in conversation.messages]
 
 
 def test_our_own_export_comes_back() -> None:
-    kept = read_markdown(OURS)
-    assert (kept.label, kept.folder, kept.importance) == ("Database Optimization Discussion", "/work/engineering", 9.0)
-    assert said(kept) == [
+    conversation = read_markdown(OURS)
+    assert (conversation.label, conversation.folder, conversation.importance) == (
+        "Database Optimization Discussion",
+        "/work/engineering",
+        9.0,
+    )
+    assert turns_of(conversation) == [
         ("user", "How can we optimize our database queries?"),
         ("assistant", "Here are several strategies:\n1. Add indexes\n\n## User\nis a heading of the answer."),
     ]
-    assert [message.at_ms for message in kept.messages] == [1_768_903_200_000, 1_768_903_205_000]
+    assert [message.at_ms for message in conversation.messages] == [1_768_903_200_000, 1_768_903_205_000]
 
 
 LAYOUTS = {
@@ -77,29 +81,31 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("text", LAYOUTS.values(), ids=LAYOUTS)
 def test_common_layouts_of_chats(text: str) -> None:
-    kept = read_markdown(text)
-    assert kept.label == "Colours" and said(kept) == [("user", "Name one"), ("assistant", "Blue")]
+    conversation = read_markdown(text)
+    assert conversation.label == "Colours" and turns_of(conversation) == [("user", "Name one"), ("assistant", "Blue")]
 
 
 def test_times_beside_speakers_are_kept() -> None:
-    kept = read_markdown("**User** (2025-03-15 14:30:00): Name one\n\n**Assistant** (2025-03-15T14:31:00Z): Blue")
-    assert [message.at_ms for message in kept.messages] == [1_742_049_000_000, 1_742_049_060_000]
+    conversation = read_markdown(
+        "**User** (2025-03-15 14:30:00): Name one\n\n**Assistant** (2025-03-15T14:31:00Z): Blue"
+    )
+    assert [message.at_ms for message in conversation.messages] == [1_742_049_000_000, 1_742_049_060_000]
 
 
 def test_a_text_without_speakers_is_one_message_under_its_title() -> None:
-    kept = read_markdown("# Notes on Redis\n\nKeep sessions there.\n\n## System\n\nOne node.\n")
-    assert kept.label == "Notes on Redis"
-    assert said(kept) == [("user", "Keep sessions there.\n\n## System\n\nOne node.")]
+    conversation = read_markdown("# Notes on Redis\n\nKeep sessions there.\n\n## System\n\nOne node.\n")
+    assert conversation.label == "Notes on Redis"
+    assert turns_of(conversation) == [("user", "Keep sessions there.\n\n## System\n\nOne node.")]
 
 
 def test_without_a_title_the_file_names_it() -> None:
     assert read_markdown("Only words.").label == "chat"
-    assert said(read_markdown("# Only a title")) == [("user", "Only a title")]
+    assert turns_of(read_markdown("# Only a title")) == [("user", "Only a title")]
 
 
 def test_speakers_in_code_or_in_another_shape_belong_to_the_answer() -> None:
     text = "## User\nShow a chat\n## Assistant\n```\n## User\nHi\n```\n**User:** quoted\n**Assistant:** too\n"
-    (_asked, (_role, answer)) = said(read_markdown(text))
+    (_asked, (_role, answer)) = turns_of(read_markdown(text))
     assert answer == "```\n## User\nHi\n```\n**User:** quoted\n**Assistant:** too"
 
 
@@ -108,8 +114,8 @@ def test_a_fence_that_nothing_closes_swallows_nobody() -> None:
 
 
 def test_what_stands_before_the_first_speaker_is_kept() -> None:
-    kept = read_markdown("# Colours\n\nExported on Monday.\n\n## User\nName one\n## Assistant\nBlue")
-    assert said(kept)[0] == ("system", "Exported on Monday.")
+    conversation = read_markdown("# Colours\n\nExported on Monday.\n\n## User\nName one\n## Assistant\nBlue")
+    assert turns_of(conversation)[0] == ("system", "Exported on Monday.")
 
 
 PLAIN = {
@@ -122,13 +128,13 @@ PLAIN = {
 
 @pytest.mark.parametrize("text", PLAIN.values(), ids=PLAIN)
 def test_plain_text_with_speakers(text: str) -> None:
-    assert said(read_text(text)) == [("user", "Name one"), ("assistant", "Blue")]
+    assert turns_of(read_text(text)) == [("user", "Name one"), ("assistant", "Blue")]
 
 
 def test_plain_text_without_both_sides_is_one_message() -> None:
     text = "Dear diary,\nuser: is a column\nURL: https://a.org:80"
-    kept = read_text(text, "diary.txt")
-    assert said(kept) == [("user", text)] and kept.label == "diary"
+    conversation = read_text(text, "diary.txt")
+    assert turns_of(conversation) == [("user", text)] and conversation.label == "diary"
 
 
 def test_the_same_words_said_twice_are_two_messages_and_again_the_same_two() -> None:

@@ -94,7 +94,7 @@ def line(minute: int, outer: str, **payload: Any) -> Record:
     return {"timestamp": f"2026-03-15T10:{minute:02}:00.000Z", "type": outer, "payload": payload}
 
 
-def asked(minute: int, text: str) -> list[Record]:
+def question_records(minute: int, text: str) -> list[Record]:
     """A question, told twice as Codex does."""
     content = [{"type": "input_text", "text": text}]
     return [item(minute, "message", role="user", content=content), event(minute, "user_message", message=text)]

@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_turn_is_a_question_and_all_that_was_done_about_it(session: Claude, path: Path) -> None:
-    asked = session.user("Why does login fail?")
+    prompt = session.user("Why does login fail?")
     session.assistant({"type": "thinking", "thinking": "Look at the log.", "signature": "x"})
     session.says("Let me look.")
     session.calls("Bash", "t1", command="tail app.log", description="Read the log")
@@ -34,7 +34,7 @@ def test_a_turn_is_a_question_and_all_that_was_done_about_it(session: Claude, pa
     session.user("Thanks, now add a test.")
     turns, pass_ = reading(write(path, session.records), "claude-code")
     first, second = turns
-    assert (first.identity, first.role, first.parent, first.model) == (asked, "user", None, "claude-x")
+    assert (first.identity, first.role, first.parent, first.model) == (prompt, "user", None, "claude-x")
     assert texts(first) == [
         ("text", "Why does login fail?"),
         ("thinking", "Look at the log."),
@@ -51,7 +51,7 @@ def test_a_turn_is_a_question_and_all_that_was_done_about_it(session: Claude, pa
     assert (edit.tool, edit.files) == ("Edit", ("/srv/code/my-api/auth.py",))
     assert (updated.tool, updated.error) == ("Edit", "")
     assert first.blocks[0].who == "user" and first.blocks[2].who == "assistant"
-    assert (second.parent, texts(second)) == (asked, [("text", "Thanks, now add a test.")])
+    assert (second.parent, texts(second)) == (prompt, [("text", "Thanks, now add a test.")])
     assert first.at_ms and first.until_ms and first.until_ms - first.at_ms == 7 * 60_000
     about = pass_.transcript
     assert (about.session, about.folder, about.branch, about.version) == (SESSION, FOLDER, "main", "2.1.0")
@@ -96,12 +96,12 @@ def test_results_of_every_shape_are_text(
     ],
 )
 def test_noise_begins_no_turn(session: Claude, path: Path, content: Any) -> None:
-    asked = session.user("Go")
+    prompt = session.user("Go")
     session.says("Gone.")
     session.user(content)
     session.user("Meta words", isMeta=True)
     turns, _ = reading(write(path, session.records), "claude-code")
-    assert [(turn.identity, texts(turn)) for turn in turns] == [(asked, [("text", "Go"), ("text", "Gone.")])]
+    assert [(turn.identity, texts(turn)) for turn in turns] == [(prompt, [("text", "Go"), ("text", "Gone.")])]
 
 
 def test_a_command_is_what_was_typed_and_one_to_the_product_alone_is_dropped(session: Claude, path: Path) -> None:

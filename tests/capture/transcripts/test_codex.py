@@ -12,12 +12,12 @@ from tests.capture.transcripts.corpus import (
     FOLDER,
     SESSION,
     Record,
-    asked,
     codex_meta,
     event,
     item,
     jsonl,
     line,
+    question_records,
     reading,
     replied,
     texts,
@@ -39,7 +39,7 @@ def test_a_turn_with_everything_in_it(path: Path) -> None:
     records = [
         codex_meta(cli_version="0.120.0"),
         line(1, "turn_context", cwd=FOLDER, model="gpt-x"),
-        *asked(1, "Why does login fail?"),
+        *question_records(1, "Why does login fail?"),
         event(2, "agent_reasoning", text="**Looking**"),
         item(2, "reasoning", summary=[{"type": "summary_text", "text": "**Looking**"}], encrypted_content="gAAA"),
         item(3, "function_call", name="shell", call_id="c1", arguments='{"command":["bash","-lc","cat app.log"]}'),
@@ -88,19 +88,27 @@ def test_a_turn_with_everything_in_it(path: Path) -> None:
 )
 def test_injected_words_are_no_turn(path: Path, words: str) -> None:
     developer = item(1, "message", role="developer", content=[{"type": "input_text", "text": "rules"}])
-    turns, _ = reading(write(path, [codex_meta(), developer, *asked(1, words), *asked(2, "Go")]), "codex")
+    turns, _ = reading(
+        write(path, [codex_meta(), developer, *question_records(1, words), *question_records(2, "Go")]), "codex"
+    )
     assert [texts(turn) for turn in turns] == [[("text", "Go")]]
 
 
 def test_the_same_question_twice_is_two_turns_and_told_twice_is_one(path: Path) -> None:
-    records = [codex_meta(), *asked(1, "continue"), *replied(2, "ok"), *asked(3, "continue"), *replied(4, "ok")]
+    records = [
+        codex_meta(),
+        *question_records(1, "continue"),
+        *replied(2, "ok"),
+        *question_records(3, "continue"),
+        *replied(4, "ok"),
+    ]
     turns, _ = reading(write(path, records), "codex")
     assert [texts(turn) for turn in turns] == [[("text", "continue"), ("text", "ok")]] * 2
     assert turns[1].parent == turns[0].identity != turns[1].identity
 
 
 def test_the_same_question_at_the_same_moment_is_still_two_turns(path: Path) -> None:
-    turns, _ = reading(write(path, [codex_meta(), *asked(1, "on"), *asked(1, "on")]), "codex")
+    turns, _ = reading(write(path, [codex_meta(), *question_records(1, "on"), *question_records(1, "on")]), "codex")
     assert len({turn.identity for turn in turns}) == 2 and turns[1].parent == turns[0].identity
 
 
@@ -112,7 +120,7 @@ def test_events_alone_are_enough(path: Path) -> None:
 
 def test_the_request_is_told_from_what_the_editor_added(path: Path) -> None:
     words = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nFix it"
-    (turn,), _ = reading(write(path, [codex_meta(), *asked(1, words)]), "codex")
+    (turn,), _ = reading(write(path, [codex_meta(), *question_records(1, words)]), "codex")
     assert texts(turn) == [("text", "Fix it")]
 
 
@@ -140,24 +148,24 @@ def test_what_a_person_ran_in_the_shell_is_a_call(path: Path) -> None:
 def test_outputs_of_every_shape(path: Path, output: Any, text: str | None, error: str) -> None:
     call = item(2, "function_call", name="exec_command", call_id="c", arguments='{"cmd":"make"}')
     answer = item(3, "function_call_output", call_id="c", output=output)
-    (turn,), _ = reading(write(path, [codex_meta(), *asked(1, "Go"), call, answer]), "codex")
-    made, told = turn.blocks[1:]
-    assert (made.command, told.tool, told.error) == ("make", "exec_command", error)
-    assert text is None or told.text == text
-    assert "data:AA" not in told.text
+    (turn,), _ = reading(write(path, [codex_meta(), *question_records(1, "Go"), call, answer]), "codex")
+    made, result = turn.blocks[1:]
+    assert (made.command, result.tool, result.error) == ("make", "exec_command", error)
+    assert text is None or result.text == text
+    assert "data:AA" not in result.text
 
 
 def test_words_in_parts_are_the_words_of_the_event(path: Path) -> None:
     picture: list[Record] = [{"type": "input_text", "text": "<image>"}, {"type": "input_image", "image_url": "data:AA"}]
     parts = [{"type": "input_text", "text": "See "}, {"type": "input_text", "text": "this"}, *picture]
-    said = [{"type": "output_text", "text": "one"}, {"type": "output_text", "text": "two"}]
+    statements = [{"type": "output_text", "text": "one"}, {"type": "output_text", "text": "two"}]
     records = [
         codex_meta(),
         event(1, "user_message", message="See this"),
         item(1, "message", role="user", content=parts),
         event(2, "agent_message", message="one"),
         event(2, "agent_message", message="two"),
-        item(2, "message", role="assistant", content=said),
+        item(2, "message", role="assistant", content=statements),
         item(3, "message", role="user", content=picture),
     ]
     turns, _ = reading(write(path, records), "codex")
@@ -168,15 +176,20 @@ def test_words_in_parts_are_the_words_of_the_event(path: Path) -> None:
 
 
 def test_a_rollback_is_a_branch(path: Path) -> None:
-    records = [codex_meta(), *asked(1, "One"), *asked(2, "Two"), *asked(3, "Three")]
-    records += [event(4, "thread_rolled_back", num_turns=2), *asked(5, "Two again")]
+    records = [codex_meta(), *question_records(1, "One"), *question_records(2, "Two"), *question_records(3, "Three")]
+    records += [event(4, "thread_rolled_back", num_turns=2), *question_records(5, "Two again")]
     turns, pass_ = reading(write(path, records), "codex")
     assert turns[3].parent == turns[0].identity
     assert pass_.off_path == {turns[1].identity, turns[2].identity}
 
 
 def test_a_summary_begins_a_turn(path: Path) -> None:
-    records = [codex_meta(), *asked(1, "Go"), line(2, "compacted", message="We went."), *replied(3, "On we go.")]
+    records = [
+        codex_meta(),
+        *question_records(1, "Go"),
+        line(2, "compacted", message="We went."),
+        *replied(3, "On we go."),
+    ]
     turns, _ = reading(write(path, records), "codex")
     assert (turns[1].role, texts(turns[1])) == ("system", [("summary", "We went."), ("text", "On we go.")])
 
@@ -187,7 +200,7 @@ def test_a_sub_agent_names_its_session_and_the_session_its_agents(path: Path) ->
     call = item(2, "function_call", name="spawn_agent", call_id="c1", arguments='{"message":"review"}')
     answer = item(2, "function_call_output", call_id="c1", output='{"agent_id":"k1","nickname":"Ada"}')
     words = line(3, "inter_agent_communication", author="/root", recipient="/root/ada", content="Look at auth.py")
-    (turn,), pass_ = reading(write(path, [meta, *asked(1, "Go"), call, answer, words]), "codex")
+    (turn,), pass_ = reading(write(path, [meta, *question_records(1, "Go"), call, answer, words]), "codex")
     about = pass_.transcript
     assert (about.agent_id, about.parent_session, about.agent_type) == (SESSION, "p1", "reviewer")
     assert about.continued_from == "" and turn.spawned == (("c1", "k1"),)
@@ -195,7 +208,11 @@ def test_a_sub_agent_names_its_session_and_the_session_its_agents(path: Path) ->
 
 
 def test_a_fork_names_what_it_continues_and_keeps_its_own_name(path: Path) -> None:
-    records = [codex_meta(forked_from_id="f1"), line(0, "session_meta", id="f1", cwd="/else"), *asked(1, "Go")]
+    records = [
+        codex_meta(forked_from_id="f1"),
+        line(0, "session_meta", id="f1", cwd="/else"),
+        *question_records(1, "Go"),
+    ]
     _, pass_ = reading(write(path, records), "codex")
     about = pass_.transcript
     assert (about.session, about.continued_from, about.folder) == (SESSION, "f1", FOLDER)
@@ -219,7 +236,7 @@ def test_the_oldest_form_has_no_envelope(path: Path) -> None:
 def test_unknown_records_are_counted(path: Path) -> None:
     records: list[Record] = [
         codex_meta(),
-        *asked(1, "Go"),
+        *question_records(1, "Go"),
         line(2, "dream"),
         item(2, "song"),
         event(2, "smell"),
@@ -232,7 +249,7 @@ def test_unknown_records_are_counted(path: Path) -> None:
 
 
 def test_a_long_turn_is_cut_at_a_call(path: Path) -> None:
-    records: list[Record] = [codex_meta(), *asked(1, "Do everything")]
+    records: list[Record] = [codex_meta(), *question_records(1, "Do everything")]
     for number in range(30):
         records.append(item(2, "function_call", name="shell", call_id=f"c{number}", arguments='{"command":["ls"]}'))
         records.append(item(2, "function_call_output", call_id=f"c{number}", output="x" * 15_000))
@@ -243,7 +260,7 @@ def test_a_long_turn_is_cut_at_a_call(path: Path) -> None:
 
 
 def test_a_packed_rollout_gives_the_same_turns(path: Path) -> None:
-    records = [codex_meta(), *asked(1, "Go"), *replied(2, "Gone."), *asked(3, "Again")]
+    records = [codex_meta(), *question_records(1, "Go"), *replied(2, "Gone."), *question_records(3, "Again")]
     plain, _ = reading(write(path, records), "codex")
     packed = path.with_name(path.name + ".gz")
     packed.write_bytes(gzip.compress(jsonl(records)))
@@ -253,7 +270,7 @@ def test_a_packed_rollout_gives_the_same_turns(path: Path) -> None:
 
 def test_a_torn_packed_rollout_gives_what_can_be_read(path: Path) -> None:
     noise = [event(5, "token_count", info=str(number) * 7) for number in range(5000)]
-    whole = gzip.compress(jsonl([codex_meta(), *asked(1, "Go"), *noise]))
+    whole = gzip.compress(jsonl([codex_meta(), *question_records(1, "Go"), *noise]))
     path.write_bytes(whole[: len(whole) // 2])
     (turn,), _ = reading(path, "codex")
     assert texts(turn) == [("text", "Go")]

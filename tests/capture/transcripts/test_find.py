@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.capture.transcripts.corpus import SESSION, Claude, asked, codex_meta, jsonl, write
+from tests.capture.transcripts.corpus import SESSION, Claude, codex_meta, jsonl, question_records, write
 from tests.capture.transcripts.test_cursor import database
 
 from commonplace.capture.import_report import Skipped
@@ -50,7 +50,7 @@ def test_every_product_is_found_at_home(tmp_path: Path, system: System, settings
 
 
 def test_the_environment_moves_them(tmp_path: Path) -> None:
-    told = {
+    payload = {
         "CLAUDE_CONFIG_DIR": f"{tmp_path}/c1, {tmp_path}/c2",
         "CODEX_HOME": f"{tmp_path}/x",
         "GEMINI_CLI_HOME": f"{tmp_path}/g",
@@ -58,12 +58,12 @@ def test_the_environment_moves_them(tmp_path: Path) -> None:
         "XDG_DATA_HOME": f"{tmp_path}/data",
         "APPDATA": f"{tmp_path}/roaming",
     }
-    folders = transcript_folders(Locations(Path("/nobody"), "linux", told))
+    folders = transcript_folders(Locations(Path("/nobody"), "linux", payload))
     linux = [path.relative_to(tmp_path).as_posix() for path in folders]
     assert linux[:5] == ["c1/projects", "c2/projects", "x/sessions", "x/archived_sessions", "g/.gemini/tmp"]
     assert linux[5:7] == ["cfg/Cursor/User/globalStorage/state.vscdb", "cfg/Cursor/User/workspaceStorage"]
     assert linux[7:] == ["data/opencode/opencode.db"]
-    windows = transcript_folders(Locations(Path("/nobody"), "win32", told))
+    windows = transcript_folders(Locations(Path("/nobody"), "win32", payload))
     assert windows[-2:] == [tmp_path / "roaming/Cursor/User/workspaceStorage", tmp_path / "data/opencode/opencode.db"]
 
 
@@ -100,8 +100,8 @@ def test_while_a_session_is_packed_the_plain_file_counts(tmp_path: Path) -> None
 def test_a_path_that_a_person_gave_is_answered(tmp_path: Path) -> None:
     letter = tmp_path / "letter.jsonl"
     letter.write_text("Dear all\n", encoding="utf-8")
-    told = list(find_transcripts([letter, tmp_path / "missing"], named=True))
-    assert [isinstance(one, Skipped) and one.what for one in told] == [str(letter), str(tmp_path / "missing")]
+    result = list(find_transcripts([letter, tmp_path / "missing"], named=True))
+    assert [isinstance(one, Skipped) and one.what for one in result] == [str(letter), str(tmp_path / "missing")]
     assert list(find_transcripts([letter, tmp_path / "missing"])) == []
 
 
@@ -143,4 +143,4 @@ def test_the_product_is_told_by_content(tmp_path: Path, text: str, source: str |
 
 
 def test_a_question_alone_is_codex(tmp_path: Path) -> None:
-    assert detect_source(write(tmp_path / "a.jsonl", asked(1, "Go"))) == "codex"
+    assert detect_source(write(tmp_path / "a.jsonl", question_records(1, "Go"))) == "codex"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.capture.transcripts.corpus import SESSION, Claude, asked, codex_meta, jsonl, reading, write
+from tests.capture.transcripts.corpus import SESSION, Claude, codex_meta, jsonl, question_records, reading, write
 from tests.capture.transcripts.test_cursor import database
 
 from commonplace.capture.transcript_files import ReadMark, changed_since, mark_of_file, plain_name
@@ -18,7 +18,7 @@ from commonplace.hosts.transcript import Position, Transcript
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return write(tmp_path / "rollout-1.jsonl", [codex_meta(), *asked(1, "Go"), *asked(2, "On")])
+    return write(tmp_path / "rollout-1.jsonl", [codex_meta(), *question_records(1, "Go"), *question_records(2, "On")])
 
 
 def test_an_untouched_file_is_the_same(path: Path) -> None:
@@ -28,7 +28,7 @@ def test_an_untouched_file_is_the_same(path: Path) -> None:
 def test_a_longer_file_grew(path: Path) -> None:
     before = mark_of_file(path)
     with path.open("ab") as file:
-        file.write(jsonl(asked(3, "More")))
+        file.write(jsonl(question_records(3, "More")))
     assert changed_since(before, path) == "grew"
 
 
@@ -43,7 +43,7 @@ def test_a_file_that_was_short_grew_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", ["Gx", "Other", "A much longer beginning than before, so that it is no shorter"])
 def test_other_content_is_rewritten(path: Path, words: str) -> None:
     before = mark_of_file(path)
-    write(path, [codex_meta(), *asked(1, words), *asked(2, "On")])
+    write(path, [codex_meta(), *question_records(1, words), *question_records(2, "On")])
     assert changed_since(before, path) == "rewritten"
 
 
@@ -55,7 +55,7 @@ def test_a_shorter_file_is_rewritten(path: Path) -> None:
 
 def test_an_end_that_changed_is_rewritten_even_in_a_longer_file(path: Path) -> None:
     before = mark_of_file(path)
-    path.write_bytes(path.read_bytes().replace(b'"On"', b'"On and on"') + jsonl(asked(3, "More")))
+    path.write_bytes(path.read_bytes().replace(b'"On"', b'"On and on"') + jsonl(question_records(3, "More")))
     assert changed_since(before, path) == "rewritten"
 
 
@@ -67,12 +67,12 @@ def test_the_same_size_at_another_time_is_read_again(path: Path) -> None:
 
 def test_a_compressed_file_goes_on_where_the_plain_one_ended(path: Path) -> None:
     turns, first = reading(path, "codex")
-    kept = mark_of_file(path).after(first.position, turns[-1].digest)
+    stored = mark_of_file(path).after(first.position, turns[-1].digest)
     packed = path.with_name(path.name + ".gz")
-    packed.write_bytes(gzip.compress(path.read_bytes() + jsonl(asked(3, "More"))))
+    packed.write_bytes(gzip.compress(path.read_bytes() + jsonl(question_records(3, "More"))))
     path.unlink()
-    assert plain_name(packed) == kept.path and changed_since(kept, packed) == "compressed"
-    again, second = reading(packed, "codex", kept.position)
+    assert plain_name(packed) == stored.path and changed_since(stored, packed) == "compressed"
+    again, second = reading(packed, "codex", stored.position)
     assert second.transcript.path == str(packed)
     assert again[0].identity == turns[-1].identity and len(again) == 2
     assert changed_since(mark_of_file(packed), packed) == "same"
@@ -81,7 +81,7 @@ def test_a_compressed_file_goes_on_where_the_plain_one_ended(path: Path) -> None
 def test_another_file_compressed_under_its_name_is_rewritten(path: Path) -> None:
     before = mark_of_file(path)
     packed = path.with_name(path.name + ".gz")
-    packed.write_bytes(gzip.compress(jsonl(asked(1, "Else"))))
+    packed.write_bytes(gzip.compress(jsonl(question_records(1, "Else"))))
     assert changed_since(before, packed) == "rewritten"
     packed.write_bytes(gzip.compress(path.read_bytes())[:12])
     assert changed_since(before, packed) == "rewritten"
@@ -89,9 +89,9 @@ def test_another_file_compressed_under_its_name_is_rewritten(path: Path) -> None
 
 def test_a_compressed_file_never_grows(tmp_path: Path) -> None:
     packed = tmp_path / "rollout-1.jsonl.gz"
-    packed.write_bytes(gzip.compress(jsonl(asked(1, "Go"))))
+    packed.write_bytes(gzip.compress(jsonl(question_records(1, "Go"))))
     before = mark_of_file(packed)
-    packed.write_bytes(packed.read_bytes() + gzip.compress(jsonl(asked(2, "On"))))
+    packed.write_bytes(packed.read_bytes() + gzip.compress(jsonl(question_records(2, "On"))))
     assert changed_since(before, packed) == "rewritten"
 
 
@@ -109,19 +109,19 @@ def test_what_only_the_log_of_a_database_holds_is_a_change(tmp_path: Path) -> No
 
 def test_a_mark_outlives_the_process(path: Path) -> None:
     turns, first = reading(path, "codex")
-    kept = mark_of_file(path).after(first.position, turns[-1].digest)
-    again = ReadMark.from_json(json.loads(json.dumps(kept.as_json())))
-    assert again == ReadMark.from_json(kept.as_json()) and changed_since(again, path) == "same"
+    stored = mark_of_file(path).after(first.position, turns[-1].digest)
+    again = ReadMark.from_json(json.loads(json.dumps(stored.as_json())))
+    assert again == ReadMark.from_json(stored.as_json()) and changed_since(again, path) == "same"
     assert again.position is not None and again.position.offset == first.position.offset
-    assert again.position.transcript.session == SESSION and "secret" not in json.dumps(kept.as_json())
+    assert again.position.transcript.session == SESSION and "secret" not in json.dumps(stored.as_json())
     bare = mark_of_file(path)
     assert ReadMark.from_json(json.loads(json.dumps(bare.as_json()))) == bare
 
 
 def test_what_an_older_reader_read_is_read_again(path: Path) -> None:
-    kept = mark_of_file(path).after(reading(path, "codex")[1].position)
-    assert changed_since(kept, path) == "same"
-    assert changed_since(replace(kept, reader=kept.reader - 1), path) == "rewritten"
+    stored = mark_of_file(path).after(reading(path, "codex")[1].position)
+    assert changed_since(stored, path) == "same"
+    assert changed_since(replace(stored, reader=stored.reader - 1), path) == "rewritten"
 
 
 def test_a_position_outlives_the_process() -> None:

@@ -26,7 +26,7 @@ def turn(*blocks: Block, **more: object) -> Turn:
 
 
 def test_question_and_answer_are_two_messages() -> None:
-    asked, answered = turn_messages(
+    question, answered = turn_messages(
         turn(
             Block("text", "Why does it fail?", who="user"),
             Block("thinking", "Let me look."),
@@ -39,8 +39,13 @@ def test_question_and_answer_are_two_messages() -> None:
             spawned=(("call", "agent"),),
         )
     )
-    assert (asked.role, asked.content, asked.at_ms, asked.identity) == ("user", "Why does it fail?", 1_000, "t1/user")
-    assert asked.meta == {"turn": "t1", "follows": "t0"} and not asked.details
+    assert (question.role, question.content, question.at_ms, question.identity) == (
+        "user",
+        "Why does it fail?",
+        1_000,
+        "t1/user",
+    )
+    assert question.meta == {"turn": "t1", "follows": "t0"} and not question.details
     assert answered.content == (
         "Thought: Let me look.\n\n[Bash] pytest -q\n\n```\n1 failed\n```\n\n[Edit] file_path: a.py\n\nIt was the clock."
     )
@@ -56,8 +61,8 @@ def test_a_summary_is_the_products_and_what_follows_it_the_agents() -> None:
 
 
 def test_a_result_with_fences_in_it_stands_in_a_longer_one() -> None:
-    (said,) = turn_messages(turn(Block("tool_result", "```py\nx\n```\n      ````\n")))
-    assert said.content.startswith("`````\n") and said.content.endswith("\n`````")
+    (message,) = turn_messages(turn(Block("tool_result", "```py\nx\n```\n      ````\n")))
+    assert message.content.startswith("`````\n") and message.content.endswith("\n`````")
 
 
 def test_a_result_that_fits_is_never_cut() -> None:
@@ -65,8 +70,8 @@ def test_a_result_that_fits_is_never_cut() -> None:
     blocks = [Block("text", "Look at all of these. " * 30)]
     for result in results:
         blocks += [Block("tool_call", "cat", tool="Bash", command="cat"), Block("tool_result", result)]
-    (said,) = turn_messages(turn(*blocks))
-    passages = [passage.text or "" for passage in make_draft(NewItem(said.content, "message"), 0).passages]
+    (message,) = turn_messages(turn(*blocks))
+    passages = [passage.text or "" for passage in make_draft(NewItem(message.content, "message"), 0).passages]
     assert len(passages) > 5
     for result in results:
         assert sum(result in passage for passage in passages) == 1
@@ -74,35 +79,35 @@ def test_a_result_that_fits_is_never_cut() -> None:
 
 @given(BLOCKS)
 def test_nothing_is_lost(blocks: list[Block]) -> None:
-    whole = "".join(said.content for said in turn_messages(turn(*blocks)))
+    whole = "".join(message.content for message in turn_messages(turn(*blocks)))
     for block in blocks:
         assert block.text.strip() in whole
 
 
 @given(BLOCKS, BLOCKS)
 def test_what_comes_later_leaves_the_identities(before: list[Block], after: list[Block]) -> None:
-    first = [said.identity for said in turn_messages(turn(*before))]
-    assert set(first) <= {said.identity for said in turn_messages(turn(*before, *after))}
+    first = [message.identity for message in turn_messages(turn(*before))]
+    assert set(first) <= {entry.identity for entry in turn_messages(turn(*before, *after))}
 
 
 def test_a_long_turn_is_several_messages_of_which_only_the_last_grows() -> None:
     blocks = [Block("text", f"{n} " + "x" * (MAX_MESSAGE // 3)) for n in range(8)]
     whole = list(turn_messages(turn(*blocks)))
-    assert [said.identity for said in whole] == ["t1/assistant", *(f"t1/assistant/{n}" for n in range(2, 5))]
-    assert [said.meta.get("part") for said in whole] == [None, 2, 3, 4]
+    assert [message.identity for message in whole] == ["t1/assistant", *(f"t1/assistant/{n}" for n in range(2, 5))]
+    assert [entry.meta.get("part") for entry in whole] == [None, 2, 3, 4]
     part = list(turn_messages(turn(*blocks[:5])))
     assert part[:2] == whole[:2]
 
 
 def test_commands_are_named_shortly_and_without_a_torn_secret() -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
-    (said,) = turn_messages(turn(Block("tool_call", "", tool="Bash", command="x" * 980 + " " + secret)))
-    assert len(said.details["commands"]) <= 1000 and "ghp_a" not in said.details["commands"]
+    (message,) = turn_messages(turn(Block("tool_call", "", tool="Bash", command="x" * 980 + " " + secret)))
+    assert len(message.details["commands"]) <= 1000 and "ghp_a" not in message.details["commands"]
 
 
 def test_a_session_is_called_by_its_title_or_its_first_question() -> None:
-    said = list(turn_messages(turn(Block("text", "# Fix the build\n\n" + "It fails. " * 100, who="user"))))
-    assert session_title(Transcript("codex", "p"), said) == "Fix the build"
-    assert session_title(Transcript("codex", "p", title=" The  build "), said) == "The build"
-    assert len(session_title(Transcript("codex", "p", title="word " * 500), said)) <= 100
+    messages = list(turn_messages(turn(Block("text", "# Fix the build\n\n" + "It fails. " * 100, who="user"))))
+    assert session_title(Transcript("codex", "p"), messages) == "Fix the build"
+    assert session_title(Transcript("codex", "p", title=" The  build "), messages) == "The build"
+    assert len(session_title(Transcript("codex", "p", title="word " * 500), messages)) <= 100
     assert session_title(Transcript("codex", "p"), ()) == ""

@@ -94,8 +94,8 @@ def test_the_session_of_a_sub_agent_names_the_one_that_started_it(tmp_path: Path
 def test_what_was_recalled_is_not_stored_again(memory: LocalMemory, tmp_path: Path) -> None:
     database(tmp_path)
     ingest(memory, tmp_path / "opencode.db")
-    asked, answered = memory.store.newest(Scope(kinds=("message",)), 10)[::-1]
-    assert asked.text == PROMPT and "It expires after 15 minutes." in answered.text
+    question, answered = memory.store.newest(Scope(kinds=("message",)), 10)[::-1]
+    assert question.text == PROMPT and "It expires after 15 minutes." in answered.text
     assert "RECALLED" not in answered.text
 
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from tests.capture.transcripts.corpus import (
     Claude,
     Record,
-    asked,
     codex_meta,
     event,
     item,
     jsonl,
     line,
+    question_records,
     reading,
     replied,
     write,
@@ -61,21 +61,21 @@ def codex_session() -> list[Record]:
     return [
         codex_meta(),
         line(1, "turn_context", model="m1"),
-        *asked(1, "One"),
+        *question_records(1, "One"),
         item(2, "function_call", name="shell", call_id="c1", arguments='{"command":["ls"]}'),
         item(2, "function_call_output", call_id="c1", output="a.py"),
         *replied(3, "1"),
         line(3, "turn_context", model="m2"),
-        *asked(4, "Two"),
+        *question_records(4, "Two"),
         *replied(5, "2"),
-        *asked(6, "Three"),
+        *question_records(6, "Three"),
         event(7, "thread_rolled_back", num_turns=2),
-        *asked(8, "Two again"),
+        *question_records(8, "Two again"),
         line(9, "compacted", message="So far."),
         *replied(10, "On."),
         event(10, "thread_name_updated", thread_name="Numbers"),
-        *asked(11, "on"),
-        *asked(12, "on"),
+        *question_records(11, "on"),
+        *question_records(12, "on"),
         *replied(13, "ok"),
     ]
 
@@ -153,30 +153,30 @@ DEEDS = st.sampled_from("user assistant call answer side meta command summary bo
 def any_claude(draw: st.DrawFn) -> list[Record]:
     """Records in any order, hanging from any record before them or from none that is there."""
     session = Claude()
-    for number, deed in enumerate(draw(st.lists(DEEDS, max_size=14))):
+    for number, action in enumerate(draw(st.lists(DEEDS, max_size=14))):
         more = {}
         if draw(st.integers(0, 3)) == 0:
             earlier = [record["uuid"] for record in session.records]
             more["parentUuid"] = draw(st.sampled_from([None, "nowhere", *earlier]))
-        if deed == "user":
+        if action == "user":
             session.user(f"Question {number}", **more)
-        elif deed == "assistant":
+        elif action == "assistant":
             session.says(f"Answer {number}", **more)
-        elif deed == "call":
+        elif action == "call":
             session.add("assistant", message={"content": [{"type": "tool_use", "id": "t", "name": "Bash"}]}, **more)
-        elif deed == "answer":
+        elif action == "answer":
             session.answers("t", f"Result {number}", **more)
-        elif deed == "side":
+        elif action == "side":
             session.says(f"Aside {number}", isSidechain=True, **more)
-        elif deed == "meta":
+        elif action == "meta":
             session.user("Meta", isMeta=True, **more)
-        elif deed == "command":
+        elif action == "command":
             session.user(f"<command-name>/do{number}</command-name>", **more)
-        elif deed == "summary":
+        elif action == "summary":
             session.user(f"Summary {number}", isCompactSummary=True, **more)
-        elif deed == "boundary":
+        elif action == "boundary":
             session.add("system", subtype="compact_boundary", **more)
-        elif deed == "attachment":
+        elif action == "attachment":
             session.add("attachment", **more)
         else:
             session.user("[Request interrupted by user]", **more)

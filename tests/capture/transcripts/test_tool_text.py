@@ -19,29 +19,29 @@ JSON = st.recursive(
 
 def test_a_long_result_keeps_its_head_and_tail_and_says_what_is_missing() -> None:
     text = "head" + "x" * 100_000 + "tail"
-    kept = result_block("Bash", "t", text).text
-    assert kept.startswith("head") and kept.endswith("tail")
-    assert "[... 80,008 characters cut ...]" in kept and len(kept) < MAX_TEXT + 100
+    shortened = result_block("Bash", "t", text).text
+    assert shortened.startswith("head") and shortened.endswith("tail")
+    assert "[... 80,008 characters cut ...]" in shortened and len(shortened) < MAX_TEXT + 100
 
 
 @pytest.mark.parametrize("before", [0, 5_000, 30_000, 100_000])
 @pytest.mark.parametrize("size", [3_000, 30_000, 300_000])
 def test_nothing_private_is_cut_loose_from_its_marks(before: int, size: int) -> None:
     text = "a " * (before // 2) + "<private>" + "diary " * (size // 6) + "</private>" + " b" * 15_000
-    kept = cut_middle(text)
-    assert "diary" not in kept and kept.endswith(" b") and len(kept) < MAX_TEXT + 100
+    shortened = cut_middle(text)
+    assert "diary" not in shortened and shortened.endswith(" b") and len(shortened) < MAX_TEXT + 100
     assert "diary" not in cut_middle(text.removesuffix(" b" * 15_000).removesuffix("</private>"))
 
 
 @given(st.text(max_size=200), st.integers(2, 50))
 def test_what_is_cut_adds_up(text: str, limit: int) -> None:
-    kept = cut_middle(text, limit)
+    shortened = cut_middle(text, limit)
     clean = text.replace("\0", "\ufffd")
     if len(text) <= limit:
-        assert kept == clean
+        assert shortened == clean
     else:
         half = limit // 2
-        assert kept == f"{clean[:half]}\n[... {len(text) - 2 * half:,} characters cut ...]\n{clean[-half:]}"
+        assert shortened == f"{clean[:half]}\n[... {len(text) - 2 * half:,} characters cut ...]\n{clean[-half:]}"
 
 
 @pytest.mark.parametrize(
@@ -102,5 +102,5 @@ def test_errors_are_the_last_meaningful_lines_of_what_failed(text: str, failed: 
 def test_anything_becomes_text(value: Any) -> None:
     assert isinstance(text_of(value), str)
     made = call_block("tool", "t", value)
-    told = result_block("tool", "t", value)
-    assert (made.text + told.text).encode() is not None
+    result = result_block("tool", "t", value)
+    assert (made.text + result.text).encode() is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from tests.capture.transcripts.corpus import SESSION, Claude, asked, codex_meta, replied, write
+from tests.capture.transcripts.corpus import SESSION, Claude, codex_meta, question_records, replied, write
 from tests.capture.transcripts.test_cursor import BUBBLES, database
 
 from commonplace.capture.transcript_files import ReadMark, changed_since, mark_of_file, plain_name
@@ -48,7 +48,9 @@ def test_only_news_is_taken(tmp_path: Path) -> None:
     session.user("Two")
     claude = tmp_path / ".claude/projects/-srv" / f"{SESSION}.jsonl"
     write(claude, session.records)
-    rollout = write(tmp_path / ".codex/sessions/rollout-1.jsonl", [codex_meta(), *asked(1, "Three"), *replied(2, "3")])
+    rollout = write(
+        tmp_path / ".codex/sessions/rollout-1.jsonl", [codex_meta(), *question_records(1, "Three"), *replied(2, "3")]
+    )
     base = tmp_path / ".config/Cursor/User/globalStorage/state.vscdb"
     database(base, {"cursorDiskKV": {"composerData:c1": {"conversation": BUBBLES}}}).close()
     notebook = Notebook()

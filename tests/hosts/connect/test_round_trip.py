@@ -64,10 +64,13 @@ def test_without_the_copy_everything_else_still_stays(editor: Host, data: st.Dat
         disconnect(editor, places)
         # That a file has a version is true of what stays in it as well.
         version = editor.hooks.always if editor.hooks else {}
-        assert {**version, **said(path.read_bytes() if path.exists() else b"")} == {**version, **said(before)}
+        assert {**version, **non_empty_content(path.read_bytes() if path.exists() else b"")} == {
+            **version,
+            **non_empty_content(before),
+        }
 
 
-def said(data: bytes) -> dict[str, Any]:
+def non_empty_content(data: bytes) -> dict[str, Any]:
     """What a file says, without lists and objects that hold nothing."""
     text = data.decode().removeprefix("\ufeff")
     value = parse_json(text).value if text.strip() else {}

@@ -84,15 +84,15 @@ class Pooler:
 
 def _transaction(caller: socket.socket, sent: IO[bytes], lent: Lent, message: bytes) -> None:
     """Pass on a first message, and all others in both directions until the transaction is over."""
-    asked = 0
+    request_count = 0
     while True:
         lent.socket.sendall(message)
-        asked += message[0] in ENDS
-        while asked:
+        request_count += message[0] in ENDS
+        while request_count:
             answer = message_of(lent.answers)
-            asked -= answer.startswith(READY)
+            request_count -= answer.startswith(READY)
             caller.sendall(answer)
-            if answer == IDLE and not asked:
+            if answer == IDLE and not request_count:
                 return
         if not (message := message_of(sent)):
             raise OSError("the caller went away in a transaction")

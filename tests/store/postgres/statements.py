@@ -57,11 +57,11 @@ def _read(words: list[str], block: Block, blocks: list[Block], tables: Collectio
     blocks.append(block)
     inner: list[list[str]] = []
     first, *others = _between(list(_parts(words, inner)), ("union", "except", "intersect"))
-    for said, part in ((first, block), *((other, Block(block.parent)) for other in others)):
+    for message, part in ((first, block), *((other, Block(block.parent)) for other in others)):
         if part is not block:
             blocks.append(part)
-        _note(said, part, tables)
-        for number in (int(word[1:]) for word in said if word.startswith("(") and word != "("):
+        _note(message, part, tables)
+        for number in (int(word[1:]) for word in message if word.startswith("(") and word != "("):
             _read(inner[number], Block(part), blocks, tables)
 
 

@@ -29,7 +29,7 @@ ITEMS = 200
 WORDS = {"river": 1, "mountain": 2, "valley": 3, "forest": 4, "meadow": 8, "glacier": 20, "harbour": 67, "desert": 500}
 
 
-def said(number: int) -> str:
+def numbered_text(number: int) -> str:
     return " ".join(word for word, every in WORDS.items() if number % every == 0) + f" number{number}"
 
 
@@ -47,7 +47,7 @@ def pair(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> 
         few(patch)
         for store in stores:
             projects = ("alpha", "beta")
-            store.put([make_draft(said(n), project=projects[n % 2], at=NOW + n) for n in range(1, ITEMS)], NOW)
+            store.put([make_draft(numbered_text(n), project=projects[n % 2], at=NOW + n) for n in range(1, ITEMS)], NOW)
         yield stores
     for store in stores:
         store.close()
@@ -76,7 +76,7 @@ def test_what_was_counted_is_forgotten_when_much_has_changed(
     few(monkeypatch)
     stores: tuple[Store, Store] = (SqliteStore(tmp_path / "store.db"), PostgresStore(postgres.database(tmp_path)))
     for store in stores:
-        store.put([make_draft(said(n), at=NOW + n) for n in range(1, ITEMS)], NOW)
+        store.put([make_draft(numbered_text(n), at=NOW + n) for n in range(1, ITEMS)], NOW)
         before = ask(store, "glacier meadow", Scope())
         store.put([make_draft(f"glacier {n}", at=NOW + n) for n in range(ITEMS)], NOW)
         assert ask(store, "glacier meadow", Scope()) != before

@@ -51,16 +51,16 @@ def strict() -> Iterator[PostgresProcess]:
 def test_whoever_is_not_let_in_is_told_what_to_correct(
     strict: PostgresProcess, wrong: dict[str, str], hint: str
 ) -> None:
-    with pytest.raises(StoreError) as told:
+    with pytest.raises(StoreError) as error:
         PostgresStore(make_conninfo(strict.address("team"), **{"user": "ann", **wrong}))
-    assert type(told.value) is StoreError
-    assert hint in told.value.hint and "not-right" not in told.value.message
+    assert type(error.value) is StoreError
+    assert hint in error.value.hint and "not-right" not in error.value.message
 
 
 def test_a_server_without_a_free_connection_says_so(strict: PostgresProcess) -> None:
     with ExitStack() as held:
         for _ in range(CONNECTIONS):
             held.enter_context(psycopg.connect(strict.address("team")))
-        with pytest.raises(StoreUnavailable, match="no connection left") as told:
+        with pytest.raises(StoreUnavailable, match="no connection left") as error:
             PostgresStore(make_conninfo(strict.address("team"), user="ann", password="right"))
-    assert "max_connections" in told.value.hint
+    assert "max_connections" in error.value.hint

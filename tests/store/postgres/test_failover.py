@@ -72,11 +72,11 @@ def test_a_server_that_starts_before_its_database_works_once_it_is_there(tmp_pat
         _ended(Served(tmp_path, "--port", "0", COMMONPLACE_DATABASE_URL=database.address(DATABASE))) as server,
     ):
         assert "cannot be reached" in server.remark and "nothing needs a restart" in server.remark
-        assert _asked_by_a_stranger(server) == "SERVICE_UNAVAILABLE"
+        assert _error_code(server) == "SERVICE_UNAVAILABLE"
         database.start()
-        assert _asked_by_a_stranger(server) == "DB_ERROR", "there is no such database yet"
+        assert _error_code(server) == "DB_ERROR", "there is no such database yet"
         database.run(f"CREATE DATABASE {DATABASE}")
-        assert _asked_by_a_stranger(server) == "UNAUTHORIZED"
+        assert _error_code(server) == "UNAUTHORIZED"
 
 
 @contextlib.contextmanager
@@ -87,8 +87,8 @@ def _ended(server: Served) -> Iterator[Served]:
         server.end()
 
 
-def _asked_by_a_stranger(server: Served) -> str:
+def _error_code(server: Served) -> str:
     # In the form of a key: anything else is refused without asking the database.
     headers = {"authorization": f"Bearer {KEY_START}{'0' * 48}"}
-    told = httpx2.get(f"{server.url}/api/v1/items", headers=headers, timeout=DEADLINE)
-    return str(told.json()["error"]["code"])
+    reply = httpx2.get(f"{server.url}/api/v1/items", headers=headers, timeout=DEADLINE)
+    return str(reply.json()["error"]["code"])

@@ -38,10 +38,10 @@ def test_a_write_cut_at_any_statement_happens_or_does_not(url: str, cable: Wire,
     refused = 0
     with closing(PostgresStore(cable.url)) as store:
         for number in itertools.count(1):
-            [kept] = store.put([make_draft(f"to be changed at {number}")], NOW)
+            [stored] = store.put([make_draft(f"to be changed at {number}")], NOW)
             before = _contents(url)
             cable.cut_at(number, after=after)
-            error = _error_of(partial(write, store, kept.id, f"cut at {number}"))
+            error = _error_of(partial(write, store, stored.id, f"cut at {number}"))
             happened = _contents(url) != before
             if error is None:
                 # It was begun anew on another connection, or it was over before.

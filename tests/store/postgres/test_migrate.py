@@ -114,12 +114,12 @@ def test_beside_a_migration_that_only_adds_older_servers_go_on_and_others_start(
     bare: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with closing(PostgresStore(bare)) as older:
-        kept = older.put([make_draft("before")], NOW)[0].id
+        stored = older.put([make_draft("before")], NOW)[0].id
         with monkeypatch.context() as upgraded:
             upgraded.setattr(migrate, "migrations", lambda: [*STEPS, ADDED])
             with closing(PostgresStore(bare)) as newer:
                 assert newer.schema == ADDED[0]
-                assert newer.get([kept])[kept].body == "before"
+                assert newer.get([stored])[stored].body == "before"
         assert older.put([make_draft("after")], NOW)[0].id
     for migrate_first in (True, False):
         with closing(PostgresStore(bare, migrate=migrate_first)) as started:
@@ -134,9 +134,9 @@ def test_after_a_migration_that_changes_something_older_servers_do_not_start(
         upgraded.setattr(migrate, "migrations", lambda: [*STEPS, ADDED, CHANGED])
         PostgresStore(bare).close()
     for migrate_first in (True, False):
-        with pytest.raises(StoreTooNew, match=f"schema {CHANGED[0]}") as told:
+        with pytest.raises(StoreTooNew, match=f"schema {CHANGED[0]}") as error:
             PostgresStore(bare, migrate=migrate_first)
-        assert "Upgrade" in told.value.hint
+        assert "Upgrade" in error.value.hint
     assert _versions(watching) == [*range(1, NEWEST + 1), ADDED[0], CHANGED[0]]
 
 

@@ -45,7 +45,7 @@ def embed_all(store: Store, seed: int) -> None:
 
 
 @pytest.fixture(params=[5, 3_000], ids=["large", "small"], autouse=True)
-def kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def small_space(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The space is larger than what is kept whole, or is not."""
     monkeypatch.setattr(vector_search, "SMALL_SPACE", request.param)
 
@@ -148,6 +148,6 @@ def test_a_vector_with_the_number_of_one_that_its_server_lost_is_found(
         "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
         f" WHERE datname = '{conninfo_to_dict(url)['dbname']}'"
     )
-    [kept] = store.put([make_draft("said afterwards")], NOW)
+    [stored] = store.put([make_draft("said afterwards")], NOW)
     store.finish_jobs(store.claim_jobs("me", 1, NOW, 60_000), question, "me")
-    assert [hit.item_id for hit in store.search_vectors(question[0], Scope(), 1)] == [kept.id]
+    assert [hit.item_id for hit in store.search_vectors(question[0], Scope(), 1)] == [stored.id]

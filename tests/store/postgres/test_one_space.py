@@ -78,12 +78,12 @@ def test_words_are_found_by_their_index_in_spite_of_the_fence(ours: PostgresStor
     with ours._database.admin_write() as connection:
         connection.execute("SELECT gin_clean_pending_list('words_v')")
         connection.execute("ANALYZE words")
-    sought = f"'{ours._space_id}:walrus'"
+    wanted = f"'{ours._space_id}:walrus'"
     plans = {}
     for rows in ("searched_words", "words"):
         with ours._database.read() as connection:
             connection.execute("SET LOCAL enable_seqscan = off")
-            plan = connection.execute(f"EXPLAIN SELECT id FROM {rows} WHERE v @@ $${sought}$$".encode()).fetchall()
+            plan = connection.execute(f"EXPLAIN SELECT id FROM {rows} WHERE v @@ $${wanted}$$".encode()).fetchall()
         plans[rows] = "\n".join(row[0] for row in plan)
     assert "words_v" in plans["searched_words"]
     assert "words_v" not in plans["words"], "the view is not needed any more"
@@ -93,9 +93,9 @@ def test_an_owner_without_special_rights_is_enough(postgres: PostgresServer, bar
     postgres.run("CREATE ROLE ann LOGIN", f"ALTER DATABASE {conninfo_to_dict(bare)['dbname']} OWNER TO ann")
     address = make_conninfo(bare, user="ann")
     try:
-        with pytest.raises(StoreError) as told:
+        with pytest.raises(StoreError) as error:
             PostgresStore(address)
-        assert "CREATE EXTENSION vector" in told.value.hint
+        assert "CREATE EXTENSION vector" in error.value.hint
         with psycopg.connect(bare, autocommit=True) as connection:
             connection.execute("CREATE EXTENSION vector")
         with closing(PostgresStore(address)) as store:

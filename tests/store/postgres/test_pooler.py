@@ -40,9 +40,9 @@ def test_every_connection_tells_whether_a_pooler_lies_between(url: str, between:
 
 
 def test_a_memory_answers_through_a_pooler_as_it_does_without(url: str, between: Pooler, settings: Settings) -> None:
-    said = [f"Note {n}: the {SUBJECTS[n % 10]} was changed with the {SUBJECTS[n * 7 % 10]}" for n in range(60)]
+    texts = [f"Note {n}: the {SUBJECTS[n % 10]} was changed with the {SUBJECTS[n * 7 % 10]}" for n in range(60)]
     with closing(open_memory(replace(settings, database_url=between.url))) as memory:
-        remember_all(memory, [NewItem(text, project="my-api") for text in said])
+        remember_all(memory, [NewItem(text, project="my-api") for text in texts])
         with ThreadPoolExecutor(4) as many:
             # Twice: what was prepared the first time would be asked of a connection that does not have it.
             through = list(many.map(lambda subject: found(memory, subject), SUBJECTS * 2))

@@ -63,20 +63,20 @@ def answering() -> Iterator[Callable[[str, str], str]]:
 def test_a_server_that_lets_nobody_in_says_why(
     answering: Callable[[str, str], str], code: str, message: str, kind: type[StoreError], hint: str
 ) -> None:
-    with pytest.raises(kind) as told:
+    with pytest.raises(kind) as error:
         PostgresStore(answering(code, message))
-    assert type(told.value) is kind
-    assert hint in told.value.hint
-    assert "secret" not in told.value.message
+    assert type(error.value) is kind
+    assert hint in error.value.hint
+    assert "secret" not in error.value.message
 
 
 def test_a_server_that_is_away_is_told_as_unavailable() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    with pytest.raises(StoreUnavailable) as told:
+    with pytest.raises(StoreUnavailable) as error:
         PostgresStore(f"postgresql://ann:secret@127.0.0.1:{port}/team")
-    assert told.value.code == "SERVICE_UNAVAILABLE"
-    assert "secret" not in told.value.message
+    assert error.value.code == "SERVICE_UNAVAILABLE"
+    assert "secret" not in error.value.message
 
 
 def test_an_address_that_is_none_is_refused_without_repeating_it() -> None:
@@ -90,16 +90,16 @@ def test_a_server_with_an_older_pgvector_is_told_what_to_install(postgres: Postg
         connection.execute(f"CREATE VIEW pg_available_extensions AS {found}".encode())
     # Looked up before those of the server.
     postgres.run(f"ALTER DATABASE {conninfo_to_dict(bare)['dbname']} SET search_path = public, pg_catalog")
-    with pytest.raises(StoreError, match=r"0\.7\.4") as told:
+    with pytest.raises(StoreError, match=r"0\.7\.4") as error:
         PostgresStore(bare)
-    assert "pgvector 0.8" in told.value.hint
+    assert "pgvector 0.8" in error.value.hint
 
 
 def test_a_server_that_is_too_old_is_refused(bare: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "OLDEST_SERVER", 990000)
-    with pytest.raises(StoreError, match="too old") as told:
+    with pytest.raises(StoreError, match="too old") as error:
         PostgresStore(bare)
-    assert "PostgreSQL 99" in told.value.hint
+    assert "PostgreSQL 99" in error.value.hint
 
 
 def test_who_finds_all_connections_in_use_is_told_so(url: str) -> None:
@@ -124,12 +124,12 @@ def test_noting_a_visit_does_not_wait_for_a_connection(url: str) -> None:
 
 @pytest.mark.parametrize("text", ["a\0b", "\\\0", "\\u0000 stays"])
 def test_metadata_with_characters_that_the_server_does_not_have_is_kept_without_them(url: str, text: str) -> None:
-    said = make_draft("said", kind="message", session="s", details={"role": text}, meta={"told": text})
+    draft = make_draft("said", kind="message", session="s", details={"role": text}, meta={"told": text})
     with closing(PostgresStore(url)) as store:
-        [kept] = store.put([said], NOW)
-        item = store.get([kept.id])[kept.id]
+        [stored] = store.put([draft], NOW)
+        item = store.get([stored.id])[stored.id]
         assert item.meta == {"told": text.replace("\0", "\ufffd")} and item.details["role"] == item.meta["told"]
-        assert store.turns([kept.id])[kept.id].role == item.meta["told"]
+        assert store.turns([stored.id])[stored.id].role == item.meta["told"]
 
 
 def test_who_does_not_get_a_turn_to_write_is_told_so(url: str) -> None:
@@ -151,9 +151,9 @@ def test_a_question_that_takes_too_long_is_interrupted(url: str) -> None:
 
 def test_a_connection_cut_in_a_write_leaves_nothing_and_the_next_write_works(url: str) -> None:
     with closing(PostgresStore(url)) as store:
-        with pytest.raises(StoreUnavailable) as told:
+        with pytest.raises(StoreUnavailable) as error:
             _write(store, lambda: _cut_all(url))
-        assert "Try again" in told.value.hint
+        assert "Try again" in error.value.hint
         with store._database.read() as connection:
             assert connection.execute("SELECT 1 FROM meta WHERE key = 'half'").fetchall() == []
         assert not store.put([make_draft("written")], NOW)[0].duplicate
@@ -184,11 +184,11 @@ def test_a_replica_or_a_server_that_takes_no_writes_says_so(postgres: PostgresSe
         postgres.run(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
         _cut_all(url)
         try:
-            with pytest.raises(StoreReadOnly) as told:
+            with pytest.raises(StoreReadOnly) as error:
                 store.put([make_draft("never")], NOW)
         finally:
             postgres.run(f"ALTER DATABASE {name} RESET default_transaction_read_only")
-        assert "replica" in told.value.hint
+        assert "replica" in error.value.hint
 
 
 def _write(store: PostgresStore, meanwhile: Callable[[], None]) -> None:

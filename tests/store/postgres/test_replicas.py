@@ -106,49 +106,49 @@ def test_a_replica_that_falls_behind_is_left_out(
 def test_a_replica_that_is_away_is_not_missed_and_is_tried_again(
     pair: tuple[PostgresProcess, PostgresProcess], store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = store.put([make_draft("walnut")], NOW)[0].id
+    stored = store.put([make_draft("walnut")], NOW)[0].id
     _until_replayed(*pair)
-    assert _found(store) == {kept} and _states(store) == {"in use"}
+    assert _found(store) == {stored} and _states(store) == {"in use"}
     pair[1].kill()
-    assert _found(store) == {kept} and _states(store) == {"away"}
+    assert _found(store) == {stored} and _states(store) == {"away"}
     monkeypatch.setattr(replicas, "AWAY_SECONDS", 0.0)
     store._database.replicas._pools[0].away_until = 1.0
-    assert _found(store) == {kept}, "tried, and still away"
+    assert _found(store) == {stored}, "tried, and still away"
     pair[1].start()
     _until_replayed(*pair)
-    assert _found(store) == {kept} and _states(store) == {"in use"}
+    assert _found(store) == {stored} and _states(store) == {"in use"}
 
 
 def test_a_replica_cut_off_in_the_middle_of_an_answer_is_not_noticed(
     pair: tuple[PostgresProcess, PostgresProcess], store: PostgresStore
 ) -> None:
-    asked = []
+    requested = []
 
     def ask() -> bool:
         with store._database.read() as connection:
             follows = connection.execute("SELECT pg_is_in_recovery()").fetchall() == [(True,)]
-            asked.append(follows)
+            requested.append(follows)
             if follows:
                 _cut_all(pair[1])
             connection.execute("SELECT 1")
             return follows
 
     assert store._database.on_replica(ask) is False
-    assert asked == [True, False] and store._database.replicas.fallbacks == 1
+    assert requested == [True, False] and store._database.replicas.fallbacks == 1
 
 
 def test_what_was_promoted_goes_on_answering(primary: str) -> None:
     """A server that follows nobody is as far as it can be."""
     once = make_conninfo(primary, application_name="once a replica")
     with closing(PostgresStore(primary, space="promoted", replicas=[once])) as store:
-        kept = store.put([make_draft("walnut")], NOW)[0].id
-        assert _found(store) == {kept} and _states(store) == {"in use"}
+        stored = store.put([make_draft("walnut")], NOW)[0].id
+        assert _found(store) == {stored} and _states(store) == {"in use"}
 
 
 def test_an_address_of_a_replica_that_is_none_is_refused_without_repeating_it(primary: str) -> None:
-    with pytest.raises(InvalidInput) as told:
+    with pytest.raises(InvalidInput) as error:
         PostgresStore(primary, replicas=["postgresql://ann:x@swordfish@there/team"])
-    assert "swordfish" not in told.value.message
+    assert "swordfish" not in error.value.message
 
 
 def test_a_connection_whose_server_became_a_replica_is_changed_for_one_that_takes_writes(
@@ -168,9 +168,9 @@ def test_a_connection_whose_server_became_a_replica_is_changed_for_one_that_take
 def test_where_only_replicas_are_left_whoever_asks_is_told_to_promote_one(
     pair: tuple[PostgresProcess, PostgresProcess], primary: str
 ) -> None:
-    with pytest.raises(StoreUnavailable) as told:
+    with pytest.raises(StoreUnavailable) as error:
         PostgresStore(any_of([pair[1], pair[1]], DATABASE))
-    assert "promote" in told.value.hint
+    assert "promote" in error.value.hint
 
 
 def _found(store: PostgresStore) -> set[int]:

@@ -50,19 +50,19 @@ def some_drafts() -> list[Draft]:
     """Items of all sorts, short and cut, whose words repeat a lot."""
     chance = random.Random(8)
 
-    def said(most: int) -> str:
+    def random_text(most: int) -> str:
         return " ".join(chance.choice(WORDS) for _ in range(chance.randint(1, most)))
 
     drafts = []
     for n in range(150):
-        pieces = [said(30) for _ in range(chance.choice((1, 1, 1, 3)))]
+        pieces = [random_text(30) for _ in range(chance.choice((1, 1, 1, 3)))]
         drafts.append(
             make_draft(
                 f"{n} " + " ".join(pieces),
                 kind=chance.choice(("memory", "observation", "message")),
                 type=chance.choice(("note", "rule", "chat room")),
-                title=said(4),
-                details={"facts": said(3), "narrative": said(5)},
+                title=random_text(4),
+                details={"facts": random_text(3), "narrative": random_text(5)},
                 tags=tuple(chance.sample(("zoo", "work", "café"), chance.randint(0, 2))),
                 project=chance.choice((None, "alpha", "beta")),
                 parts=pieces,
@@ -106,7 +106,7 @@ def trees() -> st.SearchStrategy[str]:
 
 
 @dataclass(frozen=True)
-class Told:
+class SearchReply:
     """An answer in a form to compare: numbers are equal up to rounding."""
 
     hits: list[tuple[int, int, float]]
@@ -114,11 +114,11 @@ class Told:
     total: int
 
 
-def ask(store: Store, text: str, scope: Scope, *, shares: bool = True) -> Told:
+def ask(store: Store, text: str, scope: Scope, *, shares: bool = True) -> SearchReply:
     answer = store.search_text(parse_query(text, QUERY_COLUMNS), scope, 500, (1, 2, 3), shares=shares)
     hits = [(hit.passage_id, hit.item_id, round(hit.score, 6)) for hit in answer.hits]
     found = {passage: round(share, 6) for passage, share in answer.found.items()}
-    return Told(sorted(hits, key=lambda hit: (-hit[2], -hit[0])), found, answer.total)
+    return SearchReply(sorted(hits, key=lambda hit: (-hit[2], -hit[0])), found, answer.total)
 
 
 @given(text=st.one_of(trees(), trees().map("NOT {}".format)), scope=st.sampled_from((*SCOPES, *LOOSE, *TYPED)))

@@ -59,8 +59,8 @@ def statements() -> Iterator[list[str]]:
     with running(LOUD) as server:
         with contextlib.closing(PostgresStore(server.url, space="ours", now_ms=THEN)) as store:
             everything(store)
-        said = (server.folder / "log").read_text(encoding="utf-8")
-        yield sorted(set(spoken(said)))
+        output = (server.folder / "log").read_text(encoding="utf-8")
+        yield sorted(set(spoken(output)))
 
 
 def everything(store: PostgresStore) -> None:
@@ -83,9 +83,9 @@ def everything(store: PostgresStore) -> None:
 def spoken(log: str) -> Iterator[str]:
     """The statements of our connections in a server's log."""
     for entry in log.split("~commonplace~")[1:]:
-        told = re.match(r"LOG:\s+(?:statement|execute [^:]*):\s(.*?)(?=~\w*~|\Z)", entry, re.DOTALL)
-        if told:
-            yield told[1].strip()
+        result = re.match(r"LOG:\s+(?:statement|execute [^:]*):\s(.*?)(?=~\w*~|\Z)", entry, re.DOTALL)
+        if result:
+            yield result[1].strip()
 
 
 def test_the_server_was_asked_much(statements: list[str]) -> None:
@@ -108,8 +108,8 @@ def test_every_statement_binds_each_of_its_tables_to_the_space(statements: list[
 
 
 def test_the_statements_about_several_spaces_are_those_and_no_others(statements: list[str]) -> None:
-    asked = [" ".join(tokens(statement)) for statement in statements]
-    assert [begin for begin in CROSSING if not any(one.startswith(begin) for one in asked)] == []
+    requested = [" ".join(tokens(statement)) for statement in statements]
+    assert [begin for begin in CROSSING if not any(one.startswith(begin) for one in requested)] == []
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ def test_who_waited_sees_what_was_written_before(url: str) -> None:
             for n in range(5):
                 body = f"{number} says {n}"
                 digest = hashlib.sha256(body.encode()).digest()
-                said = Draft("message", "message", "", body, digest, project=f"p{n}", session=f"s{n}", created_ms=1)
-                store.put([said], 1)
+                draft = Draft("message", "message", "", body, digest, project=f"p{n}", session=f"s{n}", created_ms=1)
+                store.put([draft], 1)
 
     with ThreadPoolExecutor(WRITERS) as pool:
         for written in [pool.submit(write, n) for n in range(WRITERS)]:

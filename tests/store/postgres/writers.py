@@ -56,8 +56,8 @@ class Writers:
         for server in self._servers:
             with _connected(server) as connection:
                 for id_, content in self.kept.items():
-                    status, told = self._asked(connection, "GET", f"{ITEMS}/{id_}")
-                    if status != 200 or content not in told:
+                    status, result = self._request(connection, "GET", f"{ITEMS}/{id_}")
+                    if status != 200 or content not in result:
                         missing.append(f"{content} at {server.url}: {status}")
         return missing
 
@@ -71,20 +71,20 @@ class Writers:
             while not self._stop.is_set():
                 turn += 1
                 content = f"writer {number} says {turn}"
-                self._note(number, content, *self._asked(connection, "POST", ITEMS, {"content": content}))
+                self._note(number, content, *self._request(connection, "POST", ITEMS, {"content": content}))
 
-    def _note(self, number: int, content: str, status: int, told: str) -> None:
+    def _note(self, number: int, content: str, status: int, text: str) -> None:
         with self._news:
             if status == 201:
-                self.kept[json.loads(told)["id"]] = content
+                self.kept[json.loads(text)["id"]] = content
                 self._wrote[number] += 1
-            elif status == 503 and json.loads(told)["error"]["code"] == "SERVICE_UNAVAILABLE":
+            elif status == 503 and json.loads(text)["error"]["code"] == "SERVICE_UNAVAILABLE":
                 self.refused[number] += 1
             else:
-                self.strange.append((status, told))
+                self.strange.append((status, text))
             self._news.notify_all()
 
-    def _asked(self, connection: HTTPConnection, method: str, path: str, body: object = None) -> tuple[int, str]:
+    def _request(self, connection: HTTPConnection, method: str, path: str, body: object = None) -> tuple[int, str]:
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         answer = connection.getresponse()

@@ -151,14 +151,14 @@ def test_a_migration_that_is_killed_leaves_the_version_before(
         " SELECT i FROM n WHERE i > 0;"
     )
     package = newer_package(tmp_path, endless)
-    told = """
+    text = """
 import apsw, commonplace.store.sqlite.migrate as migrate
 apsw.connection_hooks.append(lambda connection: connection.set_progress_handler(tell, 1_000_000))
 def tell():
     say("busy")
     return False
 """
-    process = start(told + OPEN, filled, package=package)
+    process = start(text + OPEN, filled, package=package)
     assert process.stdout and process.stdout.readline() == "busy\n"
     process.kill()
     process.wait(timeout=60)

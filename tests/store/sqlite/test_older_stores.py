@@ -62,15 +62,15 @@ def test_sessions_of_the_first_schema_are_counted(first_schema: Path) -> None:
     store = SqliteStore(first_schema)
     try:
         assert store.schema == migrations()[-1][0]
-        kept = store.get_sessions([1, 2, 3])
+        stored = store.get_sessions([1, 2, 3])
         for id_ in (1, 2):
             messages = store.messages_of(id_)
             assert [message.body for message in messages] == SAID
-            assert (kept[id_].messages, kept[id_].words) == (3, sum(map(count_words, SAID)))
-            assert (kept[id_].status, kept[id_].folder, kept[id_].importance) == ("active", "/", 5.0)
+            assert (stored[id_].messages, stored[id_].words) == (3, sum(map(count_words, SAID)))
+            assert (stored[id_].status, stored[id_].folder, stored[id_].importance) == ("active", "/", 5.0)
         size = sum(len(body.encode()) for body in SAID)
-        assert (kept[1].bytes, kept[2].bytes) == (size + len('{"n":"ü"}'.encode()), size)
-        assert (kept[3].messages, kept[3].words, kept[3].ended_ms) == (0, 0, NOW + 8)
+        assert (stored[1].bytes, stored[2].bytes) == (size + len('{"n":"ü"}'.encode()), size)
+        assert (stored[3].messages, stored[3].words, stored[3].ended_ms) == (0, 0, NOW + 8)
         assert {session.id for session in store.latest_sessions(EVERYTHING, 9)} == {1, 2}
         made = store.sketches()
         assert sketch_similarity(made[1], made[2]) == 1.0
@@ -95,8 +95,8 @@ def test_what_a_space_holds_is_counted(first_schema: Path) -> None:
     (space,) = store.spaces(NOW)
     live = store.newest(Scope(), 99)
     assert (space.name, space.items, space.limits) == ("default", len(live), Limits())
-    said = "".join(item.body + '{"role":"user"}' + ('{"n":"ü"}' if item.id == 1 else "{}") for item in live)
-    assert space.bytes == len(said.encode())
+    text = "".join(item.body + '{"role":"user"}' + ('{"n":"ü"}' if item.id == 1 else "{}") for item in live)
+    assert space.bytes == len(text.encode())
     store.close()
 
 

@@ -109,7 +109,7 @@ def is_used(store: SqliteStore) -> bool:
     return True
 
 
-def kept_copies(path: Path) -> list[Path]:
+def replaced_copies(path: Path) -> list[Path]:
     return sorted((path.parent / "backups").glob("*-replaced-*.db"))
 
 
@@ -128,9 +128,9 @@ def test_what_the_replaced_file_held_is_kept_among_the_backups(store: SqliteStor
     put(store, "second")
     copy.replace(path)
     put(store, "third")
-    (kept,) = kept_copies(path)
-    assert oct(kept.stat().st_mode & 0o777) == "0o600"
-    with contextlib.closing(SqliteStore(kept)) as before:
+    (stored,) = replaced_copies(path)
+    assert oct(stored.stat().st_mode & 0o777) == "0o600"
+    with contextlib.closing(SqliteStore(stored)) as before:
         assert bodies(before) == {"first", "second"}
 
 
@@ -138,14 +138,14 @@ def test_a_removed_store_is_refused_and_not_made_anew(store: SqliteStore, path: 
     put(store, "second")
     remove_all(path)
     for _ in range(2):
-        with pytest.raises(StoreMissing) as told:
+        with pytest.raises(StoreMissing) as error:
             put(store, "third")
-        assert told.value.http_status == 503 and "backups" in told.value.message + told.value.hint
+        assert error.value.http_status == 503 and "backups" in error.value.message + error.value.hint
         with pytest.raises(StoreMissing):
             bodies(store)
         assert not path.exists()
-    (kept,) = kept_copies(path)
-    kept.rename(path)
+    (stored,) = replaced_copies(path)
+    stored.rename(path)
     put(store, "fourth")
     assert bodies(store) == {"first", "second", "fourth"}
 
@@ -221,7 +221,7 @@ def put_until_folded(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch, before: Step = nothing, after: Step = nothing
 ) -> set[str]:
     """Write until the log is folded in, with something done just before and just after its pages are written."""
-    execute, done, kept = SqliteConnection.execute, threading.Event(), set[str]()
+    execute, done, stored = SqliteConnection.execute, threading.Event(), set[str]()
 
     def folded(self: SqliteConnection, statement: str, *arguments: Any, **options: Any) -> apsw.Cursor:
         if done.is_set() or statement != "PRAGMA wal_checkpoint(PASSIVE)":
@@ -237,8 +237,8 @@ def put_until_folded(
         while not done.is_set():
             text = f"{secrets.token_hex(4)} " + "x" * 3000
             put(store, text)
-            kept.add(text)
-    return kept
+            stored.add(text)
+    return stored
 
 
 def open_writer(start: Start, path: Path) -> tuple[subprocess.Popen[str], Callable[[str], str]]:
@@ -293,11 +293,11 @@ def test_a_copy_over_the_file_while_the_log_is_folded_in_loses_nothing(
                 file.write(copy.read_bytes()[start : start + PAGE])
         overwrite(path, mixed)
 
-    kept = put_until_folded(store, monkeypatch, after=overwritten_in_part)
+    stored = put_until_folded(store, monkeypatch, after=overwritten_in_part)
     assert not sound(mixed)
     until(lambda: is_used(store))
-    assert bodies(store) == {"first", *kept}
-    assert other("after") == "kept" and other("read") == str(len(kept) + 2)
+    assert bodies(store) == {"first", *stored}
+    assert other("after") == "kept" and other("read") == str(len(stored) + 2)
     store.close()
     assert sound(path)
 
@@ -396,9 +396,9 @@ def test_a_swap_while_a_write_is_under_way_is_not_acknowledged(
             connection.execute("UPDATE items SET body = 'changed'")
             copy.replace(path)
 
-    with pytest.raises(StoreReplaced, match="being written") as told:
+    with pytest.raises(StoreReplaced, match="being written") as error:
         replaced_meanwhile()
-    assert "write it again" in told.value.hint
+    assert "write it again" in error.value.hint
     assert bodies(store) == {"first"}
     # Between the look at the start of a transaction and its lock.
     monkeypatch.setattr(database.Database, "_enter", lambda _self: None)

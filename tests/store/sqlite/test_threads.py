@@ -101,12 +101,12 @@ def test_a_query_that_takes_too_long_is_interrupted_and_the_store_goes_on(tmp_pa
 def test_a_file_locked_for_longer_than_the_busy_timeout_is_an_error_not_a_hang(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     store = SqliteStore(path, busy_timeout=0.05)
-    (kept,) = store.put([note("before")], 1)
+    (stored,) = store.put([note("before")], 1)
     stuck = apsw.Connection(str(path))
     stuck.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreBusy):
         store.put([note("during")], 1)
-    assert [item.id for item in store.newest(Scope(), 5)] == [kept.id], "reading goes on"
+    assert [item.id for item in store.newest(Scope(), 5)] == [stored.id], "reading goes on"
     stuck.execute("ROLLBACK")
     stuck.close()
     assert store.put([note("during")], 1)[0].duplicate is False

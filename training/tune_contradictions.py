@@ -1,0 +1,190 @@
+"""Teach the contradiction model: `python -m training.tune_contradictions OUT --encoder ADAPTER`.
+
+It reads an earlier and a later statement together and says whether the later one leaves the earlier one untrue: a third
+adapter of low rank on the tuned encoder, and a head. It learns from pairs that were written for it
+(`training/statement_pairs.txt`) and from statements that merely stand in one memory: lines of one world, and halves of
+different pairs that are alike. Short enough for a CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch.nn import functional
+
+from training.base_model import write_half_precision
+from training.encoder import LAYERS, STEPS, Encoder, learned_parameters, merged, pad, read_safetensors
+from training.statement_pairs import FILE, NONE, Pair, read_pairs
+from training.tune_cross_encoder import PASSAGE_TOKENS, QUESTION_TOKENS, CrossEncoder
+from training.tune_encoder import Tokens
+from training.worlds import read_worlds
+
+# Halves of two pairs that are nearer than this may be about the same.
+TOO_NEAR = 0.8
+# In the second half, what was learned is averaged, taken after so many steps.
+AVERAGED_EVERY = 5
+
+
+class Row(NamedTuple):
+    """The tokens of two statements, where the earlier one begins, and whether they contradict each other."""
+
+    tokens: list[int]
+    start: int
+    label: float
+
+
+def world_pairs(count: int, chance: random.Random) -> list[Pair]:
+    """Statements that stand in one world: nearly all of them hold side by side."""
+    pairs = []
+    for world in read_worlds():
+        if world.kind != "notes" or world.held_out:
+            continue
+        lines = [line.text for line in world.lines]
+        pairs += [Pair(NONE, lines[chance.randrange(place)], lines[place]) for place in range(1, len(lines))]
+    return chance.sample(pairs, min(count, len(pairs)))
+
+
+@torch.no_grad()
+def mixed_pairs(encoder: Encoder, tokens: Tokens, pairs: Sequence[Pair], nearest: int) -> list[Pair]:
+    """The later statement of each pair with the earlier ones of others that are nearest to it."""
+    vectors = []
+    for texts in ([pair.earlier for pair in pairs], [pair.later for pair in pairs]):
+        rows = []
+        for start in range(0, len(texts), 64):
+            ids, mask = pad([tokens.ids(text) for text in texts[start : start + 64]], "cpu")
+            pooled = (encoder(ids, mask) * mask[:, :, None]).sum(1)
+            rows.append(functional.normalize(pooled, dim=-1))
+        vectors.append(torch.cat(rows))
+    cosines = vectors[1] @ vectors[0].T
+    cosines.fill_diagonal_(-1.0)
+    found = cosines.topk(nearest).indices.tolist()
+    # Two people may have thought of the same thing: those would be wrong.
+    return [
+        Pair(NONE, pairs[other].earlier, pairs[place].later)
+        for place, others in enumerate(found)
+        for other in others
+        if cosines[place, other] < TOO_NEAR
+    ]
+
+
+def read_together(tokens: Tokens, pair: Pair) -> Row:
+    """Both statements as the product reads them: the later one first, as a question, then the earlier one."""
+    later, earlier = tokens.ids(pair.later), tokens.ids(pair.earlier)
+    mine, its = later[1:-1][:QUESTION_TOKENS], earlier[1:-1][:PASSAGE_TOKENS]
+    row = [later[0], *mine, later[-1], *its, later[-1]]
+    return Row(row, len(mine) + 2, float(pair.kind != NONE))
+
+
+def train(rows: list[Row], base: dict[str, torch.Tensor], options: argparse.Namespace) -> CrossEncoder:
+    chance = random.Random(options.seed)
+    torch.manual_seed(options.seed)
+    model = CrossEncoder(base, options.rank, options.seed, LAYERS).to(options.device)
+    if options.start is not None:
+        start_from(model, read_safetensors(options.start))
+    total = options.epochs * len(rows) / options.batch
+    optimizer = torch.optim.AdamW(list(learned_parameters(model)), lr=options.rate, weight_decay=0.01)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda n: min(1.0, (n + 1) / (0.1 * total)) * max(0.02, 1 - n / total)
+    )
+    means, taken = list[torch.Tensor](), 0
+    for epoch in range(options.epochs):
+        began, losses = time.monotonic(), []
+        for step, batch in enumerate(batches(rows, options.batch, chance)):
+            scores = model.scores([(row.tokens, row.start) for row in batch], options.device)
+            right = torch.tensor([row.label for row in batch], device=options.device)
+            loss = functional.binary_cross_entropy_with_logits(scores, right)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(list(learned_parameters(model)), 1.0)
+            optimizer.step()
+            schedule.step()
+            losses.append(loss.item())
+            if epoch >= options.epochs // 2 and step % AVERAGED_EVERY == 0:
+                taken += 1
+                means = add_to_means(means, model, taken)
+        print(f"epoch {epoch + 1}: loss {sum(losses) / len(losses):.3f}, {time.monotonic() - began:.0f} s", flush=True)
+    for parameter, mean in zip(learned_parameters(model), means, strict=True):
+        parameter.data = mean
+    return model
+
+
+def add_to_means(means: Sequence[torch.Tensor], model: CrossEncoder, taken: int) -> list[torch.Tensor]:
+    """The mean of what was learned at several moments: it knows less by heart than what was learned last."""
+    now = [parameter.detach().clone() for parameter in learned_parameters(model)]
+    return [mean + (value - mean) / taken for mean, value in zip(means, now, strict=True)] if means else now
+
+
+def start_from(model: CrossEncoder, adapter: Mapping[str, torch.Tensor]) -> None:
+    """Begin with what another adapter learned, as much of it as this rank can hold."""
+    for number, layer in enumerate(model.encoder.layers):
+        for own, name in STEPS.items():
+            step, root = getattr(layer, own), f"encoder.layer.{number}.{name}"
+            left, sizes, right = torch.linalg.svd(adapter[f"{root}.up"] @ adapter[f"{root}.down"], full_matrices=False)
+            rank, half = step.down.shape[0], sizes.sqrt()
+            step.up.data = left[:, :rank] * half[:rank]
+            step.down.data = half[:rank, None] * right[:rank]
+    model.head.weight.data, model.head.bias.data = adapter["head.weight"], adapter["head.bias"]
+
+
+def batches(rows: list[Row], size: int, chance: random.Random) -> Iterator[list[Row]]:
+    """All rows in random order, those of similar length together."""
+    chance.shuffle(rows)
+    pools = [rows[start : start + 8 * size] for start in range(0, len(rows), 8 * size)]
+    for pool in pools:
+        pool.sort(key=lambda row: len(row.tokens))
+    parts = [pool[start : start + size] for pool in pools for start in range(0, len(pool), size)]
+    chance.shuffle(parts)
+    yield from parts
+
+
+@torch.no_grad()
+def scores_of(model: CrossEncoder, rows: Sequence[Row], device: str) -> list[float]:
+    scores: list[float] = []
+    for start in range(0, len(rows), 64):
+        scores += model([(row.tokens, row.start) for row in rows[start : start + 64]], device).tolist()
+    return scores
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path, help="the adapter that is written")
+    parser.add_argument("--encoder", type=Path, required=True, help="the adapter of the encoder")
+    parser.add_argument("--folder", type=Path, default=Path("build/training"), help="where the base model is")
+    parser.add_argument("--pairs", type=Path, nargs="+", default=[FILE])
+    parser.add_argument("--start", type=Path, help="an adapter to begin with: that of the cross-encoder reads pairs")
+    parser.add_argument("--rank", type=int, default=8)
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--rate", type=float, default=1e-3)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--from-worlds", type=int, default=1500, help="pairs of lines of one world")
+    parser.add_argument("--mixed", type=int, default=1, help="other pairs' earlier statements for each later one")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    options = parser.parse_args(arguments)
+    chance = random.Random(options.seed)
+    tokens = Tokens(options.folder / "tokenizer.json", 256)
+    base = merged(read_safetensors(options.folder / "base.safetensors"), read_safetensors(options.encoder))
+    pairs = list(dict.fromkeys(pair for path in options.pairs for pair in read_pairs(path)))
+    apart = [pair for pair in pairs if pair.held_out]
+    learned = [pair for pair in pairs if not pair.held_out]
+    learned += mixed_pairs(Encoder(base, 1), tokens, learned, options.mixed) + world_pairs(options.from_worlds, chance)
+    print(f"{len(learned)} pairs, {sum(pair.kind != NONE for pair in learned)} of them contradict; {len(apart)} apart")
+    model = train([read_together(tokens, pair) for pair in learned], base, options)
+    scores = scores_of(model, [read_together(tokens, pair) for pair in apart], options.device)
+    for border in (0.0, 1.0, 2.0, 3.0):
+        found = [score > border for score in scores]
+        right = [pair.kind != NONE for pair in apart]
+        hits = sum(f and r for f, r in zip(found, right, strict=True))
+        false = sum(f and not r for f, r in zip(found, right, strict=True))
+        print(f"above {border}: {hits} of {sum(right)} found, {false} of {len(right) - sum(right)} wrong")
+    write_half_precision(options.out, model.adapter(), {"rank": str(options.rank), "seed": str(options.seed)})
+
+
+if __name__ == "__main__":
+    main()
