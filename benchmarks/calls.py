@@ -55,6 +55,7 @@ def reads(built: Built, smallest: dict[str, float]) -> list[tuple[str, str, str]
             client.call("add_memory", content=f"Rule {number} of the house", type="rule", paths=paths)
         kinds: dict[str, list[tuple[str, dict[str, Any]]]] = {
             "search": [("search", {"query": question}) for question in questions(CALLS)],
+            "search, asked again": [("search", {"query": question}) for question in questions(CALLS)],
             "search, common words only": [("search", {"query": question}) for question in common_questions(CALLS)],
             "search in a project": [
                 ("search", {"query": question, "project": f"project-{n % 50}"})
