@@ -179,7 +179,7 @@ def ids_in(text: str) -> list[str]:
 
 def _ask(data: str, env: Mapping[str, str], request: dict[str, Any], *, failed: bool) -> Any:
     """The answer of the resident process, else what the store says by its words; None if there is neither."""
-    from commonplace.resident.client import ask
+    from commonplace.resident_client.client import ask
 
     seconds = seconds_to_wait(env, ASK_SECONDS)
     began = time.monotonic()
