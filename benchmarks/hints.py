@@ -1,7 +1,8 @@
 """Do hooks show the right memory at the right prompt? `python -m benchmarks.hints`
 
 Sessions are replayed prompt by prompt on a memory whose answer key is known: each of `benchmarks/prompts/*.txt`, with
-tasks, trivia and prompts about something that nobody ever said, written for this; and the agents' worlds of
+tasks, trivia and prompts about something that nobody ever said, written for this; those of `benchmarks/prompts_blind`,
+written like them without knowing how hints are chosen, and never used to choose; and the agents' worlds of
 `training/worlds`, whose questions are the prompts (`--worlds N` of them; those kept apart for checking unless
 `--training`). Some questions of another world are asked in each: nothing answers them there.
 
@@ -34,7 +35,7 @@ from commonplace.memory.remember import NewItem, remember
 from commonplace.model import MEMORY_TYPES, Scope
 from commonplace.text.tokens import count_tokens
 
-PROMPTS = Path(__file__).with_name("prompts")
+PROMPTS, BLIND_PROMPTS = (Path(__file__).with_name(name) for name in ("prompts", "prompts_blind"))
 PROJECT = "replayed"
 # Prompts of one session, after which another begins that has seen nothing yet.
 SESSION = 8
@@ -129,9 +130,9 @@ def run(worlds: Sequence[World], *, words: bool) -> Counts:
     return counts
 
 
-def written() -> Iterator[World]:
+def written(folder: Path) -> Iterator[World]:
     """The sessions that were written for this."""
-    for path in sorted(PROMPTS.glob("*.txt")):
+    for path in sorted(folder.glob("*.txt")):
         yield read_world(path.stem, path.read_text(encoding="utf-8"))
 
 
@@ -147,7 +148,8 @@ def main() -> None:
     chosen = agents[:: max(1, len(agents) // max(1, options.worlds))][: options.worlds]
     print("| sessions | prompts | hints per prompt | relevant | by its id | prompts served | tokens | median / p95 |")
     print("|---|---|---|---|---|---|---|---|")
-    print(run(list(written()), words=options.words).row("written for this"), flush=True)
+    print(run(list(written(PROMPTS)), words=options.words).row("written for this"), flush=True)
+    print(run(list(written(BLIND_PROMPTS)), words=options.words).row("written blind"), flush=True)
     if chosen:
         name = "worlds of the training set" if options.training else "worlds kept apart"
         print(run(chosen, words=options.words).row(name))

@@ -20,6 +20,8 @@ from tests.mcp.conftest import Served
 from tests.polling import until
 
 from commonplace import Memory
+from commonplace.capture.hooks.team_hints import HINTS_PATH
+from commonplace.remote.client import HttpClient
 from judges.agent_drivers import AGENTS, MODEL_URL, Agent
 from judges.installed import node, version
 from judges.report import Finding, Report
@@ -38,6 +40,7 @@ RULE = "Locks of orders are taken in one place, with a comment that says why."
 CAUSE = "The deadlock came from two carts that locked the same rows in opposite order, so each waited for the other."
 OPEN_STEP = "Tell the mobile team about the new order of locks"
 ANSWER = f"{CAUSE} Rows are now locked in ascending order.\n\nNext steps:\n- {OPEN_STEP}\n"
+QUESTION = "How long does a reservation in a cart last until the sweeper frees it?"
 FIXED_FILE, FIXED_CONTENT = "orders.py", "def lock(rows):\n    return sorted(rows)\n"
 TEST_COMMAND = "sh run-tests.sh"
 TEST_SCRIPT = """if grep -q sorted orders.py 2>/dev/null; then
@@ -125,8 +128,8 @@ class Trial:
         return [Given("", "")] * len(steps)
 
     def shows(self, moment: str) -> bool:
-        """Whether the model is shown memories at this moment: a team's server is not waited for while it works."""
-        return moment in self.agent.moments and (not self.url or moment == "start")
+        """Whether the model is shown memories at this moment."""
+        return moment in self.agent.moments
 
     @contextlib.contextmanager
     def memory(self) -> Iterator[Memory]:
@@ -165,12 +168,13 @@ def _on_sqlite(agent: Agent, folder: Path, model: ScriptedModel) -> Trial:
 def _on_team_server(agent: Agent, folder: Path, model: ScriptedModel) -> Trial:
     (folder / "server").mkdir(parents=True)
     server = Served(folder / "server", "--port", "0", COMMONPLACE_EMBEDDER="builtin", **UNLIMITED)
+    trial = Trial(agent, "with a team's server", folder, model, server.url, server.key)
     try:
-        trial = Trial(agent, "with a team's server", folder, model, server.url, server.key)
         _try(trial, "connect", agent.host, "--http", server.url, "--key", server.key)
         with Memory(trial.home / "memory") as local:
             trial.check("nothing is captured on this machine", not local.list().items)
     finally:
+        trial.commonplace("stop")
         server.end()
     return trial
 
@@ -244,9 +248,7 @@ def _remember_it(trial: Trial) -> None:
     question = "how did the deadlock of the orders come about" if agent.moments else "how long is a cart reserved"
     steps = (agent.run(TEST_COMMAND), agent.recall(question), write, Say("It expires after 15 minutes."))
     with _another_window(trial):
-        given = trial.session(
-            "second", "How long does a reservation in a cart last until the sweeper frees it?", *steps
-        )
+        given = trial.session("second", QUESTION, *steps)
     if trial.shows("start"):
         started = _context(given[0].text)
         trial.check("second: the start shows the open step", OPEN_STEP in started, started)
@@ -266,8 +268,13 @@ def _remember_it(trial: Trial) -> None:
 
 @contextlib.contextmanager
 def _another_window(trial: Trial) -> Iterator[None]:
-    """Another editor is open for a while, so that the resident process has loaded its model; a script is too quick."""
-    if not trial.shows("prompt"):
+    """Another editor is open for a while, so that the resident process has loaded its model; a script is too quick.
+
+    With a team's server, the model is loaded there by the first prompt that asks for something.
+    """
+    if trial.url and trial.shows("prompt"):
+        trial.check_eventually("second: the server is warm", lambda: _is_warm(trial))
+    if trial.url or not trial.shows("prompt"):
         yield
         return
     command = [sys.executable, "-m", "commonplace", "mcp"]
@@ -301,6 +308,19 @@ def _transcripts(trial: Trial) -> None:
     trial.check("transcripts: the explanation is one hit", len(texts) == 1, json.dumps(hits))
     hits = json.loads(trial.commonplace("search", '"floating point numbers"', "--json"))["results"]
     trial.check("transcripts: what was shown is not stored again", len(hits) == 1, json.dumps(hits))
+
+
+def _is_warm(trial: Trial) -> bool:
+    """Whether the team's server shows the fact at a prompt of another session."""
+    event = {
+        "host": "claude-code", "kind": "prompt", "id": "is-it-warm", "session": "claude-code:another", "at_ms": 1,
+        "text": QUESTION, "folder": {"path": str(trial.work), "project": PROJECT},
+    }  # fmt: skip
+    client = HttpClient(trial.url, trial.key)
+    try:
+        return FACT in str(client.request("POST", HINTS_PATH, {"moment": "prompt", "event": event})["text"])
+    finally:
+        client.close()
 
 
 def _finds(trial: Trial, words: str) -> bool:

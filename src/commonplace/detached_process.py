@@ -49,12 +49,19 @@ def take_lock(path: str) -> int | None:
 
 
 def start_detached(
-    command: Sequence[str], folder: str, lock: int | None = None, *, background: bool = False, max_seconds: int = 0
+    command: Sequence[str],
+    folder: str,
+    lock: int | None = None,
+    *,
+    background: bool = False,
+    max_seconds: int = 0,
+    lock_variable: str = "",
 ) -> None:
     """Run a command in a folder, without our streams, terminal and process group.
 
-    It holds the lock until it ends; on Windows, which cannot pass on a lock, it has to take it itself. `background`
-    gives it a low priority, and `max_seconds` a time after which it is killed.
+    It holds the lock until it ends, or closes the descriptor that `lock_variable` names; on Windows, which cannot pass
+    on a lock, it has to take it itself. `background` gives it a low priority, and `max_seconds` a time after which it
+    is killed.
     """
     if sys.platform == "win32":
         _start_on_windows(command, folder, background)
@@ -62,15 +69,19 @@ def start_detached(
     child = os.fork()
     if child == 0:
         try:
+            # Before we return: whoever ends our process group must not end this.
+            os.setsid()
             # Once more: nobody has to wait for the end of a grandchild.
             if os.fork() == 0:
-                _become(command, folder, lock, background, max_seconds)
+                _become(command, folder, lock, background, max_seconds, lock_variable)
         finally:
             os._exit(0)
     os.waitpid(child, 0)
 
 
-def _become(command: Sequence[str], folder: str, lock: int | None, background: bool, max_seconds: int) -> None:
+def _become(
+    command: Sequence[str], folder: str, lock: int | None, background: bool, max_seconds: int, lock_variable: str
+) -> None:
     import fcntl
 
     # The streams first: the host may wait until nobody has them open.
@@ -80,7 +91,6 @@ def _become(command: Sequence[str], folder: str, lock: int | None, background: b
         os.dup2(null, stream)
     os.closerange(3, held)
     os.closerange(held + 1, _DESCRIPTORS)
-    os.setsid()
     if background:
         os.nice(_NICENESS)
     if max_seconds:
@@ -88,7 +98,7 @@ def _become(command: Sequence[str], folder: str, lock: int | None, background: b
 
         signal.alarm(max_seconds)
     os.chdir(folder)
-    os.execv(command[0], list(command))
+    os.execve(command[0], list(command), {**os.environ, **({lock_variable: str(held)} if lock_variable else {})})
 
 
 def _start_on_windows(command: Sequence[str], folder: str, background: bool) -> None:

@@ -193,6 +193,7 @@ ASKED_BY_ROUTE: dict[str, Attempts] = {
     "POST /api/v1/prune/execute": lambda owner: [{"conversation_ids": [str(id_)]} for id_ in owner.loot.talks],
     "POST /api/v1/hooks/events": saying({"events": [HOOK_EVENT]}),
     "GET /api/v1/hooks/context": saying({"project": PROJECT}, {"project": PROJECT, "session": HOOK_EVENT["session"]}),
+    "POST /api/v1/hooks/hints": saying({"moment": "prompt", "event": HOOK_EVENT}),
     "GET /api/v1/stats": saying({}, {"folder": FOLDER}, {"label": LABEL}),
     "GET /api/v1/export": saying({}, {"label": LABEL}, {"folder": FOLDER, "format": "markdown"}),
     "GET /api/v1/archive": saying({}),

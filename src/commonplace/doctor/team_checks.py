@@ -13,15 +13,19 @@ from urllib.parse import urlencode
 
 from commonplace.capture.hooks.drain import drain_to
 from commonplace.capture.hooks.hook_command import SAMPLE_VARIABLE
-from commonplace.capture.hooks.send_events import EventSender
-from commonplace.capture.hooks.spool import EVENT, SAMPLE, spool_folder
+from commonplace.capture.hooks.project_folder import WorkingFolder
+from commonplace.capture.hooks.send_events import EventSender, event_record
+from commonplace.capture.hooks.spool import EVENT, SAMPLE, event_name, spool_folder
 from commonplace.capture.hooks.spool_reader import spool_state
+from commonplace.capture.hooks.team_hints import HINTS_PATH, NEAR_SECONDS
 from commonplace.capture.hooks.team_server import TeamServer, team_servers
 from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark
 from commonplace.errors import CommonplaceError
 from commonplace.hosts.connections import Connection, Hook
+from commonplace.hosts.hook_event import Event
 from commonplace.text.dates import time_ago
 
+_PROMPT = "A check by the doctor: what is known about this?"
 HOOK_SECONDS, ANSWER_SECONDS = 10.0, 5.0
 _ADVICE = "Check the server and its key; events wait until it answers, and `commonplace drain` sends them."
 
@@ -37,8 +41,13 @@ def check_team_hooks(
     began = time.monotonic()
     if why := _send_and_read_back(context, server, hook):
         return failure(what, f"What the hooks of {title} capture does not reach {server.url}: {why}", _ADVICE)
-    took = time.monotonic() - began
-    return ok(what, f"A hook of {title} sent an event to {server.url}, where it was found and removed ({took:.1f} s).")
+    sent = f"A hook of {title} sent an event to {server.url}, where it was found and removed"
+    sent = f"{sent} ({time.monotonic() - began:.1f} s)."
+    seconds = _seconds_for_hints(server)
+    if seconds is None:
+        return remark(what, f"{sent} It shows nothing at prompts.", "Update the server.")
+    late = " Since that is long, they are shown a step later." if seconds > NEAR_SECONDS else ""
+    return ok(what, f"{sent} Memories at prompts take {1000 * seconds:.0f} ms.{late}")
 
 
 def check_waiting_for_servers(context: DoctorContext) -> Iterator[Finding]:
@@ -59,7 +68,7 @@ def _is_prompt(hook: Hook) -> bool:
 def _send_and_read_back(context: DoctorContext, server: TeamServer, hook: Hook) -> str:
     """Send one event by the hook's own command; returns what went wrong, or nothing."""
     mark = f"doctor{os.urandom(6).hex()}"
-    name = f"{time.time_ns():020d}-{os.getpid():x}-{os.urandom(4).hex()}"
+    name = event_name()
     spool = Path(spool_folder(str(server.folder)))
     try:
         subprocess.run(
@@ -98,6 +107,22 @@ def _find_and_remove(server: TeamServer, mark: str) -> bool:
             return bool(ids)
     finally:
         client.close()
+
+
+def _seconds_for_hints(server: TeamServer) -> float | None:
+    """How long the server takes to say what concerns a prompt, over an open connection; None if it cannot say."""
+    client = server.client(ANSWER_SECONDS, tries=1)
+    event = Event("claude-code", "prompt", event_name(), "doctor", text=_PROMPT, at_ms=time.time_ns() // 1_000_000)
+    body = {"moment": "prompt", "event": event_record(event, WorkingFolder())}
+    try:
+        for _ in range(2):
+            began = time.monotonic()
+            client.request("POST", HINTS_PATH, body)
+    except CommonplaceError:
+        return None
+    finally:
+        client.close()
+    return time.monotonic() - began
 
 
 def _payload(hook: Hook, mark: str) -> bytes:

@@ -42,9 +42,9 @@ DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 # Metadata of an item: the uids of others of which somebody said that both hold, that it repeats, that it contradicts by
 # its meaning, and that it does not contradict by its meaning though words say so.
 BOTH_HOLD, SAME_AS, CONTRADICTS, COMPATIBLE = "both_hold", "same_as", "contradicts", "compatible"
-# So many statements are read together with a new one, if both are short: those that words report, and the nearest. From
-# the one score on they contradict each other; below the other they do not, whatever words say.
-READ_TOGETHER, READ_LENGTH, BORDER, DENIED = 5, 400, 0.5, -3.0
+# So many statements are read together with a new one, if both are short: those that words report, and the nearest from
+# this cosine on. From the one score on they contradict each other; below the other they do not, whatever words say.
+READ_TOGETHER, READ_LENGTH, NEAR, BORDER, DENIED = 4, 400, 0.3, 0.5, -3.0
 
 Reason = Literal["opposite", "number", "choice", "replaced", "meaning", "same"]
 Keep = Literal["new", "old", "both"]
@@ -126,7 +126,8 @@ def compare_statement(memory: LocalMemory, written: Draft | Item, known_as: int 
             texts[id_], reasons[id_] = other, reason
     # Those that words report, then the nearest.
     order = sorted(texts, key=lambda id_: (not reasons[id_], -found[id_]))
-    scores = _scores(memory, text, {id_: texts[id_] for id_ in order if known_as is None or id_ < known_as})
+    worth_reading = [id_ for id_ in order if reasons[id_] or found[id_] >= NEAR]
+    scores = _scores(memory, text, {id_: texts[id_] for id_ in worth_reading if known_as is None or id_ < known_as})
     if known_as is not None:
         scores |= {id_: score for id_ in order if (score := _recorded(items[id_], written)) is not None}
     order.sort(key=lambda id_: (not reasons[id_], -scores.get(id_, 0.0)))

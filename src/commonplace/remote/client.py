@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import http.client
 import json
+import select
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -129,10 +130,14 @@ class HttpClient:
         return response.status, float(after) if after.isdecimal() else 1.0, reply
 
     def _connect(self) -> http.client.HTTPConnection:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return self.address.connect(self._timeout)
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                return self.address.connect(self._timeout)
+            if not _was_closed(connection):
+                return connection
+            connection.close()
 
     def _parse(self, raw: bytes) -> dict[str, Any]:
         try:
@@ -162,6 +167,14 @@ class HttpClient:
 
     def _unreachable(self, error: Exception) -> RemoteError:
         return RemoteError(f"The server at {self.address.url} cannot be reached: {error_reason(error)}.")
+
+
+def _was_closed(connection: http.client.HTTPConnection) -> bool:
+    """Whether the server closed a connection that nobody used for a while: then there is something to read."""
+    try:
+        return connection.sock is None or bool(select.select([connection.sock], [], [], 0)[0])
+    except (OSError, ValueError):
+        return True
 
 
 def _all_errors(error: type[CommonplaceError]) -> Iterator[type[CommonplaceError]]:

@@ -16,14 +16,17 @@ import secrets
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from commonplace.capture.hooks.hints import TEAM_QUESTION
 from commonplace.config import Settings, load
+from commonplace.data_folder import TEAMS
 from commonplace.detached_process import take_lock
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
 from commonplace.malloc import trim
@@ -53,6 +56,9 @@ from commonplace.resident_process.memories import Caller, Memories
 from commonplace.resident_process.prepared_replies import write_replies
 from commonplace.text.redact import redact
 from commonplace.worker_threads import Workers
+
+if TYPE_CHECKING:
+    from commonplace.capture.hooks.team_hints import TeamServers
 
 log = logging.getLogger(__name__)
 
@@ -102,6 +108,8 @@ class Resident:
         self._connections: dict[asyncio.Task[None], Connection] = {}
         self._prepared: dict[str, asyncio.Task[None]] = {}
         self._commands = 0
+        self._teams: TeamServers | None = None
+        self._lock = threading.Lock()
         self._used = time.monotonic()
         self._end = asyncio.Event()
         self._token = ""
@@ -118,6 +126,7 @@ class Resident:
             with contextlib.suppress(NotImplementedError):
                 asyncio.get_running_loop().add_signal_handler(name, self._end.set)
         await asyncio.to_thread(retire_others, self.data, self.identity)
+        threading.Thread(target=self._connect_teams, name="commonplace-teams", daemon=True).start()
         try:
             await self._watch()
         finally:
@@ -243,9 +252,30 @@ class Resident:
             self._end.set()
             return {"result": {"pid": os.getpid()}}
         caller = Caller.of(hello)
+        if hello["method"] == TEAM_QUESTION:
+            return {"result": await self._workers.do(lambda: self._team_hints(caller), connection.pid)}
         answer, reach = find_answer(str(hello["method"])), self._memories.reach(caller.settings, caller.env)
         params: Mapping[str, Any] = hello["params"]
         return {"result": await self._workers.do(lambda: answer(reach(), params), connection.pid)}
+
+    def _team_hints(self, caller: Caller) -> dict[str, Any]:
+        """What a team's server says to a hook. This machine's own memory is opened only where it answers itself."""
+        params = caller.request["params"]
+        if not isinstance(params, dict):
+            raise InvalidInput("The question has no parameters.")
+        reach = self._memories.reach(caller.settings, caller.env)
+        return self._team_servers().answer(self.data, params, caller.env, reach)
+
+    def _team_servers(self) -> TeamServers:
+        from commonplace.capture.hooks.team_hints import TeamServers
+
+        with self._lock:
+            self._teams = self._teams or TeamServers()
+            return self._teams
+
+    def _connect_teams(self) -> None:
+        if Path(self.data, TEAMS).is_dir():
+            self._team_servers().warm_up(self.data)
 
     def _status(self) -> dict[str, Any]:
         return {

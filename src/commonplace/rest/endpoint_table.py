@@ -354,6 +354,11 @@ HOOKS = _tagged(
         many_values=True,
     ),
     _get("/hooks/context", hooks.read_start_context, "hooks_context", "Get the context for a new session"),
+    _ask(
+        *("/hooks/hints", hooks.read_hints, "hooks_hints", "Get what concerns a prompt or a tool"),
+        packed=True,
+        many_values=True,
+    ),
 )
 
 LIBRARY = _tagged(

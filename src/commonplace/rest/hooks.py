@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import Field
 
-from commonplace.capture.hooks.send_events import LONGEST_TEXT, MAX_EVENTS, EventKind, store_sent_events
+from commonplace.capture.hooks.hint_answers import event_hints
+from commonplace.capture.hooks.send_events import (
+    LONGEST_TEXT,
+    MAX_EVENTS,
+    EventKind,
+    sent_event,
+    store_sent_events,
+)
+from commonplace.hosts.host import HintMoment
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.session_context import session_context
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
 
-MAX_TOKENS = 50_000
+MAX_TOKENS, MAX_SHOWN = 50_000, 2_000
 _Path = Annotated[str, Field(max_length=1024)]
 _Name = Annotated[str, Field(max_length=200)]
 
@@ -45,6 +53,24 @@ class HookEvent(Strict):
     reason: _Name = ""
     agent: _Name = ""
     folder: EventFolder = EventFolder()
+
+
+class HintRequest(Strict):
+    """A prompt, or a tool that is about to be used or has been, and what its session has seen."""
+
+    moment: HintMoment
+    event: HookEvent
+    shown: Annotated[list[_Name], Field(max_length=MAX_SHOWN, fail_fast=True)] = Field(
+        default_factory=list, description="Ids of what the session was shown before."
+    )
+    recall: Literal["full", "rules"] = "full"
+
+
+class HintAnswer(TypedDict):
+    """The text to show, empty if nothing is relevant; of each memory in it the ids, and words that tell its use."""
+
+    text: str
+    hints: list[list[list[str]]]
 
 
 class HookEvents(Strict):
@@ -91,3 +117,11 @@ def read_start_context(memory: LocalMemory, request: ApiRequest[StartingSession,
     query = request.query
     tokens = query.tokens or memory.settings.opening_tokens
     return Answer(StartContext(text=session_context(memory, query.project, tokens, query.session or "")))
+
+
+def read_hints(memory: LocalMemory, request: ApiRequest[None, HintRequest]) -> Answer[HintAnswer]:
+    """What a session elsewhere should see at a prompt, before a tool or after one; mostly nothing."""
+    body = request.body
+    event, folder = sent_event(body.event.model_dump())
+    found = event_hints(memory, event, folder, body.moment, body.shown, event.session, body.recall)
+    return Answer(HintAnswer(text=found["text"], hints=found["hints"]))

@@ -1,7 +1,8 @@
 """Draining: the events in the spool are read and stored, oldest first, each once, by one process at a time.
 
 A truncated payload is used as far as it goes. A stop whose payload lacks the agent's answer gets it from the end of the
-host's transcript; only lines from before the stop count, since a drain may run much later.
+host's transcript; only lines from before the stop count, since a drain may run much later. If it runs at once, such a
+stop and what follows wait a moment for the transcript.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ TAIL_BYTES = 1 << 20
 """Bytes at the end of a transcript that are read."""
 # Clocks of a host and its hook differ a little, and a line may be written just after the hook started.
 _SLACK_MS = 2_000
+# A host may write the last answer to its transcript a moment after the hook of the stop.
+_TRANSCRIPT_MS = 5_000
 _TEXT_TYPES = ("text", "output_text")
 
 
@@ -118,6 +121,12 @@ def with_last_answer(event: Event) -> Event:
     if event.kind != "stop" or event.text.strip() or event.agent or not event.transcript.endswith(".jsonl"):
         return event
     return replace(event, text=_last_answer(_last_lines(event.transcript), event.at_ms))
+
+
+def _is_answer_missing(event: Event) -> bool:
+    """Whether a stop that has just happened lacks an answer that its transcript may have soon."""
+    lacks = event.kind == "stop" and not event.text.strip() and not event.agent and event.transcript.endswith(".jsonl")
+    return lacks and 0 <= time.time() * 1000 - event.at_ms < _TRANSCRIPT_MS and Path(event.transcript).is_file()
 
 
 def _last_lines(path: str) -> list[bytes]:
@@ -289,16 +298,18 @@ def drain_to(
         names = waiting_events(spool)
         todo = names[:limit]
         for start in range(0, len(todo), BATCH):
-            _drain_batch(take, spool, todo[start : start + BATCH], result)
-            if end is not None and time.monotonic() > end:
+            ready = _drain_batch(take, spool, todo[start : start + BATCH], result)
+            if not ready or (end is not None and time.monotonic() > end):
                 break
         remove_leftovers(spool)
     result.left = len(names) - result.done
     return result
 
 
-def _drain_batch(take: TakeEvents, spool: Path, names: Sequence[str], result: DrainResult) -> None:
+def _drain_batch(take: TakeEvents, spool: Path, names: Sequence[str], result: DrainResult) -> bool:
+    """Read and store some events; False if the next one has to wait a moment."""
     events: dict[str, Event] = {}
+    ready = True
     for name in names:
         try:
             record = read_record(spool, name)
@@ -306,13 +317,18 @@ def _drain_batch(take: TakeEvents, spool: Path, names: Sequence[str], result: Dr
         except (UnreadableEvent, OSError) as error:
             _refuse(spool, name, str(error) if isinstance(error, UnreadableEvent) else "unreadable-file", result)
             continue
+        event = event and with_last_answer(event)
+        if event and _is_answer_missing(event):
+            ready = False
+            break
         result.cut += record.ended in ("cut", "stalled")
         if event is None:
             result.passed_over += 1
             remove_events(spool, [name])
         else:
-            events[name] = with_last_answer(event)
+            events[name] = event
     _store(take, spool, events, result)
+    return ready
 
 
 def _store(take: TakeEvents, spool: Path, events: dict[str, Event], result: DrainResult) -> None:

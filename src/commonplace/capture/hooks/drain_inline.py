@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 # Short enough not to be noticed before any command; longer before a command that looks up what was captured.
 SHORT_DRAIN_SECONDS, LONG_DRAIN_SECONDS = 0.2, 2.0
 _BUSY_TIMEOUT = 0.05
+# Seconds to wait before events that could not be stored or sent are tried again: the first time, and at most.
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 16.0
 # Events that a server stores before it checks whether a request waits.
 _EVENTS_PER_STEP = 250
 
@@ -60,11 +62,36 @@ def drain_some(settings: Settings, seconds: float = SHORT_DRAIN_SECONDS) -> int:
 def drain_all(settings: Settings, seconds: float | None = None) -> DrainResult:
     """Store all waiting events, including new ones, and prepare the contexts of the next sessions.
 
-    Events for servers elsewhere are sent there; those that cannot be sent now still wait.
+    Events for servers elsewhere are sent there. With `seconds`, what cannot be stored or sent is tried again until they
+    are over; without, it still waits.
     """
+    from commonplace.capture.hooks.drain_process import SpawnLock
+
+    lock, end, pause = SpawnLock(str(settings.data_dir)), time.monotonic() + (seconds or 0.0), _FIRST_PAUSE
+    result = _drain_once(settings, seconds)
+    while True:
+        left = end - time.monotonic()
+        result.waits_because = result.waits_because if result.left else ""
+        if result.left and left > pause:
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        # A hook that saw us running started no process of its own: look once more when it would.
+        elif left <= 0 or not lock.release() or not has_waiting_events(settings) or not lock.take_again():
+            return result
+        result.add(_drain_once(settings, max(0.0, end - time.monotonic())))
+
+
+def _drain_once(settings: Settings, seconds: float | None) -> DrainResult:
     if is_team_folder(str(settings.data_dir)):
         return _send_all(settings, seconds)
-    result = _drain_here(settings, seconds)
+    try:
+        result = _drain_here(settings, seconds)
+    except StoreBusy:
+        if seconds is None:
+            raise
+        from commonplace.capture.hooks.drain import DrainResult
+
+        result = DrainResult(left=_count_waiting(settings))
     if (settings.data_dir / TEAMS).is_dir():
         from commonplace.capture.hooks.team_server import team_servers
 
@@ -76,7 +103,7 @@ def drain_all(settings: Settings, seconds: float | None = None) -> DrainResult:
 
 
 def _send_all(settings: Settings, seconds: float | None) -> DrainResult:
-    """Send what waits in the folder of a server, then store what stays on this machine."""
+    """Send what waits in the folder of a server, also what comes meanwhile, then store what stays on this machine."""
     from commonplace.capture.hooks.drain import DrainResult, drain_to
     from commonplace.capture.hooks.send_events import EventSender, refresh_contexts
     from commonplace.capture.hooks.team_server import home_settings, load_server
@@ -84,12 +111,17 @@ def _send_all(settings: Settings, seconds: float | None) -> DrainResult:
     server = load_server(settings.data_dir)
     if server is None:
         return DrainResult(left=_count_waiting(settings))
-    sender = EventSender(server)
+    sender, result = EventSender(server), DrainResult()
+    end = time.monotonic() + (inf if seconds is None else seconds)
     try:
-        result = drain_to(sender, settings, seconds=seconds)
+        while has_waiting_events(settings) and (left := end - time.monotonic()) > 0:
+            step = drain_to(sender, settings, seconds=None if seconds is None else left)
+            result.add(step)
+            if step.elsewhere or not step.done:
+                break
         refresh_contexts(server, result.starts, os.environ)
     except CommonplaceError as error:
-        result = DrainResult(waits_because=error.message)
+        result.waits_because = error.message
     finally:
         sender.close()
     result.left = _count_waiting(settings)

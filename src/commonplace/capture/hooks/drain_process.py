@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 DRAIN_VARIABLE = "COMMONPLACE_HOOKS_DRAIN"
 # It stops by itself after the first number of seconds, and is killed after the second.
 _SECONDS, _MAX_SECONDS = 60, 120
+# The descriptor of the lock that the process was given.
+_LOCK_VARIABLE = "COMMONPLACE_HOOKS_DRAIN_LOCK"
 _DRAIN_LOCK, _SPAWN_LOCK = "drain.lock", "afterwards.lock"
 
 
@@ -59,10 +61,33 @@ def spawn_drain(data: str, env: Mapping[str, str]) -> bool:
     lock = None if sys.platform == "win32" else _take_spawn_lock(data)
     if lock is None and sys.platform != "win32":
         return False
-    start_detached(command, data, lock, background=True, max_seconds=_MAX_SECONDS)
+    start_detached(command, data, lock, background=True, max_seconds=_MAX_SECONDS, lock_variable=_LOCK_VARIABLE)
     if lock is not None:
         os.close(lock)
     return True
+
+
+class SpawnLock:
+    """The lock of the process that a hook started, held by that process. Other processes and Windows have none."""
+
+    def __init__(self, data: str) -> None:
+        self._data = data
+        held = os.environ.pop(_LOCK_VARIABLE, "")
+        self._descriptor = int(held) if held.isdecimal() else -1
+
+    def release(self) -> bool:
+        """From now on a hook starts another process; False if there was nothing to release."""
+        if self._descriptor < 0:
+            return False
+        os.close(self._descriptor)
+        self._descriptor = -1
+        return True
+
+    def take_again(self) -> bool:
+        """False if a hook has started another process already."""
+        lock = _take_spawn_lock(self._data)
+        self._descriptor = -1 if lock is None else lock
+        return lock is not None
 
 
 def is_drain_running(data: str) -> bool:

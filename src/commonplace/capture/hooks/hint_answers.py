@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from commonplace.capture.hooks.project_folder import WorkingFolders, is_known_repository
+from commonplace.capture.hooks.project_folder import WorkingFolder, WorkingFolders, is_known_repository
 from commonplace.capture.hooks.remember_events import redact_event
 from commonplace.capture.hooks.tool_calls import command_line, is_our_command, named_files, output_and_error, tool_type
 from commonplace.config import load
@@ -25,14 +25,14 @@ from commonplace.memory.prompt_hints import is_warm, prompt_hints, warm_up
 
 # A hook does not wait for other writers.
 _BUSY_TIMEOUT = 0.05
-_NOTHING: dict[str, Any] = {"text": "", "hints": []}
+NO_HINTS: dict[str, Any] = {"text": "", "hints": []}
 
 
 def read_hints(data: str, env: Mapping[str, str], request: Mapping[str, Any]) -> dict[str, Any]:
     """Answer from the store as it is: nothing is migrated, written or waited for, and no model is loaded."""
     settings = load({"data_dir": data}, env)
     if settings.hooks_recall == "off":
-        return _NOTHING
+        return NO_HINTS
     quick = replace(settings, busy_timeout=_BUSY_TIMEOUT, embedder="off", reranker="off")
     memory = open_memory(quick, migrate=False)
     try:
@@ -44,23 +44,38 @@ def read_hints(data: str, env: Mapping[str, str], request: Mapping[str, Any]) ->
 def answer_hints(memory: LocalMemory, request: Mapping[str, Any]) -> dict[str, Any]:
     """The text to show at a moment, and the ids and telling words of each hint in it."""
     moment, mode = str(request["moment"]), memory.settings.hooks_recall
-    if mode == "off" or (mode == "rules" and moment == "prompt"):
-        return _NOTHING
-    event = _event(request)
+    event = read_request(request) if is_wanted(mode, moment) else None
     if event is None:
-        return _NOTHING
+        return NO_HINTS
     folder = WorkingFolders().of(event.cwd)
     if folder.project and not is_known_repository(memory.settings.data_dir, folder.project, Path(event.cwd)):
-        return _NOTHING
-    shown = set(map(str, request["shown"]))
+        return NO_HINTS
+    return event_hints(memory, event, folder, moment, set(map(str, request["shown"])), str(request["session"]), mode)
+
+
+def is_wanted(mode: str, moment: str) -> bool:
+    """Whether the setting `hooks_recall` lets anything be shown at a moment."""
+    return mode == "full" or (mode == "rules" and moment != "prompt")
+
+
+def event_hints(
+    memory: LocalMemory,
+    event: Event,
+    folder: WorkingFolder,
+    moment: str,
+    shown: Collection[str],
+    session: str,
+    mode: str,
+) -> dict[str, Any]:
+    """The same for an event of a session in a folder, which may be on another machine."""
     if event.kind == "prompt":
         if not is_warm(memory) and memory.settings.embedder == "builtin":
             # This prompt is answered by its words, the next ones by their meaning too.
             Thread(target=warm_up, args=(memory,), name="commonplace-warm-up", daemon=True).start()
-        hints = prompt_hints(memory, folder.project, event.text, shown, str(request["session"]))
+        hints = prompt_hints(memory, folder.project, event.text, shown, session)
     else:
         files = folder.relative(named_files(event))
-        hints = _of_tool(memory, folder.project, event, files, shown, str(request["session"]), mode)
+        hints = _of_tool(memory, folder.project, event, files, shown, session, mode)
     text, chosen = hint_text(moment, hints)
     return {"text": text, "hints": [[list(hint.shown), list(hint.words)] for hint in chosen]}
 
@@ -86,7 +101,7 @@ def _of_tool(
     return [*hints, *tool_hints(memory, project, tuple(files), command, shown)]
 
 
-def _event(request: Mapping[str, Any]) -> Event | None:
+def read_request(request: Mapping[str, Any]) -> Event | None:
     """The event that a hook tells of, without secrets."""
     host, payload = str(request["host"]), request["payload"]
     hooks = hooks_of(host)

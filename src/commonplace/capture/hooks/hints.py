@@ -1,7 +1,8 @@
 """Hints in the hook process: ask for them, print them once in a session, and notice whether they were used.
 
-The resident process answers, within a deadline. Without one, the store is read here by its words alone; a store on a
-server is not asked. What a session has seen is a small file of lines in `hints/` in the data folder:
+The resident process answers, within a deadline, also for a team's server. Without one, the store is read here by its
+words alone; a store on a server is not asked. What a session has seen is a small file of lines in `hints/` in the data
+folder:
 
     shown  time  moment  ids    words by which its use can be recognised
     used   time  id
@@ -23,6 +24,7 @@ from commonplace.capture.hooks.spool import (
     seconds_to_wait,
     spool_folder,
 )
+from commonplace.data_folder import is_team_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 START = "session-start"
+# What hooks that are connected to a team's server ask the resident process for.
+TEAM_QUESTION = "team-hints"
 # Seconds after which nothing is shown: with a resident process, and without.
 ASK_SECONDS, READ_SECONDS = 0.2, 0.5
 # Characters of any text in a payload that are sent, from its beginning and its end; entries of a list.
@@ -182,6 +186,8 @@ def _ask(data: str, env: Mapping[str, str], request: dict[str, Any], *, failed: 
     from commonplace.resident_client.client import ask
 
     seconds = seconds_to_wait(env, ASK_SECONDS)
+    if is_team_folder(data):
+        return _ask_team(data, env, request, seconds)
     began = time.monotonic()
     found = ask("hints", request, seconds, data=data, env=env)
     if found is not None or time.monotonic() - began >= seconds:
@@ -190,6 +196,18 @@ def _ask(data: str, env: Mapping[str, str], request: dict[str, Any], *, failed: 
     local = os.path.exists(os.path.join(data, "commonplace.db")) and not is_remote_store(data, env)
     # Loading what reads the store takes longer than a hook may take after every tool.
     return _read_here(data, env, request) if local and (request["moment"] != "after-tool" or failed) else None
+
+
+def _ask_team(data: str, env: Mapping[str, str], request: dict[str, Any], seconds: float) -> Any:
+    """What the resident process of this machine's own memory has of the server. The next prompt finds one running."""
+    from commonplace.resident.address import start
+    from commonplace.resident.client import ask, is_off
+
+    home = os.path.dirname(os.path.dirname(os.path.abspath(data)))
+    found = ask(TEAM_QUESTION, {**request, "team": os.path.abspath(data)}, seconds, data=home, env=env)
+    if found is None and not is_off(env):
+        start(home)
+    return found
 
 
 def _read_here(data: str, env: Mapping[str, str], request: dict[str, Any]) -> Any:

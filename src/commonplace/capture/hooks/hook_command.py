@@ -18,6 +18,7 @@ from commonplace.capture.hooks.spool import (
     SAMPLE,
     count_failure,
     encode_record,
+    event_name,
     failure_reason,
     seconds_to_wait,
     spool_folder,
@@ -61,8 +62,9 @@ _ENDS = (
 )
 # More of a payload is read and dropped: a host that cannot write may fail.
 MAX_PAYLOAD_BYTES = 1 << 20
-# Seconds to wait for the first byte, and after it for the rest.
+# Seconds to wait for the first byte, and after it for the rest; then in the background, which POSIX can do.
 FIRST_BYTE_SECONDS, ALL_BYTES_SECONDS = 2.0, 3.0
+LATE_SECONDS = 60.0
 # Kiro may leave its end open without writing anything, or pass the prompt in the environment.
 FIRST_BYTE_SECONDS_KIRO, FIRST_BYTE_SECONDS_WITH_PROMPT = 0.5, 0.05
 _CHUNK = 1 << 16
@@ -78,12 +80,29 @@ def is_hook_command(arguments: Sequence[str]) -> bool:
 def main(arguments: Sequence[str]) -> NoReturn:
     """Handle the event and end the process at once: there is nothing to clean up."""
     try:
-        os.write(1, handle_event(arguments, os.environ))
+        _ignore_signals(True)
+        output = handle_event(arguments, os.environ)
+        try:
+            os.write(1, output)
+        except OSError:
+            # The host does not read it, or is gone.
+            pass
+        _ignore_signals(False)
         _spawn_drain_at_end(arguments, os.environ)
     except BaseException:  # noqa: BLE001 - whatever it is, the editor must not be harmed by it
         pass
     finally:
         os._exit(0)
+
+
+def _ignore_signals(ignore: bool) -> None:
+    """Whoever interrupts the agent does not take away its event: this process ends by itself soon."""
+    # `signal` would import more than the whole hook.
+    import _signal  # type: ignore[import-not-found]
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if number := getattr(_signal, name, None):
+            _signal.signal(number, _signal.SIG_IGN if ignore else _signal.SIG_DFL)
 
 
 def handle_event(arguments: Sequence[str], env: Mapping[str, str], stdin: int = 0) -> bytes:
@@ -102,16 +121,52 @@ def handle_event(arguments: Sequence[str], env: Mapping[str, str], stdin: int = 
     moment = _moment(host, name, plugin)
     # What is about to be done is nothing to remember yet.
     if moment != "before-tool" or sample:
-        try:
-            fields = (host, event, str(time.time_ns() // 1_000_000), cwd, prompt, str(payload.size), payload.ended)
-            write_event(spool_folder(data), encode_record(fields, payload.content), SAMPLE if sample else EVENT, sample)
-        except Exception as error:  # noqa: BLE001 - counted, and the session goes on
-            _report_failure(data, failure_reason(error))
+        fields = (host, event, str(time.time_ns() // 1_000_000), cwd, prompt)
+        if (
+            sample
+            or prompt
+            or payload.ended not in ("silent", "stalled")
+            or not _read_on(arguments, fields, payload, stdin)
+        ):
+            _save_event(data, fields, payload, sample)
     call = (data, host, event, cwd, payload.content, env, plugin.output if plugin else None)
     if host in _STARTS.get(name, ()) or (plugin and name in map(_normalise, plugin.starts)):
         return _session_start_output(*call)
     hint = b"" if sample else _hint_output(moment, prompt, *call)
     return hint or _FIXED_REPLIES.get((host, name), b"{}\n" if host == "gemini" else b"")
+
+
+def _save_event(data: str, fields: Sequence[str], payload: Payload, sample: str = "", name: str = "") -> None:
+    try:
+        record = encode_record((*fields, str(payload.size), payload.ended), payload.content)
+        write_event(spool_folder(data), record, SAMPLE if sample else EVENT, sample or name)
+    except Exception as error:  # noqa: BLE001 - counted, and the session goes on
+        _report_failure(data, failure_reason(error))
+
+
+def _read_on(arguments: Sequence[str], fields: Sequence[str], payload: Payload, stdin: int) -> bool:
+    """Wait in the background for what a busy host writes late, and save the event then; False if that is impossible."""
+    name = event_name()
+    try:
+        child = os.fork() if sys.platform != "win32" else -1
+    except OSError:
+        return False
+    if child == 0:
+        try:
+            os.setsid()
+            # Once more: nobody has to wait for the end of a grandchild.
+            if os.fork() == 0:
+                null = os.open(os.devnull, os.O_RDWR)
+                for stream in (1, 2):
+                    os.dup2(null, stream)
+                _ignore_signals(False)
+                given, _host, _event = _parse(arguments) or ("", "", "")
+                payload.read_on(stdin, LATE_SECONDS)
+                _save_event(os.path.expanduser(data_folder(given, os.environ)), fields, payload, name=name)
+                _spawn_drain_at_end(arguments, os.environ)
+        finally:
+            os._exit(0)
+    return child > 0 and os.waitpid(child, 0)[0] == child
 
 
 def _moment(host: str, name: str, plugin: Hooks | None) -> HintMoment | None:
@@ -253,6 +308,15 @@ class Payload:
             # It was closed before this process started.
             return self
         return self
+
+    def read_on(self, descriptor: int, seconds: float) -> None:
+        """Read the rest of what was not complete in time."""
+        self.ended = "whole"
+        self._all_bytes_seconds = seconds
+        self._deadline = time.monotonic() + seconds
+        self.read(descriptor)
+        if not self.size:
+            self.ended = "silent"
 
     def add(self, chunk: bytes) -> None:
         if not self.size:

@@ -28,7 +28,7 @@ from commonplace.memory.captured_events import CaptureCounts
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.remote.client import TRIES
 
-__all__ = ["EventKind", "EventSender", "event_record", "refresh_contexts", "store_sent_events"]
+__all__ = ["EventKind", "EventSender", "event_record", "refresh_contexts", "sent_event", "store_sent_events"]
 
 EVENTS_PATH = "/api/v1/hooks/events"
 # Of one request: events, and bytes before they are packed.
@@ -109,6 +109,12 @@ def store_sent_events(memory: LocalMemory, records: Sequence[Mapping[str, Any]])
     folders = {str(record.get("cwd", "")): WorkingFolder(**record.get("folder", {})) for record in records}
     events = [Event(**{name: value for name, value in record.items() if name != "folder"}) for record in records]
     return remember_events(memory, events, WorkingFolders(folders))
+
+
+def sent_event(record: Mapping[str, Any]) -> tuple[Event, WorkingFolder]:
+    """An event of another machine and its folder, given as `event_record` makes it; without secrets."""
+    event = Event(**{name: value for name, value in record.items() if name != "folder"})
+    return redact_event(event), WorkingFolder(**record.get("folder", {}))
 
 
 def _machine() -> str:

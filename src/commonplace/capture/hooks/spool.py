@@ -60,6 +60,11 @@ def encode_record(fields: Sequence[str], payload: bytes) -> bytes:
     return b"\0".join([VERSION, *(os.fsencode(field) for field in fields), payload])
 
 
+def event_name() -> str:
+    """A name for an event that happens now."""
+    return f"{time.time_ns():020d}-{os.getpid():x}-{os.urandom(4).hex()}"
+
+
 def write_event(folder: str, content: bytes, ending: str = EVENT, name: str = "") -> str:
     """Write an event so that it survives a power cut; returns its name."""
     ensure_private_folder(folder)
@@ -67,11 +72,19 @@ def write_event(folder: str, content: bytes, ending: str = EVENT, name: str = ""
         disk = os.statvfs(folder)
         if not has_disk_space(disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize):
             raise OSError(errno.ENOSPC, "hardly any disk space is left")
-    name = name or f"{time.time_ns():020d}-{os.getpid():x}-{os.urandom(4).hex()}"
-    part = os.path.join(folder, name + PART)
+    name = name or event_name()
+    part, path = os.path.join(folder, name + PART), os.path.join(folder, name + ending)
     try:
-        _write(part, content)
-        os.rename(part, os.path.join(folder, name + ending))
+        descriptor = _write(part, content)
+        try:
+            # Before it is synced, which takes long on a busy disk: a hook that is killed meanwhile has left its event.
+            if os.name == "posix":
+                os.rename(part, path)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        if os.name != "posix":
+            os.rename(part, path)
     except BaseException:
         try:
             os.unlink(part)
@@ -146,15 +159,17 @@ def ensure_private_folder(folder: str) -> None:
             os.chmod(folder, 0o700)
 
 
-def _write(path: str, content: bytes) -> None:
+def _write(path: str, content: bytes) -> int:
+    """The descriptor of a new file with this content, still open."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY | _NO_LINK, 0o600)
     try:
         rest = memoryview(content)
         while rest:
             rest = rest[os.write(descriptor, rest) :]
-        os.fsync(descriptor)
-    finally:
+    except BaseException:
         os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _sync_folder(folder: str) -> None:

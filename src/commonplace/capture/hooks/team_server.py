@@ -34,6 +34,8 @@ from commonplace.capture.hooks.spool_reader import has_waiting_events
 from commonplace.config import Settings, listed, load
 from commonplace.data_folder import TEAMS
 from commonplace.remote.client import TRIES, HttpClient
+from commonplace.resident.address import start
+from commonplace.resident.client import is_off
 from commonplace.text.project_names import same_project
 from commonplace.text.redact import redact
 
@@ -163,6 +165,9 @@ def team_context(
     if has_waiting_events(replace(settings, data_dir=server.folder)):
         # What the last session left is sent now that somebody works here again.
         spawn_drain(data, env)
+    if not is_off(env):
+        # Prompts ask it for the server's hints.
+        start(str(server.home))
     fetched: list[str] = []
     seconds = seconds_to_wait(env, START_TIMEOUT)
 
