@@ -35,9 +35,10 @@ $(STAMP): pyproject.toml requirements.lock $(wildcard packaging/*.py packaging/*
 serve: install ## Run the HTTP server (more options: make serve ARGS="--port 9000")
 	$(BIN)/commonplace serve $(ARGS)
 
+# Types are checked while tests run: they would keep one core busy for a minute and the other one idle.
 test: install ## Lint, check types, run every test
-	$(MAKE) -j3 lint types prepare
-	$(MAKE) unit
+	$(MAKE) -j2 lint prepare
+	$(MAKE) -j2 types unit
 
 prepare: install # What all workers would do at once: compile the tests, and install Chromium where it is missing
 	$(BIN)/python -c 'from tests.web.browser import prepare; prepare()'

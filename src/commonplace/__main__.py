@@ -17,7 +17,7 @@ def main() -> None:
         if is_hook_command(arguments):
             fire(arguments)
     if arguments:
-        from commonplace.resident.client import COMMANDS, run_command
+        from commonplace.resident_client.client import COMMANDS, run_command
 
         code = run_command(arguments) if arguments[0] in COMMANDS else None
         if code is not None:

@@ -65,7 +65,7 @@ def test_what_was_read_is_not_read_again_unless_a_word_of_it_changes() -> None:
     first = cross_encoder.score(QUESTION, [ANSWER, *OTHERS])
     tokenizer, _session = cross_encoder._loaded()
     # From here on nothing can be read.
-    cross_encoder._model = tokenizer, None  # type: ignore[assignment]
+    cross_encoder._model = tokenizer, None
     assert cross_encoder.score(QUESTION, [*OTHERS, ANSWER]) == [*first[1:], first[0]]
     assert len(cross_encoder.score(QUESTION, [ANSWER, *OTHERS], tokens=60)) == 2
     for question, passage in (

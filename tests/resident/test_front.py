@@ -26,7 +26,7 @@ from tests.polling import until
 from commonplace.detached_process import take_lock
 from commonplace.mcp.line_session import static_replies
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.resident.address import (
+from commonplace.resident_client.address import (
     FOLDER,
     SECONDS_VARIABLE,
     connect,
@@ -35,8 +35,8 @@ from commonplace.resident.address import (
     resident_file,
     start,
 )
-from commonplace.resident.client import OFF_VARIABLE, ask, hello
-from commonplace.resident.control import stop_residents
+from commonplace.resident_client.client import OFF_VARIABLE, ask, hello
+from commonplace.resident_client.control import stop_residents
 from commonplace.resident_process.prepared_replies import PreparedReplies
 from commonplace.worker_threads import Workers
 

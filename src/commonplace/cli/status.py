@@ -48,7 +48,7 @@ def _hooks(memory: LocalMemory) -> dict[str, Any]:
 
 def _residents(settings: Settings) -> list[dict[str, Any]]:
     """The resident processes of this data folder, of any version."""
-    from commonplace.resident.control import describe, resident_processes
+    from commonplace.resident_client.control import describe, resident_processes
 
     found = resident_processes(str(settings.data_dir))
     return [{**one, "state": describe(one)} for one in found]

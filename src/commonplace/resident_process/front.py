@@ -19,7 +19,7 @@ from collections import deque
 from select import select
 
 from commonplace.data_folder import data_folder
-from commonplace.resident.address import (
+from commonplace.resident_client.address import (
     GREETING_SECONDS,
     START_SECONDS,
     connect,
@@ -27,7 +27,7 @@ from commonplace.resident.address import (
     seconds_allowed,
     start,
 )
-from commonplace.resident.client import OFF_VARIABLE, hello
+from commonplace.resident_client.client import OFF_VARIABLE, hello
 from commonplace.resident_process.link import PING, PONG, RECEIVED, Link
 from commonplace.resident_process.prepared_replies import HANDSHAKE, PreparedReplies
 

@@ -37,7 +37,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import detect_known_project
 from commonplace.memory.recall import recall
 from commonplace.model import Scope
-from commonplace.resident.address import (
+from commonplace.resident_client.address import (
     MAX_SOCKET_PATH,
     SAME_VARIABLES,
     TCP,
@@ -49,7 +49,7 @@ from commonplace.resident.address import (
     resident_file,
     resident_folder,
 )
-from commonplace.resident.control import retire_others
+from commonplace.resident_client.control import retire_others
 from commonplace.resident_process.commands import run_command, take_streams
 from commonplace.resident_process.link import PING, PONG, RECEIVED
 from commonplace.resident_process.memories import Caller, Memories

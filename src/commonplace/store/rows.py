@@ -1,7 +1,7 @@
 """Rows as values: what every engine reads in the same order, and what a change keeps of what was.
 
-A damaged row is read as far as it can be (damage.py): the object has a readable value in every field, and names those
-that are damaged.
+A search reads a hundred items, so making them is written for speed. A damaged row is read as far as it can be
+(damaged_values.py): the object has a readable value in every field, and names those that are damaged.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import lru_cache
 from typing import Any, cast
 
@@ -16,7 +17,12 @@ from commonplace.model import KINDS, SOURCE_FIELDS, VALIDITY_FIELDS, Change, Ite
 from commonplace.store.damaged_values import UID, Reader, parsed, text_of, texts_of
 from commonplace.store.indexed_text import embedding_text
 from commonplace.store.records import RECORD_KINDS, RecordKind
+from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 
+# Details of fewer letters are kept as they were read.
+CACHED_DETAILS = 64
+# Items of less text are kept as they were made, so many of them.
+CACHED_TEXT, CACHED_ITEMS = 2_000, 1_024
 STATUSES = ("active", "archived", "pinned")
 # What the fields of a session are in a row that is whole, in their order.
 _NUMBER, _MAYBE, _NAME = (int,), (int, type(None)), (str, type(None))
@@ -24,6 +30,84 @@ _SESSION_TYPES = (
     *(_NUMBER, (str,), (str,), (str,), _NAME, (str,), (str,), (str,), (float, int), (str,)),
     *(_NUMBER, _NUMBER, _NUMBER, _MAYBE, _NUMBER, _NUMBER, _NUMBER, _NUMBER, _MAYBE),
 )
+# What the fields of an item are in a row that is whole, in their order; tags are read by themselves.
+_ITEM_TYPES = (
+    *(_NUMBER, (str,), (str,), (str,), (str,), (str,), (str,), (str,), _NAME, _NAME, (str, list, type(None))),
+    *((float, int, type(None)), (str,), _NUMBER, _NUMBER, _NUMBER, _NUMBER, _MAYBE, _MAYBE, (bytes, memoryview)),
+    *(_MAYBE, _MAYBE, _MAYBE, _NAME, _NAME, _NAME),
+)
+_SET_FIELDS = tuple(getattr(Item, field.name).__set__ for field in fields(Item))
+_JSON = json.JSONDecoder()
+_TEXT = frozenset([str])
+
+
+def item_of(row: Sequence[Any]) -> Item:
+    """An item from its columns, which stand in the order of its fields; tags are a list, or the text of a JSON list."""
+    texts = row[4:8]
+    if {*map(type, texts)} == _TEXT and sum(map(len, texts)) < CACHED_TEXT and type(row[10]) is not list:
+        return _same_item(tuple(row), tuple(map(type, row)))
+    return _new_item(row)
+
+
+@lru_cache(maxsize=CACHED_ITEMS)
+def _same_item(row: tuple[Any, ...], _types: tuple[type, ...]) -> Item:
+    """What many questions find is made once, until one of its columns changes. 1 and 1.0 are not the same there."""
+    return _new_item(row)
+
+
+def _new_item(row: Sequence[Any]) -> Item:
+    id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
+    try:
+        texts = _short_texts(details) if len(details) < CACHED_DETAILS else _texts(details)
+        more = {} if meta == "{}" else json.loads(meta)
+        named = () if not tags else tuple(json.loads(tags) if type(tags) is str else cast("Sequence[str]", tags))
+    except (ValueError, TypeError, RecursionError):
+        return _damaged_item(row)
+    if not (
+        _has_item_types(tuple(map(type, row)))
+        and UID(uid)
+        and kind in KINDS
+        and row[12] in STATUSES
+        and type(more) is dict
+        and _are_texts(named)
+        and EARLIEST_MS <= row[14] <= LATEST_MS
+        and EARLIEST_MS <= row[15] <= LATEST_MS
+    ):
+        return _damaged_item(row)
+    # A search reads a hundred of them: setting the slots takes a third of what the constructor of a frozen class does.
+    item = Item.__new__(Item)
+    values = (id_, uid, kind, type_, title, body, texts, more, project, session, named, *rest, {})
+    for set_field, value in zip(_SET_FIELDS, values, strict=True):
+        set_field(item, value)
+    return item
+
+
+@lru_cache(maxsize=256)
+def _has_item_types(found: tuple[type, ...]) -> bool:
+    return _are_types(found, _ITEM_TYPES)
+
+
+@lru_cache(maxsize=256)
+def _short_texts(text: str) -> Mapping[str, str]:
+    """Short details are much the same from message to message, and read once."""
+    return _texts(text)
+
+
+def _texts(text: str) -> Mapping[str, str]:
+    try:
+        # As `json.loads` does it, without looking for an encoding and white space.
+        details, end = _JSON.raw_decode(text)
+    except ValueError:
+        end = -1
+    if end != len(text):
+        details = json.loads(text)
+    if type(details) is not dict or not _are_texts(details.values()):
+        raise ValueError("not an object of texts")
+    return details
+
+
+def _are_texts(values: Any) -> bool:
+    return {*map(type, values)} <= _TEXT
 
 
 def session_of(row: Sequence[Any]) -> Session:
@@ -34,7 +118,7 @@ def session_of(row: Sequence[Any]) -> Session:
     except (ValueError, TypeError, RecursionError):
         return _damaged_session(row)
     if not (
-        has_types(tuple(map(type, row)), _SESSION_TYPES) and UID(uid) and status in STATUSES and type(metadata) is dict
+        _are_types(tuple(map(type, row)), _SESSION_TYPES) and UID(uid) and status in STATUSES and type(metadata) is dict
     ):
         return _damaged_session(row)
     return Session(id_, uid, key, source, project, label, folder, status, importance, metadata, *row[10:])
@@ -121,12 +205,12 @@ def _damage_of(one: Item | Session) -> dict[str, object]:
 
 
 @lru_cache(maxsize=256)
-def has_types(found: tuple[type, ...], types: tuple[tuple[type, ...], ...]) -> bool:
+def _are_types(found: tuple[type, ...], types: tuple[tuple[type, ...], ...]) -> bool:
     """Whether the values of a row have the types of their fields. Most rows are alike."""
     return all(one in allowed for one, allowed in zip(found, types, strict=True))
 
 
-def damaged_item(row: Sequence[Any]) -> Item:
+def _damaged_item(row: Sequence[Any]) -> Item:
     """An item of a damaged row, as far as it can be read."""
     id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
     importance, status, tokens, created_ms, updated_ms, rev, forgotten_ms, superseded_by, content_hash, *more = rest

@@ -34,8 +34,8 @@ from commonplace.capture.hooks.spool_reader import has_waiting_events
 from commonplace.config import Settings, listed, load
 from commonplace.data_folder import TEAMS
 from commonplace.remote.client import TRIES, HttpClient
-from commonplace.resident.address import start
-from commonplace.resident.client import is_off
+from commonplace.resident_client.address import start
+from commonplace.resident_client.client import is_off
 from commonplace.text.project_names import same_project
 from commonplace.text.redact import redact
 

@@ -17,10 +17,9 @@ from commonplace.errors import NotFound
 from commonplace.item_ids import Ref
 from commonplace.model import KINDS, PROPOSED, SETTLED, VIA, Change, Item, Kind, Scope, TextHit, VectorHit
 from commonplace.store.damaged_values import text_of
-from commonplace.store.rows import change_of
+from commonplace.store.rows import change_of, item_of
 from commonplace.store.sql import projects, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection
-from commonplace.store.sql.item_rows import item_of
 from commonplace.store.sql.space import Space, allow_replica
 from commonplace.store.types import TextAnswer, Turn, Use, turn_of
 from commonplace.text.dates import LATEST_MS

@@ -22,8 +22,7 @@ from commonplace.errors import StoreBusy, StoreCorrupt, StoreError
 from commonplace.item_ids import new_uid
 from commonplace.model import KINDS, SOURCE_FIELDS, VALIDITY_FIELDS
 from commonplace.store.damaged_values import DamagedText, content_checksum, nearest, shown
-from commonplace.store.rows import STATUSES, item_before
-from commonplace.store.sql.item_rows import item_of
+from commonplace.store.rows import STATUSES, item_before, item_of
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.error_translation import translated
