@@ -11,10 +11,10 @@ from commonplace.capture.hooks.send_events import (
     LONGEST_TEXT,
     MAX_EVENTS,
     EventKind,
+    HintMoment,
     sent_event,
     store_sent_events,
 )
-from commonplace.hosts.host import HintMoment
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.session_context import session_context
 from commonplace.rest import fields
