@@ -7,10 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.conftest import Clock
 
+from commonplace.config import Settings
 from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
-from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.prompt_hints import Candidate, items_to_show, prompt_question, rank_candidates
+from commonplace.memory.items import get_item
+from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.prompt_hints import (
+    Candidate,
+    items_to_show,
+    prompt_hints,
+    prompt_question,
+    rank_candidates,
+    warm_up,
+)
 from commonplace.memory.question import ParsedQuestion, parse_question
 from commonplace.memory.recall import Hit
 from commonplace.memory.remember import NewItem, remember
@@ -110,8 +120,21 @@ def test_what_answers_less_is_not_shown_after_what_answers_better(memory: LocalM
     assert weaker.was_shown({items[0].short_id}) and not weaker.was_shown(())
 
 
-def test_a_statement_needs_no_answer_and_a_question_does(memory: LocalMemory) -> None:
+def test_a_statement_needs_no_answer(memory: LocalMemory) -> None:
     stated = conversation(memory)[3]
     assert items_to_show(memory, Candidate(hit(stated, 1.0), 1.0, (0.5, 0.9)), ()) == [stated]
-    (question,) = conversation(memory, [("user", "why is checkout slow?")])
-    assert items_to_show(memory, Candidate(hit(question, 1.0), 1.0, (0.5, 0.9)), ()) == []
+
+
+def test_a_question_that_nobody_answered_is_not_shown_and_hides_nothing(settings: Settings, clock: Clock) -> None:
+    memory = open_memory(replace(settings, embedder="builtin"), clock)
+    warm_up(memory)
+    question = "what is the demo server called?"
+    for number in range(3):
+        store_conversation(memory, NewConversation(f"Session {number}", [NewMessage("user", question)]))
+    memory.embeddings.catch_up()
+    assert prompt_hints(memory, None, question, ()) == []
+    fact = remember(memory, NewItem("The demo server is called heron", type="fact"))
+    memory.embeddings.catch_up()
+    (hint,) = prompt_hints(memory, None, question, ())
+    assert hint.shown == (get_item(memory, fact.id).short_id,)
+    memory.close()

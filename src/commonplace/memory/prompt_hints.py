@@ -86,7 +86,8 @@ def prompt_hints(
         return []
     parsed = parse_question(memory, question, by_meaning=is_warm(memory))
     (found,) = recall_scopes(memory, parsed, [Scope.around(project, kinds=KINDS)], _CANDIDATES)
-    hits = [hit for hit in found.hits if not session or hit.item.session != session]
+    others = [hit for hit in found.hits if not session or hit.item.session != session]
+    hits = [hit for hit in others if not _is_unanswered(memory, hit.item)]
     candidates = rank_candidates(memory, parsed, hits)
     hints: list[Hint] = []
     seen: set[int] = set()
@@ -213,13 +214,11 @@ _SAID_ALREADY = 0.7
 def items_to_show(memory: LocalMemory, candidate: Candidate, shown: Collection[str]) -> list[Item]:
     """A memory with what was asked or answered around it, and one more of its session, in their order.
 
-    None of them was shown before. A question that nobody answered helps nobody.
+    None of them was shown before.
     """
     item = candidate.hit.item
     if _is_asked(item):
         reply = _reply_to(memory, item)
-        if reply is None and _is_prompt(item) and is_only_question(item.text):
-            return []
         pair = [item, *([reply] if reply else [])]
     else:
         asked = _asked_before(memory, item)
@@ -248,6 +247,11 @@ def _length(item: Item, hit: Item, main: Item) -> int:
     if item is main or item is hit:
         return LONGEST if item is main else _LONGEST_ALSO
     return _LONGEST_ASKED if _is_prompt(item) else _LONGEST_ALSO
+
+
+def _is_unanswered(memory: LocalMemory, item: Item) -> bool:
+    """Whether it is a question that nobody answered: it helps nobody, and says nothing against what does answer."""
+    return _is_prompt(item) and is_only_question(item.text) and _reply_to(memory, item) is None
 
 
 def _reply_to(memory: LocalMemory, item: Item) -> Item | None:
