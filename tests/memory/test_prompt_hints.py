@@ -130,11 +130,12 @@ def test_a_question_that_nobody_answered_is_not_shown_and_hides_nothing(settings
     warm_up(memory)
     question = "what is the demo server called?"
     for number in range(3):
-        store_conversation(memory, NewConversation(f"Session {number}", [NewMessage("user", question)]))
+        remember(memory, NewItem(question, kind="observation", type="prompt", session=f"s{number}", project="shop"))
+        clock.now += 60_000
     memory.embeddings.catch_up()
-    assert prompt_hints(memory, None, question, ()) == []
+    assert prompt_hints(memory, "shop", question, ()) == []
     fact = remember(memory, NewItem("The demo server is called heron", type="fact"))
     memory.embeddings.catch_up()
-    (hint,) = prompt_hints(memory, None, question, ())
+    (hint,) = prompt_hints(memory, "shop", question, ())
     assert hint.shown == (get_item(memory, fact.id).short_id,)
     memory.close()
