@@ -305,3 +305,18 @@ def test_a_contradiction_model_that_cannot_be_loaded_costs_only_what_it_finds(
     broken = replace(reading, contradiction_model=CrossEncoder(folder=tmp_path))
     assert remember_item(broken, NewItem(NEW, type="fact")).contradictions == ()
     assert remember_item(broken, NewItem("The mobile app is not written in React Native.", type="fact")).contradictions
+
+
+def test_what_was_stored_a_moment_ago_is_read_too(reading: LocalMemory) -> None:
+    old = added(reading, OLD, "fact")
+    assert reading.store.pending()
+    new = remember_item(reading, NewItem(NEW, type="fact"))
+    assert [(one.item.id, one.reason) for one in new.contradictions] == [(old, "meaning")]
+
+
+def test_a_list_reads_what_was_stored_without_the_model(reading: LocalMemory) -> None:
+    old, new = added(reading, OLD, "fact"), added(reading, NEW, "fact")
+    assert list_contradictions(reading) == []
+    (pair,) = list_contradictions(reading, read=10)
+    assert (pair.older.id, pair.newer.id, pair.reason) == (old, new, "meaning")
+    assert list_contradictions(replace(reading, contradiction_model=None), read=10) == []

@@ -198,9 +198,9 @@ class ItemMethods(BoundMethods):
         self, *, project: str | None = None, twins: bool = False, limit: int = 50
     ) -> list[StatementPair]:
         """Pairs of statements that contradict each other, newest first; with `twins` those that say the same too."""
-        from commonplace.memory.contradictions import list_contradictions
+        from commonplace.memory.contradictions import READ_FOR_LIST, list_contradictions
 
-        return list_contradictions(self._local, project, limit, twins=twins)
+        return list_contradictions(self._local, project, limit, twins=twins, read=READ_FOR_LIST)
 
     def settle(self, one: Id, other: Id, *, keep: Keep) -> Settled:
         """Say which of two statements holds: the `new` one, the `old` one, or `both`. `reopen` undoes it."""

@@ -45,6 +45,9 @@ BOTH_HOLD, SAME_AS, CONTRADICTS, COMPATIBLE = "both_hold", "same_as", "contradic
 # So many statements are read together with a new one, if both are short: those that words report, and the nearest from
 # this cosine on. From the one score on they contradict each other; below the other they do not, whatever words say.
 READ_TOGETHER, READ_LENGTH, NEAR, BORDER, DENIED = 4, 400, 0.3, 0.4, -3.0
+# So many of the best by words are read if some have no vector yet; and of the pairs of a list, those that share so much
+# of their words, as many as READ_FOR_LIST.
+NO_VECTOR, SHARED_WORDS, READ_FOR_LIST = 3, 0.25, 200
 
 Reason = Literal["opposite", "number", "choice", "replaced", "meaning", "same"]
 Keep = Literal["new", "old", "both"]
@@ -128,7 +131,11 @@ def compare_statement(memory: LocalMemory, written: Draft | Item, known_as: int 
     order = sorted(texts, key=lambda id_: (not reasons[id_], -found[id_]))
     # Rules are short and plain: of two that words report, the model knows less.
     plain = {id_ for id_ in order if reasons[id_] and written.type == items[id_].type == "rule"}
-    worth_reading = [id_ for id_ in order if id_ not in plain and (reasons[id_] or found[id_] >= NEAR)]
+    # What was stored a moment ago has no vector yet: words found it.
+    by_words = list(texts)[:NO_VECTOR] if memory.store.pending() else []
+    worth_reading = [
+        id_ for id_ in order if id_ not in plain and (reasons[id_] or found[id_] >= NEAR or id_ in by_words)
+    ]
     scores = _scores(memory, text, {id_: texts[id_] for id_ in worth_reading if known_as is None or id_ < known_as})
     if known_as is not None:
         scores |= {id_: score for id_ in order if (score := _recorded(items[id_], written)) is not None}
@@ -240,10 +247,11 @@ def list_contradictions(
     *,
     twins: bool = False,
     scanned: int = SCANNED,
+    read: int = 0,
 ) -> list[StatementPair]:
     """Pairs of live statements to settle, the newest first: of one project, or of all. With `twins` those alike too.
 
-    The newest `scanned` statements are compared.
+    The newest `scanned` statements are compared, and so many pairs that words do not decide `read` by the model.
     """
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidInput(f"limit must be between 1 and {MAX_LIMIT}.")
@@ -252,7 +260,11 @@ def list_contradictions(
     for item in _newest_statements(memory, project, scanned):
         by_project[item.project].append(item)
     now_ms = memory.clock()
-    pairs = [pair for items in by_project.values() for pair in _pairs(items, now_ms, twins=twins)]
+    compared = [pair for items in by_project.values() for pair in _pairs(items, now_ms, twins=twins)]
+    pairs = [pair for pair, _share in compared if pair.reason]
+    if read:
+        undecided = sorted((one for one in compared if not one[0].reason), key=lambda one: -one[1])[:read]
+        pairs += _read_pairs(memory, [pair for pair, _share in undecided])
     return sorted(pairs, key=lambda pair: (-pair.newer.created_ms, -pair.newer.id, -pair.older.id))[:limit]
 
 
@@ -268,8 +280,21 @@ def _newest_statements(memory: LocalMemory, project: str | None, scanned: int) -
         before = (page[-1].created_ms, page[-1].id)
 
 
-def _pairs(items: Sequence[Item], now_ms: int, *, twins: bool) -> Iterator[StatementPair]:
-    """Each item with the older ones that share its words; the newest come first in `items`."""
+def _read_pairs(memory: LocalMemory, pairs: Sequence[StatementPair]) -> Iterator[StatementPair]:
+    """Those that the model says to contradict each other; it is loaded for this."""
+    if pairs and memory.contradiction_model is not None:
+        memory.embeddings.embed_query("load the model")
+    for pair in pairs:
+        scores = _scores(memory, statement_text(pair.newer), {pair.older.id: statement_text(pair.older)})
+        if _decided("", scores.get(pair.older.id, 0.0)):
+            yield replace(pair, reason="meaning")
+
+
+def _pairs(items: Sequence[Item], now_ms: int, *, twins: bool) -> Iterator[tuple[StatementPair, float]]:
+    """Each item with the older ones that share its words, and how much; the newest come first in `items`.
+
+    Of those that words do not decide, with an empty reason, only what shares much and was never read.
+    """
     from commonplace.text.statement_comparison import are_the_same, contradiction_between
     from commonplace.text.statement_reading import statements_in
 
@@ -286,13 +311,14 @@ def _pairs(items: Sequence[Item], now_ms: int, *, twins: bool) -> Iterator[State
             older, newer = items[other], items[place]
             if not hold_together(older, newer):
                 continue
-            by_words = contradiction_between(read[other], read[place])
-            reason = _decided(by_words, _recorded(older, newer) or 0.0)
+            by_words, noted = contradiction_between(read[other], read[place]), _recorded(older, newer)
+            reason = _decided(by_words, noted or 0.0)
             alike = twins and not reason and older.holds_at(now_ms) and newer.holds_at(now_ms)
             if alike and are_the_same(read[other], read[place]):
                 reason = "same"
-            if reason:
-                yield StatementPair(older, newer, reason, _may_supersede(older, newer, now_ms))
+            share = count / max(len(words[other]), len(words[place]))
+            if reason or (noted is None and share >= SHARED_WORDS and older.holds_at(now_ms)):
+                yield StatementPair(older, newer, reason, _may_supersede(older, newer, now_ms)), share
         for word in words[place]:
             holding[word].append(place)
 

@@ -27,7 +27,7 @@ from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.item_ids import HINT, ref
 from commonplace.memory.contradictions import DEFAULT_LIMIT as DEFAULT_PAIRS
 from commonplace.memory.contradictions import MAX_LIMIT as MAX_PAIRS
-from commonplace.memory.contradictions import Keep, reopen_contradiction, settle_contradiction
+from commonplace.memory.contradictions import READ_FOR_LIST, Keep, reopen_contradiction, settle_contradiction
 from commonplace.memory.contradictions import list_contradictions as open_contradictions
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.edit_and_forget import forget_items as take_out
@@ -466,7 +466,7 @@ def item_timeline(memory: LocalMemory, request: ApiRequest[Around, None]) -> Ans
 def list_contradictions(memory: LocalMemory, request: ApiRequest[OpenPairs, None]) -> Answer[PairsReply]:
     """Statements that contradict each other and were not settled yet."""
     query = request.query
-    pairs = open_contradictions(memory, query.project, query.limit, twins=query.twins)
+    pairs = open_contradictions(memory, query.project, query.limit, twins=query.twins, read=READ_FOR_LIST)
     return Answer({"contradictions": [pair_record(pair) for pair in pairs]})
 
 
