@@ -320,3 +320,12 @@ def test_a_list_reads_what_was_stored_without_the_model(reading: LocalMemory) ->
     (pair,) = list_contradictions(reading, read=10)
     assert (pair.older.id, pair.newer.id, pair.reason) == (old, new, "meaning")
     assert list_contradictions(replace(reading, contradiction_model=None), read=10) == []
+
+
+def test_a_decision_against_a_rule_is_listed_and_does_not_replace_it(reading: LocalMemory) -> None:
+    rule = remember_item(reading, NewItem("Never deploy on Fridays.", type="rule"))
+    text = "We ship the hotfix this Friday evening, it cannot wait."
+    decision = remember_item(reading, NewItem(text, type="decision"))
+    assert [(one.item.uid, one.supersede) for one in decision.contradictions] == [(rule.item.uid, False)]
+    (pair,) = list_contradictions(reading)
+    assert (pair.older.uid, pair.newer.uid, pair.supersede) == (rule.item.uid, decision.item.uid, False)

@@ -26,6 +26,7 @@ from commonplace.text.sentences import title_of
 if TYPE_CHECKING:
     from commonplace.text.statement_reading import Statement
 
+_LASTING = ("rule", "constraint")
 STATEMENT_TYPES = ("rule", "decision", "fact", "constraint", "note")
 # How many statements are looked at on a write: by words, and by meaning if a model is loaded.
 CANDIDATES, NEAREST = 20, 10
@@ -205,6 +206,9 @@ def hold_together(one: Draft | Item, other: Draft | Item) -> bool:
 
 
 def _may_supersede(old: Item, new: Draft | Item, now_ms: int) -> bool:
+    if old.type in _LASTING and new.type not in _LASTING:
+        # Whoever goes against a rule once does not abolish it.
+        return False
     for_a_while = new.valid_until_ms is not None or _FOR_A_WHILE.search(statement_text(new))
     # What holds now does not say that a later change will not come.
     if old.valid_from_ms is not None and old.valid_from_ms > max(now_ms, new.valid_from_ms or now_ms):
@@ -298,6 +302,14 @@ def _pairs(items: Sequence[Item], now_ms: int, *, twins: bool) -> Iterator[tuple
     from commonplace.text.statement_comparison import are_the_same, contradiction_between
     from commonplace.text.statement_reading import statements_in
 
+    by_uid = {item.uid: item for item in items}
+    for newer in items:
+        # The model may have found what shares no word.
+        noted = newer.meta.get(CONTRADICTS)
+        for older in [by_uid[uid] for uid in noted if uid in by_uid] if isinstance(noted, dict) else ():
+            is_noted = (_recorded(older, newer) or 0.0) >= BORDER
+            if is_noted and not is_settled(older, newer) and hold_together(older, newer):
+                yield StatementPair(older, newer, "meaning", _may_supersede(older, newer, now_ms)), 1.0
     read = [statements_in(statement_text(item)) for item in items]
     words = [_subjects(statements) for statements in read]
     holding: dict[str, list[int]] = defaultdict(list)
@@ -312,6 +324,8 @@ def _pairs(items: Sequence[Item], now_ms: int, *, twins: bool) -> Iterator[tuple
             if not hold_together(older, newer):
                 continue
             by_words, noted = contradiction_between(read[other], read[place]), _recorded(older, newer)
+            if noted is not None and noted >= BORDER:
+                continue
             reason = _decided(by_words, noted or 0.0)
             alike = twins and not reason and older.holds_at(now_ms) and newer.holds_at(now_ms)
             if alike and are_the_same(read[other], read[place]):

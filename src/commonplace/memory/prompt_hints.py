@@ -197,10 +197,13 @@ def is_warm(memory: LocalMemory) -> bool:
 
 
 def warm_up(memory: LocalMemory) -> None:
-    """Load the models that hints need, so that later ones can use meaning."""
-    if memory.embeddings.embed_query("warm up") is not None and memory.cross_encoder is not None:
+    """Load the models that hints and writes need, so that later ones can use meaning."""
+    if memory.embeddings.embed_query("warm up") is None:
+        return
+    for model in (memory.cross_encoder, memory.contradiction_model):
         with suppress(EmbedderUnavailable):
-            memory.cross_encoder.score("warm up", [("warm up", "")])
+            if model is not None:
+                model.score("warm up", [("warm up", "")])
 
 
 # Characters of what stands beside the memory that answers: what was asked before it, and more of its session.
