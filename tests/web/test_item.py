@@ -178,7 +178,7 @@ def test_an_edit_is_undone_by_its_toast_and_ids_are_copied(visit: Visit, memory:
     page.fill("#f-content", "Kites fly at dusk")
     page.press("#f-content", "Control+Enter")
     page.wait_for_selector(".toast[role=status] >> text=Changed")
-    assert "did=" not in page.url
+    page.wait_for_url(lambda url: "did=" not in url)
     page.keyboard.press("u")
     page.wait_for_selector(".toast >> text=Reverted")
     assert get_item(memory, item.id).body == "Kites fly at dawn"
