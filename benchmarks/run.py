@@ -25,7 +25,7 @@ def main() -> None:
         help="one part of it",
     )
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
         folder = options.keep or Path(temporary)
         if options.only in (None, "start"):
             table("Start", start.figures(folder))
