@@ -11,8 +11,13 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from commonplace.cli.reference import reference
+from commonplace import errors
+from commonplace.cli.main import GROUPS
+from commonplace.cli.reference import reference, to_markdown
+from commonplace.dialects.profiles import ALL
 from commonplace.rest.endpoint_table import ENDPOINTS
+from commonplace.rest.metrics import METRICS
+from commonplace.setting_descriptions import DESCRIPTIONS, default_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -73,11 +78,59 @@ def contents_of(part: str) -> str:
     return tables
 
 
-def add_options(app: Sphinx, name: str, source: list[str]) -> None:
-    """Below the list of commands, on the site only: every option of each, to which the list leads."""
+def add_commands(app: Sphinx, name: str, source: list[str]) -> None:
+    """On the site only: what each command does below the title of its group, and at the end every option of each."""
     if name == "reference/commands":
-        linked = re.sub(r"^\| `([a-z][\w-]*)` \|", r"| [`\1`](#\1) |", source[0], flags=re.MULTILINE)
-        source[0] = f"{linked}\n{reference()}"
+        for title, rows in GROUPS:
+            table = [f"| [`{command}`](#{command}) | {to_markdown(what)} |" for command, _where, what in rows]
+            assert f"\n## {title}\n" in source[0]
+            source[0] = source[0].replace(
+                f"\n## {title}\n", "\n".join(["", f"## {title}", "", "| command | |", "|---|---|", *table, ""])
+            )
+        source[0] += f"\n{reference()}"
+
+
+def add_settings(app: Sphinx, name: str, source: list[str]) -> None:
+    """Below the settings that most people change, on the site only: all of them."""
+    if name == "reference/settings":
+        source[0] += "\n## All settings\n"
+        for title, meanings in DESCRIPTIONS.items():
+            source[0] += f"\n### {title}\n\n| setting | default | meaning |\n|---|---|---|\n"
+            for setting, meaning in meanings.items():
+                default = default_of(setting)
+                source[0] += f"| `{setting}` | {default and f'`{default}`'} | {meaning} |\n"
+
+
+def add_metrics(app: Sphinx, name: str, source: list[str]) -> None:
+    """After the metrics to watch, on the site only: all of them."""
+    if name == "reference/metrics":
+        source[0] += "\n## All metrics\n\n| metric | type | labels | meaning |\n|---|---|---|---|\n"
+        for one in METRICS.values():
+            labels = ", ".join(f"`{label}`" for label in one.labels)
+            source[0] += f"| `{one.sample_name}` | {one.kind} | {labels} | {one.meaning} |\n"
+
+
+def add_errors(app: Sphinx, name: str, source: list[str]) -> None:
+    """Below the codes, on the site only: what each means and what to do next."""
+    if name == "reference/errors":
+        source[0] += "\n## What they mean\n\n| code | meaning | next step |\n|---|---|---|\n"
+        for one in errors.with_own_code():
+            meaning = " ".join((one.__doc__ or "").split())
+            source[0] += f"| `{one.code}` | {meaning} | {to_markdown(one.default_hint)} |\n"
+
+
+def add_tools(app: Sphinx, name: str, source: list[str]) -> None:
+    """At the end, on the site only: what each tool is for, and its parameters."""
+    if name == "reference/tools":
+        source[0] += "\n## All tools\n"
+        for tool in ALL:
+            source[0] += f"\n### {tool.name}\n\n{to_markdown(tool.description)}\n"
+            listed = [param for param in tool.params if param.listed]
+            if listed:
+                source[0] += "\n| parameter | |\n|---|---|\n"
+            for param in listed:
+                needed = " (required)" if param.required else ""
+                source[0] += f"| `{param.name}`{needed} | {to_markdown(param.description)} |\n"
 
 
 def add_routes(app: Sphinx, name: str, source: list[str]) -> None:
@@ -103,6 +156,5 @@ def methods_of(path: str) -> str:
 
 
 def setup(app: Sphinx) -> None:
-    app.connect("source-read", add_contents)
-    app.connect("source-read", add_options)
-    app.connect("source-read", add_routes)
+    for added in (add_contents, add_commands, add_routes, add_settings, add_metrics, add_errors, add_tools):
+        app.connect("source-read", added)

@@ -29,6 +29,7 @@ FOUNDATION = {
     "malloc",
     "model",
     "plugins",
+    "setting_descriptions",
     "temporary_files",
     "worker_threads",
 }

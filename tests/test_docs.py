@@ -16,6 +16,7 @@ from commonplace.config import PROFILES, Settings
 from commonplace.dialects.profiles import ALL, tools_of
 from commonplace.hosts.registry import EDITOR_NAMES, editor_named
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
+from commonplace.setting_descriptions import MEANING, default_of
 from commonplace.store.indexed_text import QUERY_COLUMNS
 
 ROOT = Path(__file__).parent.parent
@@ -38,8 +39,16 @@ def error_classes() -> list[type[errors.CommonplaceError]]:
     return [one for one in found if one.__module__ == errors.__name__]
 
 
-def test_every_setting_is_on_its_page() -> None:
-    assert [f.name for f in fields(Settings) if f"| `{f.name}` |" not in page("docs/reference/settings.md")] == []
+def test_every_setting_is_described() -> None:
+    """The site lists these descriptions (tests/test_docs_site.py)."""
+    assert sorted(MEANING) == sorted(f.name for f in fields(Settings))
+    assert [name for name, meaning in MEANING.items() if not re.fullmatch(r"[A-Z`].+\.", meaning)] == []
+
+
+def test_the_settings_on_the_page_have_their_defaults() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (?:`([^`]*)`)?", page("docs/reference/settings.md"), re.MULTILINE)
+    assert len(rows) >= 10
+    assert [name for name, default in rows if default != default_of(name)] == []
 
 
 def test_every_tool_prompt_and_resource_is_on_the_page_for_agents() -> None:
@@ -54,16 +63,23 @@ def test_the_number_of_tools_is_what_the_pages_say() -> None:
     assert f"all {result} tools" in page("docs/inside/assurance.md")
 
 
-def test_every_profile_is_on_the_page_for_agents_with_the_number_of_its_tools_and_on_that_of_settings() -> None:
+def test_every_profile_is_on_the_page_for_agents_with_the_number_of_its_tools() -> None:
     text = page("docs/reference/tools.md")
     assert [name for name in PROFILES if f"| `{name}` | {len(tools_of(name))} |" not in text] == []
-    assert [name for name in PROFILES if f"`{name}`" not in page("docs/reference/settings.md")] == []
+    assert [name for name in PROFILES if f"`{name}`" not in MEANING["profile"]] == []
 
 
 def test_every_error_code_is_on_its_page_with_its_exit_code_and_status() -> None:
-    text = page("docs/reference/errors.md")
-    missing = [e.code for e in error_classes() if f"| `{e.code}` | {e.exit_code} | {e.http_status} |" not in text]
-    assert missing == []
+    rows = dict(re.findall(r"^\| (\d+) \| (.+) \|$", page("docs/reference/errors.md"), re.MULTILINE))
+    found = {(int(code), *one) for code, row in rows.items() for one in re.findall(r"`(\w+)` (\d+)", row)}
+    assert found == {(e.exit_code, e.code, str(e.http_status)) for e in error_classes()}
+
+
+def test_every_error_code_has_a_sentence_and_a_next_step() -> None:
+    """The site lists them (tests/test_docs_site.py)."""
+    described = errors.with_own_code()
+    assert {e.code for e in described} == {e.code for e in error_classes()}
+    assert [e.code for e in described if not (e.__doc__ and e.default_hint)] == []
 
 
 def test_troubleshooting_says_what_to_do_about_every_error_of_the_store() -> None:

@@ -6,11 +6,18 @@ import html
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+from commonplace.cli.main import COMMANDS
+from commonplace.config import Settings
+from commonplace.dialects.profiles import ALL
+from commonplace.errors import with_own_code
 from commonplace.rest.endpoint_table import ENDPOINTS
+from commonplace.rest.metrics import METRICS
+from commonplace.setting_descriptions import MEANING, default_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -41,6 +48,47 @@ def test_the_page_of_the_http_interface_lists_every_route(site: Path) -> None:
     listed = page.partition('id="all-routes"')[2]
     assert [one.path for one in ENDPOINTS if f">{one.path}</span>" not in listed] == []
     assert [one.summary for one in ENDPOINTS if f"{one.method}: {one.summary}" not in listed] == []
+
+
+def listed_on(site: Path, name: str, anchor: str) -> str:
+    """The text of a page from one heading on, without markup."""
+    page = (site / "reference" / f"{name}.html").read_text(encoding="utf-8").partition(f'id="{anchor}"')[2]
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+
+
+def plain(text: str) -> str:
+    """A sentence as `listed_on` has it, up to the first character that Markdown or typography changes."""
+    return " ".join(re.split(r"[`'\"*_.<]|--", text)[0].split())
+
+
+def test_the_page_of_the_commands_says_what_each_does(site: Path) -> None:
+    text = listed_on(site, "commands", "everyday")
+    assert [name for name, _where, what in COMMANDS if f"{name} {plain(what)}" not in text] == []
+
+
+def test_the_page_of_the_settings_lists_every_one_with_its_default(site: Path) -> None:
+    text = listed_on(site, "settings", "all-settings")
+    rows = {f.name: f"{f.name} {default_of(f.name)} {plain(MEANING[f.name])}" for f in fields(Settings)}
+    assert [name for name, row in rows.items() if " ".join(row.split()) not in text] == []
+
+
+def test_the_page_of_the_metrics_lists_every_one(site: Path) -> None:
+    text = listed_on(site, "metrics", "all-metrics")
+    assert [one.name for one in METRICS.values() if f"{one.sample_name} {one.kind}" not in text] == []
+    assert [one.name for one in METRICS.values() if plain(one.meaning) not in text] == []
+
+
+def test_the_page_of_the_errors_explains_every_code(site: Path) -> None:
+    text = listed_on(site, "errors", "what-they-mean")
+    assert [one.code for one in with_own_code() if f"{one.code} {plain(one.__doc__ or '')}" not in text] == []
+    assert [one.code for one in with_own_code() if plain(one.default_hint) not in text] == []
+
+
+def test_the_page_for_agents_lists_every_tool_with_its_parameters(site: Path) -> None:
+    text = listed_on(site, "tools", "all-tools")
+    for tool in ALL:
+        assert plain(tool.description) in text, tool.name
+        assert [one.name for one in tool.params if one.listed and f" {one.name} " not in text] == [], tool.name
 
 
 def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:

@@ -49,8 +49,9 @@ def install_extra_hint(extra: str) -> str:
 
 
 class CommonplaceError(Exception):
-    """Base of the tree. `message` says what happened, `hint` what to do next."""
+    """A fault in Commonplace; please report it. Also the base of all errors."""
 
+    # `message` says what happened, `hint` what to do next. docs/conf.py lists the docstrings as what the codes mean.
     code: ClassVar[str] = "INTERNAL_ERROR"
     exit_code: ClassVar[int] = 1
     http_status: ClassVar[int] = 500
@@ -63,7 +64,7 @@ class CommonplaceError(Exception):
 
 
 class InvalidInput(CommonplaceError):
-    """An argument has a wrong type, range or shape."""
+    """An argument has a wrong type, range or shape, or is unknown."""
 
     code = "VALIDATION_ERROR"
     exit_code = 2
@@ -80,21 +81,21 @@ class NothingToRemember(InvalidInput):
 
 
 class WrongMethod(InvalidInput):
-    """An address that is called in another way."""
+    """HTTP: the wrong method for this address."""
 
     code = "METHOD_NOT_ALLOWED"
     http_status = 405
 
 
 class WrongMedia(InvalidInput):
-    """A body that is not JSON, or does not say so."""
+    """HTTP: the body is not JSON, or is not declared as `application/json`."""
 
     code = "UNSUPPORTED_MEDIA"
     http_status = 415
 
 
 class Unauthorized(CommonplaceError):
-    """Nobody we know: no key, or one that does not work."""
+    """No key, or one that is unknown, revoked or expired."""
 
     code = "UNAUTHORIZED"
     exit_code = 8
@@ -107,7 +108,7 @@ class KeyMissing(Unauthorized):
 
 
 class Forbidden(CommonplaceError):
-    """Somebody we know, who may not do this."""
+    """The key may not do this, or not in this project; or another site's web page made the request."""
 
     code = "FORBIDDEN"
     exit_code = 8
@@ -116,7 +117,7 @@ class Forbidden(CommonplaceError):
 
 
 class RateLimited(CommonplaceError):
-    """Too many calls in too short a time; `retry_after` is the number of seconds to wait."""
+    """Too many requests; `retry_after` (HTTP: `Retry-After`) is the number of seconds to wait."""
 
     code = "RATE_LIMIT_EXCEEDED"
     exit_code = 8
@@ -129,7 +130,7 @@ class RateLimited(CommonplaceError):
 
 
 class NotFound(CommonplaceError):
-    """No such item, session, project or stream in this space."""
+    """Nothing in this space has this id or name, or it is forgotten."""
 
     code = "NOT_FOUND"
     exit_code = 3
@@ -138,7 +139,7 @@ class NotFound(CommonplaceError):
 
 
 class NoResults(CommonplaceError):
-    """A question that nothing answers, where the reference wants that told as an error."""
+    """Nothing answers `recall`, `explain` or `predict`."""
 
     code = "NO_RESULTS"
     exit_code = 3
@@ -147,7 +148,7 @@ class NoResults(CommonplaceError):
 
 
 class Conflict(CommonplaceError):
-    """The thing was changed by someone else since it was read, or its state forbids the call."""
+    """Someone changed it first, it exists already, or its state forbids the call, such as a stream that has ended."""
 
     code = "CONFLICT"
     exit_code = 4
@@ -156,7 +157,7 @@ class Conflict(CommonplaceError):
 
 
 class TooLarge(CommonplaceError):
-    """More text than one item or query may hold."""
+    """A text, a query, a body or a file is beyond its limit."""
 
     code = "TOO_LARGE"
     exit_code = 2
@@ -174,7 +175,7 @@ class TimedOut(CommonplaceError):
 
 
 class EmbedderUnavailable(CommonplaceError):
-    """No vectors can be made now; keyword recall goes on without them."""
+    """No vectors can be made now; search by words still works."""
 
     code = "EMBEDDER_UNAVAILABLE"
     exit_code = 7
@@ -183,7 +184,7 @@ class EmbedderUnavailable(CommonplaceError):
 
 
 class ShuttingDown(CommonplaceError):
-    """The server finishes what it has begun, and ends."""
+    """The server is shutting down; it finishes what it has begun."""
 
     code = "SHUTTING_DOWN"
     exit_code = 6
@@ -192,7 +193,7 @@ class ShuttingDown(CommonplaceError):
 
 
 class Interrupted(CommonplaceError):
-    """The process that worked on a call ended or hangs: it may have been done or not."""
+    """The resident process ended or hung during a call, which may have been done or not."""
 
     code = "INTERRUPTED"
     exit_code = 6
@@ -201,7 +202,7 @@ class Interrupted(CommonplaceError):
 
 
 class RemoteError(CommonplaceError):
-    """Another Commonplace server is away, is none, or answers what makes no sense."""
+    """The other server cannot be reached, is not Commonplace, or cannot sync with this version."""
 
     code = "REMOTE_ERROR"
     exit_code = 10
@@ -213,7 +214,7 @@ class RemoteError(CommonplaceError):
 
 
 class StoreError(CommonplaceError):
-    """The database refused."""
+    """Any other error of the database."""
 
     code = "DB_ERROR"
     exit_code = 5
@@ -230,7 +231,7 @@ class StoreConstraint(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Another process held the write lock for longer than the busy timeout."""
+    """Another process held the write lock for longer than `busy_timeout`."""
 
     code = "SERVICE_UNAVAILABLE"
     http_status = 503
@@ -295,7 +296,7 @@ class QuotaExceeded(StoreError):
 
 
 class StoreCorrupt(StoreError):
-    """The file is not a database, or is damaged."""
+    """The file is damaged, or is not a database of ours."""
 
     code = "DB_CORRUPT"
     default_hint = (
@@ -304,7 +305,7 @@ class StoreCorrupt(StoreError):
 
 
 class StoreLocked(StoreError):
-    """The file is encrypted, and the key at hand is none or another one."""
+    """The store is encrypted, and the key is missing or wrong."""
 
     code = "DB_LOCKED"
     default_hint = "Check `encryption` and `encryption_key_file`: the store needs the key it was encrypted with."
@@ -315,3 +316,13 @@ class StoreTooNew(StoreError):
 
     code = "DB_TOO_NEW"
     default_hint = "Upgrade Commonplace, or point --data-dir at another folder. The file was not touched."
+
+
+def with_own_code() -> list[type[CommonplaceError]]:
+    """The classes that introduce a code or say what else it means, in the order of the tree."""
+    found: list[type[CommonplaceError]] = []
+    todo: list[type[CommonplaceError]] = [CommonplaceError]
+    while todo:
+        found.append(todo.pop(0))
+        todo = found[-1].__subclasses__() + todo
+    return [one for one in found if one.__module__ == __name__ and "code" in vars(one)]

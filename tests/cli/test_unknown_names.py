@@ -95,9 +95,17 @@ def test_settings_are_listed_with_where_they_come_from(run: Run, monkeypatch: py
     monkeypatch.setenv("COMMONPLACE_RATE_BURST", "77")
     monkeypatch.setenv("COMMONPLACE_REMOTE_KEY", "not to be seen")
     rows = {row["setting"]: row for row in run("settings", "--json").data["settings"]}
-    assert rows["rate_burst"] == {"setting": "rate_burst", "value": "77", "from": "environment"}
+    assert (rows["rate_burst"]["value"], rows["rate_burst"]["from"]) == ("77", "environment")
     assert rows["remote_key"]["value"] == "(set)"
-    assert rows["port"] == {"setting": "port", "value": "8765", "from": "default"}
+    assert (rows["port"]["value"], rows["port"]["from"]) == ("8765", "default")
+    assert rows["port"]["meaning"] == "The port of `serve`; 0 for any free one."
+
+
+def test_a_setting_that_is_named_is_explained(run: Run) -> None:
+    told = run("settings", "port")
+    assert told.code == 0 and "port = 8765 (default)\n  The port of `serve`" in told.out
+    wrong = run("settings", "prot")
+    assert wrong.code == 3 and "There is no setting 'prot'" in wrong.err
 
 
 def test_a_forgotten_memory_does_not_block_an_edit(run: Run) -> None:

@@ -135,9 +135,7 @@ def _summary(context: click.Context) -> str:
         if re.search(rf"\b({arguments})\b|^Without one", sentence) or (number == 0 and part.startswith("--"))
     )
     paragraphs = (first, " ".join(kept))
-    return "\n\n".join(
-        textwrap.fill(_with_html_escaped(text), 120, break_on_hyphens=False) for text in paragraphs if text
-    )
+    return "\n\n".join(textwrap.fill(to_markdown(text), 120, break_on_hyphens=False) for text in paragraphs if text)
 
 
 def _names(option: click.Option) -> str:
@@ -159,14 +157,14 @@ def _option_row(option: click.Option) -> str:
         value = f" `{option.metavar or _VALUES.get(option.type.name, option.type.name.upper())}`"
     if option.show_default and option.default is not None and option.name not in _REWORDED:
         text += f" Default: {option.default}."
-    return f"| {_names(option)}{_in_table(value)} | {_in_table(_with_html_escaped(text))} |"
+    return f"| {_names(option)}{_in_table(value)} | {_in_table(to_markdown(text))} |"
 
 
 def _in_table(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _with_html_escaped(text: str) -> str:
+def to_markdown(text: str) -> str:
     """Options become code, so that their hyphens stay; angle brackets and stars outside code are text."""
     parts = re.split(r"(`[^`]*`)", text)
     parts = [part if part.startswith("`") else re.sub(r"(?<![\w-])--[a-z][a-z-]*", r"`\g<0>`", part) for part in parts]

@@ -17,10 +17,11 @@ from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
 from commonplace.config import SECRET, Settings, sources
-from commonplace.errors import EmbedderUnavailable
+from commonplace.errors import EmbedderUnavailable, NotFound
 from commonplace.memory.captured_events import capture_counts
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status import status as status_of
+from commonplace.setting_descriptions import MEANING
 from commonplace.text.dates import iso_time
 
 NAME_WIDTH = 13
@@ -134,24 +135,34 @@ def _model_cells(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-@command("settings", "commonplace settings")
-def settings(call: Call) -> None:
+@command("settings", "commonplace settings", "commonplace settings opening_tokens")
+@click.argument("names", metavar="[SETTING]...", nargs=-1)
+def settings(call: Call, names: tuple[str, ...]) -> None:
     """Show every setting, its value, and where it comes from: the file, the environment, or the default.
 
-    Change a setting in config.toml in the data folder, or with COMMONPLACE_NAME. Passwords and keys are not shown.
+    With SETTING, say what it means. Change a setting in config.toml in the data folder, or with COMMONPLACE_NAME.
+    Passwords and keys are not shown.
     """
+    for name in names:
+        if name not in MEANING:
+            raise NotFound(f"There is no setting {name!r}.", "`commonplace settings` lists all of them.")
     values, origins = call.settings(), sources({"data_dir": call.data_dir})
     rows = [
         {
-            "setting": field.name,
-            "value": _setting_text(field.name, getattr(values, field.name)),
-            "from": origins.get(field.name, "default"),
+            "setting": name,
+            "value": _setting_text(name, getattr(values, name)),
+            "from": origins.get(name, "default"),
+            "meaning": MEANING[name],
         }
-        for field in fields(Settings)
+        for name in names or [field.name for field in fields(Settings)]
     ]
     file = values.data_dir / "config.toml"
-    call.answer({"settings": rows, "file": str(file)}, lambda: tables.table(("setting", "value", "from"), rows))
+    explained = "\n".join(f"{row['setting']} = {row['value']} ({row['from']})\n  {row['meaning']}" for row in rows)
+    table = ("setting", "value", "from")
+    call.answer({"settings": rows, "file": str(file)}, explained if names else lambda: tables.table(table, rows))
     call.note(f"Change them in {file} or with COMMONPLACE_<NAME>.")
+    if not names:
+        call.note("`commonplace settings SETTING` says what one means.")
 
 
 def _setting_text(name: str, value: object) -> str:

@@ -1,6 +1,7 @@
 """Metrics: what was called and how long it took, and how much the memory holds, as Prometheus reads it.
 
-docs/reference/metrics.md has the table of them. Labels are routes, tools, codes and kinds: never what somebody wrote.
+METRICS describes them all, and docs/conf.py lists them on the site. Labels are routes, tools, codes and kinds: never
+what somebody wrote.
 """
 
 from __future__ import annotations
@@ -43,6 +44,55 @@ _NO_ERROR = "ok"
 
 
 @dataclass(frozen=True, slots=True)
+class MetricDescription:
+    """One of our metrics, as `/metrics` and the documentation describe it."""
+
+    name: str
+    kind: str
+    meaning: str
+    labels: tuple[str, ...] = ()
+
+    @property
+    def sample_name(self) -> str:
+        return self.name + ("_total" if self.kind == "counter" else "")
+
+    def family(self, value: float | None = None) -> Any:
+        """Itself with a value, or without one if each combination of its labels has its own."""
+        made = CounterMetricFamily if self.kind == "counter" else GaugeMetricFamily
+        return made(self.name, self.meaning, value=value, labels=self.labels or None)
+
+
+_OF_REQUEST = ("method", "route", "status")
+METRICS = {
+    name: MetricDescription(f"commonplace_{name}", kind, meaning, tuple(labels))
+    for name, kind, meaning, *labels in (
+        ("requests", "counter", "Requests answered.", *_OF_REQUEST),
+        ("request_seconds", "histogram", "Time until the answer began.", *_OF_REQUEST),
+        ("requests_in_progress", "gauge", "Requests being answered."),
+        ("tool_calls", "counter", "MCP tool calls, by error code or `ok`.", "tool", "code"),
+        ("tool_call_seconds", "histogram", "Time until a tool's answer began.", "tool"),
+        ("errors", "counter", "Errors by code.", "code"),
+        ("store_up", "gauge", "1 if the store answers."),
+        ("items", "gauge", "Live items.", "kind"),
+        ("passages", "gauge", "Passages that are searched."),
+        ("vectors", "gauge", "Passages that are found by meaning."),
+        ("pending_vectors", "gauge", "Passages that wait for their vector."),
+        ("projects", "gauge", "Projects."),
+        ("sessions", "gauge", "Sessions."),
+        ("forgotten_items", "gauge", "Items that can be restored."),
+        ("database_bytes", "gauge", "Size of the whole database."),
+        ("embedded_passages", "counter", "Vectors made by this server."),
+        ("embedding_failures", "counter", "Passages for which making a vector failed."),
+        ("embedding_lag_seconds", "gauge", "Time since no passage was waiting for its vector."),
+        ("database_connections", "gauge", "PostgreSQL: connections to the primary, `in_use` and `idle`.", "state"),
+        ("database_connections_limit", "gauge", "PostgreSQL: the setting `database_connections`."),
+        ("database_waiting", "gauge", "PostgreSQL: calls that wait for a connection."),
+        ("replica_fallbacks", "counter", "PostgreSQL: reads that the primary took over from a replica."),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
 class AnsweredRequest:
     """A request whose answer began after so many seconds; the tool and the code of the error if there was one."""
 
@@ -63,25 +113,17 @@ class RequestMetrics:
     def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = registry = CollectorRegistry()
-        of_request, of_tool = ("method", "route", "status"), ("tool", "code")
-        self._requests = Counter("commonplace_requests", "Requests answered.", of_request, registry=registry)
-        self._seconds = Histogram(
-            *("commonplace_request_seconds", "Time until the answer began.", of_request),
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self._now = Gauge(
-            *("commonplace_requests_in_progress", "Requests being answered."),
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-        self._calls = Counter("commonplace_tool_calls", "Calls of tools over MCP.", of_tool, registry=registry)
-        self._call_seconds = Histogram(
-            *("commonplace_tool_call_seconds", "Time until a tool's answer began.", ("tool",)),
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self._errors = Counter("commonplace_errors", "Refusals and faults.", ("code",), registry=registry)
+
+        def described(name: str) -> tuple[str, str, tuple[str, ...]]:
+            one = METRICS[name]
+            return one.name, one.meaning, one.labels
+
+        self._requests = Counter(*described("requests"), registry=registry)
+        self._seconds = Histogram(*described("request_seconds"), buckets=_SECONDS, registry=registry)
+        self._now = Gauge(*described("requests_in_progress"), registry=registry, multiprocess_mode="livesum")
+        self._calls = Counter(*described("tool_calls"), registry=registry)
+        self._call_seconds = Histogram(*described("tool_call_seconds"), buckets=_SECONDS, registry=registry)
+        self._errors = Counter(*described("errors"), registry=registry)
         if self.workers_folder:
             # What all workers have counted; of each process alone nothing is shown.
             self._registry = CollectorRegistry()
@@ -137,7 +179,7 @@ class _StoreMetrics(Collector):
         held: Mapping[str, Any] | None = None
         with contextlib.suppress(CommonplaceError):
             held = status(self._memory)
-        yield GaugeMetricFamily("commonplace_store_up", "Whether the store answers.", value=held is not None)
+        yield METRICS["store_up"].family(held is not None)
         if held is not None:
             yield from _counts(held)
             yield from _connections(held["store"])
@@ -146,32 +188,22 @@ class _StoreMetrics(Collector):
 
     def _embedding(self) -> Iterator[Metric]:
         embeddings = self._memory.embeddings
-        for name, what, number in (
-            ("embedded_passages", "Passages whose vectors this server made.", embeddings.embedded),
-            ("embedding_failures", "Passages of which it could make none, and gave them back.", embeddings.failed),
-        ):
-            yield CounterMetricFamily(f"commonplace_{name}", what, value=number)
-        yield GaugeMetricFamily(
-            "commonplace_embedding_lag_seconds", "Time since nothing waited for its vector.", value=embeddings.lag()
-        )
+        yield METRICS["embedded_passages"].family(embeddings.embedded)
+        yield METRICS["embedding_failures"].family(embeddings.failed)
+        yield METRICS["embedding_lag_seconds"].family(embeddings.lag())
 
 
 def _counts(held: Mapping[str, Any]) -> Iterator[Metric]:
     counts = held["counts"]
-    items = GaugeMetricFamily("commonplace_items", "Live items.", labels=("kind",))
+    items = METRICS["items"].family()
     for kind, number in sorted(counts["items"].items()):
         items.add_metric([kind], number)
     yield items
-    for name, what, number in (
-        ("passages", "Passages that are searched.", counts["passages"]),
-        ("vectors", "Passages that are found by meaning.", counts["vectors"]),
-        ("pending_vectors", "Passages that wait for their vector.", held["pending"]),
-        ("projects", "Projects.", counts["projects"]),
-        ("sessions", "Sessions.", counts["sessions"]),
-        ("forgotten_items", "Items that can be restored.", counts["forgotten"]),
-        ("database_bytes", "Size of the database.", counts["bytes"]),
-    ):
-        yield GaugeMetricFamily(f"commonplace_{name}", what, value=number)
+    for name in ("passages", "vectors", "projects", "sessions"):
+        yield METRICS[name].family(counts[name])
+    yield METRICS["pending_vectors"].family(held["pending"])
+    yield METRICS["forgotten_items"].family(counts["forgotten"])
+    yield METRICS["database_bytes"].family(counts["bytes"])
 
 
 def _connections(store: Mapping[str, Any]) -> Iterator[Metric]:
@@ -179,15 +211,13 @@ def _connections(store: Mapping[str, Any]) -> Iterator[Metric]:
     pool = store.get("connections")
     if pool is None:
         return
-    connections = GaugeMetricFamily("commonplace_database_connections", "Connections by state.", labels=("state",))
+    connections = METRICS["database_connections"].family()
     for state in ("in_use", "idle"):
         connections.add_metric([state], pool[state])
     yield connections
-    yield GaugeMetricFamily("commonplace_database_waiting", "Calls that wait for a connection.", value=pool["waiting"])
-    yield GaugeMetricFamily("commonplace_database_connections_limit", "Connections at most.", value=pool["most"])
-    yield CounterMetricFamily(
-        "commonplace_replica_fallbacks", "Questions that no replica answered.", value=pool["replica_fallbacks"]
-    )
+    yield METRICS["database_waiting"].family(pool["waiting"])
+    yield METRICS["database_connections_limit"].family(pool["most"])
+    yield METRICS["replica_fallbacks"].family(pool["replica_fallbacks"])
 
 
 class MetricsReply(TypedDict):
