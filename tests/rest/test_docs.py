@@ -45,7 +45,7 @@ def test_the_main_routes_on_the_page_are_told_as_they_are() -> None:
     """A row for each path, with the key if it is an unusual one. The site lists all (tests/test_docs_site.py)."""
     text = PAGE.read_text(encoding="utf-8").partition("\n## Routes\n")[2].partition("\n### ")[0]
     rows = re.findall(r"^\| `([^`]+)` \| (.+) \|$", text, re.MULTILINE)
-    assert len(rows) > 15
+    assert len(rows) >= 10
     for path, told in rows:
         methods = []
         for one in ENDPOINTS:
