@@ -6,15 +6,20 @@ the parts of the sidebar, and its links are the pages in them.
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
-from commonplace import errors
+from commonplace import Memory, errors
 from commonplace.cli.main import GROUPS
 from commonplace.cli.reference import reference, to_markdown
 from commonplace.dialects.profiles import ALL
+from commonplace.hosts.host import Locations
+from commonplace.hosts.registry import EDITOR_NAMES, editor_named
+from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.metrics import METRICS
 from commonplace.setting_descriptions import DESCRIPTIONS, default_of
@@ -120,8 +125,14 @@ def add_errors(app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def add_tools(app: Sphinx, name: str, source: list[str]) -> None:
-    """At the end, on the site only: what each tool is for, and its parameters."""
+    """At the end, on the site only: what each tool is for, and its parameters; the resources and the prompts."""
     if name == "reference/tools":
+        source[0] += "\n## All resources and prompts\n\n| | |\n|---|---|\n"
+        for template in TEMPLATES:
+            source[0] += f"| `{template.uri_template}` | {template.description} |\n"
+        for prompt in PROMPTS.values():
+            arguments = ", ".join(f"`{one.name}`" for one in prompt.arguments or ())
+            source[0] += f"| `{prompt.name}` ({arguments}) | {prompt.description} |\n"
         source[0] += "\n## All tools\n"
         for tool in ALL:
             source[0] += f"\n### {tool.name}\n\n{to_markdown(tool.description)}\n"
@@ -155,6 +166,49 @@ def methods_of(path: str) -> str:
     )
 
 
+def library_methods() -> set[str]:
+    """What users of the library call; the others are for this package."""
+    return {name for name in dir(Memory) if not name.startswith("_")} - {"over", "local", "embedding_state"}
+
+
+def add_methods(app: Sphinx, name: str, source: list[str]) -> None:
+    """At the end, on the site only: every method of the library with its arguments."""
+    if name == "reference/library":
+        source[0] += "\n## All methods\n"
+        for method in sorted(library_methods()):
+            made = getattr(Memory, method)
+            source[0] += f"\n### {method}\n\n`{method}{arguments_of(made)}`\n\n{inspect.getdoc(made)}\n"
+
+
+def arguments_of(method: Callable[..., object]) -> str:
+    """The signature of a method as its users call it, without types."""
+    signature = inspect.signature(method)
+    named = [one.replace(annotation=inspect.Parameter.empty) for one in signature.parameters.values()]
+    return str(signature.replace(parameters=named[1:], return_annotation=inspect.Signature.empty))
+
+
+def add_settings_files(app: Sphinx, name: str, source: list[str]) -> None:
+    """At the end, on the site only: which files `connect` changes, on Linux."""
+    if name == "start/connect":
+        source[0] += "\n## Which files are changed\n\n"
+        source[0] += "| name | your settings | in a project (`--project`) |\n|---|---|---|\n"
+        for editor in EDITOR_NAMES:
+            own, of_project = (
+                ", ".join(f"`{file.as_posix()}`" for file in settings_files(editor, project))
+                for project in (None, Path())
+            )
+            source[0] += f"| `{editor}` | {own} | {of_project} |\n"
+
+
+def settings_files(editor: str, project: Path | None) -> list[Path]:
+    """The settings of an editor with our server and our hooks."""
+    host, at = editor_named(editor), Locations(Path("~"), "linux", project=project)
+    found = (part.file(at) for part in (host.mcp, host.hooks) if part is not None)
+    return list(dict.fromkeys(file for file in found if file is not None))
+
+
 def setup(app: Sphinx) -> None:
     for added in (add_contents, add_commands, add_routes, add_settings, add_metrics, add_errors, add_tools):
+        app.connect("source-read", added)
+    for added in (add_methods, add_settings_files):
         app.connect("source-read", added)

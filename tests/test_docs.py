@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from commonplace import Memory, errors
+from commonplace import errors
 from commonplace.cli.main import COMMANDS
 from commonplace.cli.main import commonplace as command_line
 from commonplace.config import PROFILES, Settings
@@ -152,21 +152,13 @@ def test_the_examples_in_python_run_as_they_are_written(
     assert blocks and "Sessions" in capsys.readouterr().out
 
 
-def test_every_method_of_the_library_is_on_its_page() -> None:
-    text = page("docs/reference/library.md")
-    methods = {name for name in dir(Memory) if not name.startswith("_")} - {"over", "local", "embedding_state"}
-    assert [name for name in sorted(methods) if f"`{name}`" not in text] == []
-
-
 def test_every_editor_is_on_its_page_with_the_number_of_its_hooks() -> None:
     lines = page("docs/start/connect.md").splitlines()
     tables = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("| ")]
     hooks_of = {cells[1]: cells[3] for cells in tables if len(cells) == 4}
-    files_of = {cells[0]: cells[1] for cells in tables if len(cells) == 3}
     for name in EDITOR_NAMES:
         hooks = editor_named(name).hooks
         assert hooks_of[f"`{name}`"] == (str(len(hooks.events)) if hooks else ""), name
-        assert files_of[f"`{name}`"], name
 
 
 def options_of(words: list[str]) -> set[str]:

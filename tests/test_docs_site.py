@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import inspect
 import re
 import subprocess
 import sys
@@ -11,10 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from commonplace import Memory
 from commonplace.cli.main import COMMANDS
 from commonplace.config import Settings
 from commonplace.dialects.profiles import ALL
 from commonplace.errors import with_own_code
+from commonplace.hosts.registry import EDITOR_NAMES
+from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.metrics import METRICS
 from commonplace.setting_descriptions import MEANING, default_of
@@ -89,6 +93,27 @@ def test_the_page_for_agents_lists_every_tool_with_its_parameters(site: Path) ->
     for tool in ALL:
         assert plain(tool.description) in text, tool.name
         assert [one.name for one in tool.params if one.listed and f" {one.name} " not in text] == [], tool.name
+
+
+def test_the_page_for_agents_lists_every_resource_and_prompt(site: Path) -> None:
+    text = listed_on(site, "tools", "all-resources-and-prompts")
+    wanted = [one.uri_template for one in TEMPLATES] + list(PROMPTS)
+    assert [name for name in wanted if name not in text] == []
+
+
+def test_the_page_of_the_library_lists_every_method_with_what_it_does(site: Path) -> None:
+    text = listed_on(site, "library", "all-methods")
+    methods = {name for name in dir(Memory) if not name.startswith("_")} - {"over", "local", "embedding_state"}
+    for name in sorted(methods):
+        assert f" {name}(" in text and plain(inspect.getdoc(getattr(Memory, name)) or "missing") in text, name
+
+
+def test_the_page_about_editors_lists_the_files_that_are_changed(site: Path) -> None:
+    page = (site / "start" / "connect.html").read_text(encoding="utf-8").partition('id="which-files-are-changed"')[2]
+    rows = re.findall(r"<tr.*?</tr>", page, re.DOTALL)
+    for name in EDITOR_NAMES:
+        (row,) = (row for row in rows if f">{name}</span>" in row)
+        assert "~/" in row, name
 
 
 def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:
