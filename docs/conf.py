@@ -190,7 +190,8 @@ def arguments_of(method: Callable[..., object]) -> str:
 def add_settings_files(app: Sphinx, name: str, source: list[str]) -> None:
     """At the end, on the site only: which files `connect` changes, on Linux."""
     if name == "start/connect":
-        source[0] += "\n## Which files are changed\n\n"
+        source[0] += "\n## Which files are changed\n\nOn Linux. Elsewhere, applications may keep theirs in"
+        source[0] += " `~/Library/Application Support` or `%APPDATA%` instead of `~/.config`.\n\n"
         source[0] += "| name | your settings | in a project (`--project`) |\n|---|---|---|\n"
         for editor in EDITOR_NAMES:
             own, of_project = (
