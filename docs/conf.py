@@ -18,7 +18,7 @@ from commonplace.cli.main import GROUPS
 from commonplace.cli.reference import reference, to_markdown
 from commonplace.dialects.profiles import ALL
 from commonplace.hosts.host import Locations
-from commonplace.hosts.registry import EDITOR_NAMES, editor_named
+from commonplace.hosts.registry import EDITOR_NAMES, editor_named, rule_targets
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.metrics import METRICS
@@ -208,8 +208,17 @@ def settings_files(editor: str, project: Path | None) -> list[Path]:
     return list(dict.fromkeys(file for file in found if file is not None))
 
 
+def add_rule_files(app: Sphinx, name: str, source: list[str]) -> None:
+    """At the end, on the site only: which files `generate` writes for each target, and when."""
+    if name == "use/rule-files":
+        source[0] += "\n## All targets\n\n| target | used if the project has | rules | skills |\n|---|---|---|---|\n"
+        for target in rule_targets():
+            signs, rules = (", ".join(f"`{one}`" for one in each) for each in (target.signs, target.patterns))
+            source[0] += f"| `{target.name}` | {signs} | {rules} | `{target.skills}` |\n"
+
+
 def setup(app: Sphinx) -> None:
     for added in (add_contents, add_commands, add_routes, add_settings, add_metrics, add_errors, add_tools):
         app.connect("source-read", added)
-    for added in (add_methods, add_settings_files):
+    for added in (add_methods, add_settings_files, add_rule_files):
         app.connect("source-read", added)

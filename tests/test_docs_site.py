@@ -17,7 +17,7 @@ from commonplace.cli.main import COMMANDS
 from commonplace.config import Settings
 from commonplace.dialects.profiles import ALL
 from commonplace.errors import with_own_code
-from commonplace.hosts.registry import EDITOR_NAMES
+from commonplace.hosts.registry import EDITOR_NAMES, rule_targets
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.metrics import METRICS
@@ -114,6 +114,14 @@ def test_the_page_about_editors_lists_the_files_that_are_changed(site: Path) -> 
     for name in EDITOR_NAMES:
         (row,) = (row for row in rows if f">{name}</span>" in row)
         assert "~/" in row, name
+
+
+def test_the_page_about_rule_files_lists_those_of_every_target(site: Path) -> None:
+    page = (site / "use" / "rule-files.html").read_text(encoding="utf-8").partition('id="all-targets"')[2]
+    rows = re.findall(r"<tr.*?</tr>", page, re.DOTALL)
+    for target in rule_targets():
+        (row,) = (row for row in rows if f">{target.name}</span>" in row)
+        assert target.skills in row and target.patterns[0] in row, target.name
 
 
 def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:
