@@ -25,7 +25,7 @@ from tests.store_template import write_new_store
 
 from commonplace import config
 from commonplace.config import Settings
-from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.local_memory import LocalMemory, Models, open_memory
 
 # A server with pgvector to use in place of one of our own: an address whose user may make databases.
 POSTGRES = os.environ.get("COMMONPLACE_TEST_POSTGRES")
@@ -214,9 +214,24 @@ def memory(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
     opened.close()
 
 
+@pytest.fixture(scope="session")
+def models() -> Models:
+    """The built-in models, loaded with the first test that uses them."""
+    return Models()
+
+
 @pytest.fixture
-def memory_with_model(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
+def memory_with_model(settings: Settings, clock: Clock, models: Models) -> Iterator[LocalMemory]:
     """An open memory with the built-in model."""
+    write_new_store(settings)
+    opened = open_memory(replace(settings, embedder="builtin"), clock, models=models)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def memory_with_unused_model(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
+    """An open memory with a built-in model of its own, which nothing has loaded."""
     write_new_store(settings)
     opened = open_memory(replace(settings, embedder="builtin"), clock)
     yield opened
