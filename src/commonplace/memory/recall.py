@@ -49,7 +49,7 @@ from commonplace.ranking.rerank import (
     rerank_score,
 )
 from commonplace.store.types import Job
-from commonplace.text.attributes import answers, asked_attributes, mentions, stated_attribute
+from commonplace.text.attributes import answers, mentions, requested_attributes, stated_attribute
 from commonplace.text.query import (
     adjacent_words,
     is_about_questions,
@@ -155,8 +155,8 @@ def recall_scopes(
 
     def answers(parsed: ParsedQuestion) -> list[RecallResult]:
         read, brief = _ReadItems(memory), replace(parsed, brief=True)
-        asked = [(brief if scope is briefly else parsed, scope) for scope in scopes]
-        return memory.store.snapshot(lambda: [_recall(memory, one, scope, limit, read) for one, scope in asked])
+        questions = [(brief if scope is briefly else parsed, scope) for scope in scopes]
+        return memory.store.snapshot(lambda: [_recall(memory, one, scope, limit, read) for one, scope in questions])
 
     if isinstance(question, ParsedQuestion):
         return answers(question)
@@ -257,11 +257,11 @@ def _recall_current(
             read.append(item)
     scores = _score_read(parsed, parts, scores, read)
     # What repeats the question resembles it more than anything: that says nothing about it.
-    asked = dict.fromkeys(item.id for item in repeats)
-    cosines = {item.id: evidence[chosen[item.id]].semantic for item in read if item.id not in asked}
+    repeated = dict.fromkeys(item.id for item in repeats)
+    cosines = {item.id: evidence[chosen[item.id]].semantic for item in read if item.id not in repeated}
     answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read}, evidence, cosines)
     scores = parts.add("reading", scores | add_answer_scores(scores, answers))
-    scores = parts.add("reply", scores | prefer_answers(scores, asked, {one.id: reply.id for reply, one in replies}))
+    scores = parts.add("reply", scores | prefer_answers(scores, repeated, {one.id: reply.id for reply, one in replies}))
     relevances = {id_: relevance(score) for id_, score in scores.items()}
     weights = hit_weights(memory, [*items.values()])
     order = parts.add("newer", _prefer_newer(scores, read, weights))
@@ -413,7 +413,7 @@ def _prefer_newer(scores: Mapping[int, float], read: Sequence[Item], weights: Ma
 
 def boosts_by_attribute(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:
     """What items are worth more that tell the attribute that a question asks for, of what it asks about."""
-    attributes = () if parsed.query.strict else asked_attributes(parsed.query.text)
+    attributes = () if parsed.query.strict else requested_attributes(parsed.query.text)
     if not attributes:
         return {}
     since_ms: dict[int, int] = {}

@@ -266,9 +266,11 @@ class Connections:
             self._of[threading.current_thread()] = connection
 
     def any(self) -> SqliteConnection | None:
-        """One that is not in use; there may be none."""
+        """One that is not in use, first this thread's own; there may be none."""
+        mine = self.mine()
         with self._lock:
-            return next((one for one in self._of.values() if not one.in_transaction), None)
+            every = [*self._of.values()] if mine is None else [mine, *self._of.values()]
+            return next(filter(_is_idle, every), None)
 
     def close(self, *, fold: bool) -> None:
         with self._lock:
@@ -277,6 +279,14 @@ class Connections:
                 with contextlib.suppress(apsw.Error):
                     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, not fold)
                 close_quietly(connection)
+
+
+def _is_idle(connection: SqliteConnection) -> bool:
+    try:
+        return not connection.in_transaction
+    except apsw.ThreadingViolationError:
+        # Another thread is in the middle of a statement.
+        return False
 
 
 def set_up(connection: SqliteConnection) -> None:
