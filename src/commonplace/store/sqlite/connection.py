@@ -291,6 +291,9 @@ def set_up(connection: SqliteConnection) -> None:
     connection.pragma("trusted_schema", False)
     connection.pragma("temp_store", 2)
     connection.pragma("cache_size", -8192)
+    # Statements are planned once, not again for each new value: SQLite compares the values of some with the conditions
+    # of partial indexes. Ours say those conditions in their text.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, True)
     # The full-text rows that a question is limited to (fulltext.py).
     connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
 
