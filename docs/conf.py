@@ -12,6 +12,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 from commonplace.cli.reference import reference
+from commonplace.rest.endpoint_table import ENDPOINTS
 
 ROOT = Path(__file__).parent.parent
 
@@ -79,6 +80,29 @@ def add_options(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] = f"{linked}\n{reference()}"
 
 
+def add_routes(app: Sphinx, name: str, source: list[str]) -> None:
+    """Below the main routes, on the site only: every route, its methods and, if it is an unusual one, its key."""
+    if name != "reference/rest":
+        return
+    source[0] += "\n## All routes\n"
+    for tag in dict.fromkeys(one.tag for one in ENDPOINTS):
+        source[0] += f"\n### {tag}\n\n| path | |\n|---|---|\n"
+        for path in dict.fromkeys(one.path for one in ENDPOINTS if one.tag == tag):
+            source[0] += f"| `{path}` | {methods_of(path)} |\n"
+
+
+def methods_of(path: str) -> str:
+    """What each method of a path does: "GET: List keys (admin); POST: ..."."""
+    usual = {"GET": "read"}
+    return "; ".join(
+        f"{one.method}: {one.summary}"
+        + ("" if one.scope == usual.get(one.method, "write") else f" ({one.scope or 'no key'})")
+        for one in ENDPOINTS
+        if one.path == path
+    )
+
+
 def setup(app: Sphinx) -> None:
     app.connect("source-read", add_contents)
     app.connect("source-read", add_options)
+    app.connect("source-read", add_routes)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from commonplace.rest.endpoint_table import ENDPOINTS
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -31,6 +34,13 @@ def test_every_page_is_in_the_sidebar_of_the_first(site: Path) -> None:
 def test_the_page_of_the_commands_lists_their_options(site: Path) -> None:
     page = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     assert 'href="#search"' in page and 'id="search"' in page and "--include-expired" in page
+
+
+def test_the_page_of_the_http_interface_lists_every_route(site: Path) -> None:
+    page = html.unescape((site / "reference" / "rest.html").read_text(encoding="utf-8"))
+    listed = page.partition('id="all-routes"')[2]
+    assert [one.path for one in ENDPOINTS if f">{one.path}</span>" not in listed] == []
+    assert [one.summary for one in ENDPOINTS if f"{one.method}: {one.summary}" not in listed] == []
 
 
 def test_a_page_loads_nothing_from_elsewhere(site: Path) -> None:

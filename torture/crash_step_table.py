@@ -231,9 +231,12 @@ def encrypted(workspace: Workspace) -> Sequence[str]:
 _COMMAND = "commonplace"
 STEPS: dict[str, tuple[str, Step]] = {
     "migration": ("an older schema is migrated", Step((_COMMAND, "stats"), older, migrated)),
-    "checkpoint": ("items are written, and the log is folded in", Step(("torture.writers", "write", "c", "25"), fill)),
+    "checkpoint": (
+        "items are written and the log is checkpointed",
+        Step(("torture.writers", "write", "c", "25"), fill),
+    ),
     "backup": ("a backup is made", Step((_COMMAND, "backup"), fill, whole_backups)),
-    "restore": ("a backup is put back", Step((_COMMAND, "backups", "restore", "latest"), with_backup, whole_backups)),
+    "restore": ("a backup is restored", Step((_COMMAND, "backups", "restore", "latest"), with_backup, whole_backups)),
     "job": ("vectors are made", Step(("torture.writers", "embed"), unembedded, embedded)),
     "finalise": (
         "a stream becomes a memory",
@@ -241,13 +244,13 @@ STEPS: dict[str, tuple[str, Step]] = {
     ),
     "drain": ("the spool is drained", Step((_COMMAND, "drain"), spooled, drained)),
     "import": ("an export is imported", Step((_COMMAND, "import", "{export}"), exported, imported)),
-    "repair": ("a lost index is made anew", Step((_COMMAND, "repair"), wordless, judged=only_known_items)),
+    "repair": ("a lost index is rebuilt", Step((_COMMAND, "repair"), wordless, judged=only_known_items)),
     "encryption": (
         "a store is encrypted",
         Step((_COMMAND, "encrypt"), plain, encrypted, either, again=(0, 4), hows=(KILL,)),
     ),
     "scrub": (
-        "a text is taken out of everything, and the file is written anew",
+        "a text is removed from everything",
         Step((_COMMAND, "scrub", "--text", "--backups"), tattled, silent, check_all, stdin=b"quicksilver-marmalade\n"),
     ),
 }

@@ -16,61 +16,92 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from torch import Tensor, nn
 from torch.nn import functional
 
 from training.base_model import write_half_precision
-from training.encoder import LAYERS, STEPS, Encoder, learned_parameters, merged, pad, read_safetensors
-from training.statement_pairs import FILE, NONE, Pair, read_pairs
+from training.encoder import LAYERS, STEPS, WIDTH, Encoder, learned_parameters, merged, pad, read_safetensors
+from training.statement_pairs import FILE, KINDS, NONE, Pair, read_pairs
 from training.tune_cross_encoder import PASSAGE_TOKENS, QUESTION_TOKENS, CrossEncoder
 from training.tune_encoder import Tokens
 from training.worlds import read_worlds
 
 # Halves of two pairs that are nearer than this may be about the same.
 TOO_NEAR = 0.8
+# So many more are looked at, in case some are too near.
+SPARE = 8
+# A note is paired with so many of its world.
+NEAREST = 3
 # In the second half, what was learned is averaged, taken after so many steps.
 AVERAGED_EVERY = 5
 
 
 class Row(NamedTuple):
-    """The tokens of two statements, where the earlier one begins, and whether they contradict each other."""
+    """The tokens of two statements, where the earlier one begins, and how they contradict each other."""
 
     tokens: list[int]
     start: int
-    label: float
+    kind: str
 
 
-def world_pairs(count: int, chance: random.Random) -> list[Pair]:
-    """Statements that stand in one world: nearly all of them hold side by side."""
+class ContradictionModel(CrossEncoder):
+    """Two statements to one number. While it learns, it also says how they contradict each other: that is not kept."""
+
+    def __init__(self, tensors: dict[str, Tensor], rank: int, seed: int) -> None:
+        super().__init__(tensors, rank, seed, LAYERS)
+        self.kinds = nn.Linear(WIDTH, len(KINDS))
+
+    def loss(self, batch: Sequence[Row], kind_weight: float, device: str) -> Tensor:
+        pooled = self.pooled([(row.tokens, row.start) for row in batch], device)
+        right = torch.tensor([float(row.kind != NONE) for row in batch], device=device)
+        kinds = torch.tensor([KINDS.index(row.kind) for row in batch], device=device)
+        loss = functional.binary_cross_entropy_with_logits(self.head(pooled).squeeze(-1), right)
+        return loss + kind_weight * functional.cross_entropy(self.kinds(pooled), kinds)
+
+
+@torch.no_grad()
+def world_pairs(encoder: Encoder, tokens: Tokens, known: Sequence[Pair], count: int) -> list[Pair]:
+    """Notes of one world with the earlier ones nearest to them: they hold side by side, unless somebody said not."""
+    changes = {(pair.earlier, pair.later) for pair in known if pair.kind != NONE}
     pairs = []
     for world in read_worlds():
         if world.kind != "notes" or world.held_out:
             continue
         lines = [line.text for line in world.lines]
-        pairs += [Pair(NONE, lines[chance.randrange(place)], lines[place]) for place in range(1, len(lines))]
-    return chance.sample(pairs, min(count, len(pairs)))
+        vectors = embed(encoder, tokens, lines)
+        cosines = vectors @ vectors.T
+        for place in range(1, len(lines)):
+            nearest = cosines[place, :place].topk(min(NEAREST, place)).indices.tolist()
+            pairs += [(lines[other], lines[place]) for other in nearest]
+    held = [Pair(NONE, *pair) for pair in dict.fromkeys(pairs) if pair not in changes]
+    return random.Random(0).sample(held, min(count, len(held)))
 
 
 @torch.no_grad()
 def mixed_pairs(encoder: Encoder, tokens: Tokens, pairs: Sequence[Pair], nearest: int) -> list[Pair]:
-    """The later statement of each pair with the earlier ones of others that are nearest to it."""
-    vectors = []
-    for texts in ([pair.earlier for pair in pairs], [pair.later for pair in pairs]):
-        rows = []
-        for start in range(0, len(texts), 64):
-            ids, mask = pad([tokens.ids(text) for text in texts[start : start + 64]], "cpu")
-            pooled = (encoder(ids, mask) * mask[:, :, None]).sum(1)
-            rows.append(functional.normalize(pooled, dim=-1))
-        vectors.append(torch.cat(rows))
-    cosines = vectors[1] @ vectors[0].T
-    cosines.fill_diagonal_(-1.0)
-    found = cosines.topk(nearest).indices.tolist()
-    # Two people may have thought of the same thing: those would be wrong.
-    return [
-        Pair(NONE, pairs[other].earlier, pairs[place].later)
-        for place, others in enumerate(found)
-        for other in others
-        if cosines[place, other] < TOO_NEAR
-    ]
+    """The later statement of each pair with so many other earlier ones that are nearest to it."""
+    earlier = list(dict.fromkeys(pair.earlier for pair in pairs))
+    cosines = embed(encoder, tokens, [pair.later for pair in pairs]) @ embed(encoder, tokens, earlier).T
+    mixed = []
+    for pair, row in zip(pairs, cosines, strict=True):
+        values, places = row.topk(min(nearest + SPARE, len(earlier)))
+        # Two people may have thought of the same thing: those would be wrong.
+        others = [
+            earlier[place]
+            for value, place in zip(values.tolist(), places.tolist(), strict=True)
+            if value < TOO_NEAR and earlier[place] != pair.earlier
+        ]
+        mixed += [Pair(NONE, other, pair.later) for other in others[:nearest]]
+    return mixed
+
+
+def embed(encoder: Encoder, tokens: Tokens, texts: Sequence[str]) -> Tensor:
+    rows = []
+    device = encoder.word.device
+    for start in range(0, len(texts), 256):
+        ids, mask = pad([tokens.ids(text) for text in texts[start : start + 256]], str(device))
+        rows.append(functional.normalize((encoder(ids, mask) * mask[:, :, None]).sum(1), dim=-1))
+    return torch.cat(rows)
 
 
 def read_together(tokens: Tokens, pair: Pair) -> Row:
@@ -78,27 +109,26 @@ def read_together(tokens: Tokens, pair: Pair) -> Row:
     later, earlier = tokens.ids(pair.later), tokens.ids(pair.earlier)
     mine, its = later[1:-1][:QUESTION_TOKENS], earlier[1:-1][:PASSAGE_TOKENS]
     row = [later[0], *mine, later[-1], *its, later[-1]]
-    return Row(row, len(mine) + 2, float(pair.kind != NONE))
+    return Row(row, len(mine) + 2, pair.kind)
 
 
-def train(rows: list[Row], base: dict[str, torch.Tensor], options: argparse.Namespace) -> CrossEncoder:
+def train(rows: list[Row], base: dict[str, Tensor], options: argparse.Namespace) -> CrossEncoder:
     chance = random.Random(options.seed)
     torch.manual_seed(options.seed)
-    model = CrossEncoder(base, options.rank, options.seed, LAYERS).to(options.device)
+    model = ContradictionModel(base, options.rank, options.seed).to(options.device)
     if options.start is not None:
-        start_from(model, read_safetensors(options.start))
+        adapter = read_safetensors(options.start)
+        start_from(model, {name: values.to(options.device) for name, values in adapter.items()})
     total = options.epochs * len(rows) / options.batch
     optimizer = torch.optim.AdamW(list(learned_parameters(model)), lr=options.rate, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda n: min(1.0, (n + 1) / (0.1 * total)) * max(0.02, 1 - n / total)
     )
-    means, taken = list[torch.Tensor](), 0
+    means, taken = list[Tensor](), 0
     for epoch in range(options.epochs):
         began, losses = time.monotonic(), []
         for step, batch in enumerate(batches(rows, options.batch, chance)):
-            scores = model.scores([(row.tokens, row.start) for row in batch], options.device)
-            right = torch.tensor([row.label for row in batch], device=options.device)
-            loss = functional.binary_cross_entropy_with_logits(scores, right)
+            loss = model.loss(batch, options.kind_weight, options.device)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(list(learned_parameters(model)), 1.0)
@@ -114,13 +144,13 @@ def train(rows: list[Row], base: dict[str, torch.Tensor], options: argparse.Name
     return model
 
 
-def add_to_means(means: Sequence[torch.Tensor], model: CrossEncoder, taken: int) -> list[torch.Tensor]:
+def add_to_means(means: Sequence[Tensor], model: CrossEncoder, taken: int) -> list[Tensor]:
     """The mean of what was learned at several moments: it knows less by heart than what was learned last."""
     now = [parameter.detach().clone() for parameter in learned_parameters(model)]
     return [mean + (value - mean) / taken for mean, value in zip(means, now, strict=True)] if means else now
 
 
-def start_from(model: CrossEncoder, adapter: Mapping[str, torch.Tensor]) -> None:
+def start_from(model: CrossEncoder, adapter: Mapping[str, Tensor]) -> None:
     """Begin with what another adapter learned, as much of it as this rank can hold."""
     for number, layer in enumerate(model.encoder.layers):
         for own, name in STEPS.items():
@@ -158,22 +188,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--folder", type=Path, default=Path("build/training"), help="where the base model is")
     parser.add_argument("--pairs", type=Path, nargs="+", default=[FILE])
     parser.add_argument("--start", type=Path, help="an adapter to begin with: that of the cross-encoder reads pairs")
-    parser.add_argument("--rank", type=int, default=8)
+    parser.add_argument("--rank", type=int, default=16)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--from-worlds", type=int, default=1500, help="pairs of lines of one world")
-    parser.add_argument("--mixed", type=int, default=1, help="other pairs' earlier statements for each later one")
+    parser.add_argument("--from-worlds", type=int, default=4000, help="pairs of notes of one world")
+    parser.add_argument("--mixed", type=int, default=2, help="other pairs' earlier statements for each later one")
+    parser.add_argument("--kind-weight", type=float, default=0.3, help="what saying how they contradict counts")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     options = parser.parse_args(arguments)
-    chance = random.Random(options.seed)
     tokens = Tokens(options.folder / "tokenizer.json", 256)
     base = merged(read_safetensors(options.folder / "base.safetensors"), read_safetensors(options.encoder))
     pairs = list(dict.fromkeys(pair for path in options.pairs for pair in read_pairs(path)))
     apart = [pair for pair in pairs if pair.held_out]
     learned = [pair for pair in pairs if not pair.held_out]
-    learned += mixed_pairs(Encoder(base, 1), tokens, learned, options.mixed) + world_pairs(options.from_worlds, chance)
+    encoder = Encoder(base, 1).to(options.device)
+    learned += mixed_pairs(encoder, tokens, learned, options.mixed)
+    learned += world_pairs(encoder, tokens, pairs, options.from_worlds)
     print(f"{len(learned)} pairs, {sum(pair.kind != NONE for pair in learned)} of them contradict; {len(apart)} apart")
     model = train([read_together(tokens, pair) for pair in learned], base, options)
     scores = scores_of(model, [read_together(tokens, pair) for pair in apart], options.device)

@@ -63,12 +63,15 @@ class CrossEncoder(nn.Module):
         return scores[torch.tensor(order, device=device).argsort()]
 
     def scores(self, rows: Sequence[tuple[list[int], int]], device: str) -> Tensor:
+        return self.head(self.pooled(rows, device)).squeeze(-1)
+
+    def pooled(self, rows: Sequence[tuple[list[int], int]], device: str) -> Tensor:
+        """One vector for each row."""
         ids, mask = pad([row for row, _ in rows], device)
         places = torch.arange(ids.shape[1], device=device)[None, :]
         types = (places >= torch.tensor([first for _, first in rows], device=device)[:, None]).long()
         hidden = self.encoder(ids, mask, types)
-        pooled = (hidden * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
-        return self.head(pooled).squeeze(-1)
+        return (hidden * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
 
     def adapter(self) -> dict[str, np.ndarray[Any, Any]]:
         learned = self.encoder.adapter()

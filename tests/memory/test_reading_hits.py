@@ -79,6 +79,13 @@ def test_words_that_the_best_hit_has_all_need_no_reading(filled: LocalMemory) ->
     assert None not in answers["security budget"][:1]
 
 
+def test_words_that_neither_model_nor_memory_knows_are_not_read(filled: LocalMemory) -> None:
+    found = {word: recall(filled, word, Scope(), 4).hits for word in ("zzqqxxyy", "ERR_4471_QX", "authentication")}
+    for word in ("zzqqxxyy", "ERR_4471_QX"):
+        assert all(hit.answer is None and hit.relevance < 0.3 for hit in found[word])
+    assert found["authentication"][0].answer is not None
+
+
 def test_settings_turn_it_off(settings: Settings, clock: Clock) -> None:
     for off in (replace(settings, embedder="builtin", reranker="off"), replace(settings, embedder="off")):
         memory = open_memory(off, clock)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 import httpx2
 import pytest
@@ -11,6 +12,8 @@ from tests.mcp.conftest import Served
 from tests.polling import until
 from tests.web.conftest import LOOKS, Visit
 
+from commonplace.cli.contradictions import REASONS
+from commonplace.memory.contradictions import Reason
 from commonplace.memory.conversations import NewConversation, NewMessage, find_session, store_conversation
 from commonplace.memory.items import get_item
 from commonplace.memory.keys import create_key
@@ -18,6 +21,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import PRUNE_IMPORTANCE
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Item, Session
+from commonplace.web.texts import load_texts
 
 HTML = {"accept": "text/html"}
 LONG_AGO = 1_600_000_000_000
@@ -304,3 +308,10 @@ def test_a_coming_change_is_shown_with_its_day_and_undone_once(served: Served, m
     assert get_item(memory, old.id).valid_until_ms is None
     again = httpx2.post(f"{served.url}/review/undo", data=undo, headers=headers)
     assert again.status_code == 409 and "nothing to undo" in again.text
+
+
+@pytest.mark.parametrize("reason", get_args(Reason))
+def test_every_page_can_say_how_two_statements_contradict(reason: str) -> None:
+    texts = load_texts()
+    assert texts["review"]["reasons"][reason] and texts["project"]["reasons"][reason] and REASONS[reason]
+    assert reason == "same" or texts["item"]["opposed"][reason]

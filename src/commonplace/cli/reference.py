@@ -15,8 +15,7 @@ from commonplace.cli.main import GROUPS, RENAMED, commonplace
 HEAD = """\
 ## Options
 
-Every command takes the first three. The others are explained here and only named below, unless they mean something
-else.
+Every command takes the first three. The others belong to several commands, which only name them below.
 
 | option | |
 |---|---|

@@ -37,6 +37,8 @@ QUESTION_TOKENS, PASSAGE_TOKENS, BEFORE_TOKENS = 48, 128, 32
 TOTAL_TOKENS = 400
 # A run of the model costs as much as so many tokens more.
 RUN_TOKENS = 11
+# A word of at most so many pieces is one that it has learned something about.
+KNOWN_PIECES = 2
 # So many scores are remembered, each by a digest of what was read.
 REMEMBERED = 4096
 
@@ -92,6 +94,17 @@ class CrossEncoder:
                 scores[place] = score
                 self._remember(key, score, len(row[0]))
         return scores
+
+    def knows_a_word(self, text: str) -> bool:
+        """Whether it has learned a word of the text, rather than spelling all of them from many pieces.
+
+        Loads the model; if that fails, it knows none.
+        """
+        try:
+            tokenizer, _session = self._loaded()
+        except EmbedderUnavailable:
+            return False
+        return any(len(_ids(tokenizer, word)) <= KNOWN_PIECES for word in text.split())
 
     def _remember(self, key: bytes, score: float, length: int) -> None:
         with self._loading:

@@ -463,15 +463,18 @@ def _read_together(
     """What the cross-encoder says of the best items, each read together with the question.
 
     Those close to the best one are read; the others only if none of these surely answers. Nothing is read if the
-    question is only words to look for, and the best one has them all: reading would change nothing.
+    question is only words to look for, and the best one has them all, so that reading would change nothing, or the
+    model knows none of them and no hit has one: it would answer them with anything.
     """
     query = parsed.query
     if memory.cross_encoder is None or parsed.vector is None or query.strict or is_about_questions(query.text):
         return {}
     answers: dict[int, float] = {}
     order = reading_order({item_id: scores[item_id] for item_id in chosen})
-    if order[0] and evidence[chosen[order[0][0]]].found >= 1.0 and is_keywords(query.text):
-        return {}
+    if order[0] and is_keywords(query.text):
+        found = [evidence[chosen[item_id]].found for item_id in order[0]]
+        if found[0] >= 1.0 or not (any(found) or memory.cross_encoder.knows_a_word(query.text)):
+            return {}
     for some, most in zip(order, BRIEFLY if parsed.brief else FULLY, strict=False):
         texts = memory.store.passages_in_context([chosen[item_id] for item_id in some])
         passages = [(passage.text, before) for item_id in some for passage, before in [texts[chosen[item_id]]]]

@@ -179,6 +179,12 @@ class _Part:
     is_whole: bool
 
     @property
+    def opens_with_title(self) -> bool:
+        """Whether the text begins with its title, which then need not be shown above it."""
+        start = " ".join(self.title.removesuffix("…").split())
+        return bool(start) and self.is_whole and " ".join(self.shown[: 2 * len(start) + 20].split()).startswith(start)
+
+    @property
     def below_title(self) -> str:
         """The text without a first heading that only repeats the title."""
         first, _, rest = self.shown.lstrip().partition("\n")

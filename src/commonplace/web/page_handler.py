@@ -69,7 +69,7 @@ class PageHandler(MethodHandler[Page]):
         return await self._workers.do(lambda: self._call(row, request, page_request), key.id)
 
     def refuse(self, error: CommonplaceError, request: Request, row: Page | None) -> Response:
-        values = {**_common_values(request, row), "error": error, "now": 0}
+        values = {**_common_values(request, row), "error": error, "sent": request.method == "POST", "now": 0}
         return self._html(request, "error", "message", values, error.http_status)
 
     def wrong_method_hint(self) -> str:

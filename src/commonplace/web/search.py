@@ -153,12 +153,15 @@ def search_page(memory: LocalMemory, request: PageRequest) -> Rendered:
         "by_meaning": True,
         "waiting": 0,
         "more": "",
+        "is_blank": False,
         "may_add": request.may("write"),
     }
     if question:
         values |= _found(memory, question, chosen, _number(request.one("n")))
     elif chosen.are_set:
         values |= _newest(memory, chosen, request.one("cursor"))
+    if question and not values["groups"] and not values["unlikely"]:
+        values["is_blank"] = not chosen.are_set and not browse_items(memory, Scope(), 1).items
     # While somebody types, their page has the rest already.
     return Rendered("search", values if request.headers.get(PART_HEADER) else values | _choices(memory))
 
