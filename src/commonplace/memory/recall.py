@@ -241,14 +241,12 @@ def _recall_current(
     for passage in best_first(own, newest=owner):
         chosen.setdefault(owner[passage], passage)
     scores = parts.add("meaning", {item_id: own[passage] for item_id, passage in chosen.items()})
-    boosted = parts.add("context", _boost_by_context(memory, parsed, scores))
-    scores = dict(boosted)
+    scores = dict(boosted := parts.add("context", _boost_by_context(memory, parsed, scores)))
     enough = 2 * limit  # dropping near-duplicates and the stale must not leave gaps
     first = best_first(scores, newest={})[: max(enough, RERANKED)]
     items = read_items.get(first)
     read = [items[item_id] for item_id in first[:RERANKED] if item_id in items]
-    repeats = _repeating(parsed, read)
-    replies = _replies(memory, scope, repeats)
+    replies = _replies(memory, scope, repeats := _repeating(parsed, read))
     for item, _question in replies:
         if item.id not in chosen:
             (chosen[item.id],) = first_passages(memory, [item.id])
