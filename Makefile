@@ -14,6 +14,7 @@ else
 BIN := $(VENV)/bin
 endif
 STAMP := $(VENV)/.installed
+COMPILED := $(VENV)/.tests-compiled
 
 .DEFAULT_GOAL := help
 .PHONY: help install serve test check lint types prepare unit test-postgres judge torture soak pictures bench bench-recall fuzz audit demo docs lock build clean
@@ -40,9 +41,12 @@ test: install ## Lint, check types, run every test
 	$(MAKE) -j2 lint prepare
 	$(MAKE) -j2 types unit
 
-prepare: install # What all workers would do at once: compile the tests, and install Chromium where it is missing
+prepare: install $(COMPILED) # What all workers would do at once: compile the tests, and install Chromium where it is missing
 	$(BIN)/python -c 'from tests.web.browser import prepare; prepare()'
+
+$(COMPILED): $(STAMP) $(wildcard tests/*.py tests/*/*.py tests/*/*/*.py)
 	$(BIN)/python -m pytest --collect-only -qq > /dev/null
+	@touch $(COMPILED)
 
 # Tests that need no PostgreSQL, no browser, no wheel and hardly a process of their own.
 QUICK := tests/test_architecture.py tests/test_docs.py tests/text tests/ranking tests/hosts tests/promises

@@ -13,7 +13,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from tests.store_template import write_new_store
 
 from commonplace import config
 from commonplace.config import Settings
-from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.local_memory import LocalMemory, Models, open_memory
 
 # A server with pgvector to use in place of one of our own: an address whose user may make databases.
 POSTGRES = os.environ.get("COMMONPLACE_TEST_POSTGRES")
@@ -110,10 +110,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=place)
 
 
-def pytest_collection_finish() -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
     # Eleven thousand tests stay until the end: the garbage collector need not look through them again and again.
-    gc.collect()
-    gc.freeze()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -209,9 +214,24 @@ def memory(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
     opened.close()
 
 
+@pytest.fixture(scope="session")
+def models() -> Models:
+    """The built-in models, loaded with the first test that uses them."""
+    return Models()
+
+
 @pytest.fixture
-def memory_with_model(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
+def memory_with_model(settings: Settings, clock: Clock, models: Models) -> Iterator[LocalMemory]:
     """An open memory with the built-in model."""
+    write_new_store(settings)
+    opened = open_memory(replace(settings, embedder="builtin"), clock, models=models)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def memory_with_unused_model(settings: Settings, clock: Clock) -> Iterator[LocalMemory]:
+    """An open memory with a built-in model of its own, which nothing has loaded."""
     write_new_store(settings)
     opened = open_memory(replace(settings, embedder="builtin"), clock)
     yield opened

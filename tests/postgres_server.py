@@ -41,19 +41,33 @@ class PostgresServer:
         self._free: list[str] = []
         # Kept open, with the plans of its statements: connecting anew takes longer than emptying.
         self._emptying: dict[str, psycopg.Connection[Any]] = {}
+        # The connections of this process to each database, open between tests: a new one makes its plans anew.
+        self._pools: dict[str, pool.Pool] = {}
         self._made = 0
 
-    def database(self, folder: Path) -> str:
-        """The address of the database that belongs to a folder, made or emptied on first use."""
+    def database(self, folder: Path, *, connected: bool = False) -> str:
+        """The address of the database that belongs to a folder, made or emptied on first use.
+
+        `connected`: the usual number of connections stays open between tests.
+        """
         if folder not in self._of:
-            self._of[folder] = self._free.pop() if self._free else self._make()
+            name = self._of[folder] = self._free.pop() if self._free else self._make()
+            if connected and name not in self._pools:
+                self._pools[name] = pool.borrow(self.address(name))
+            elif not connected and name in self._pools:
+                pool.give_back(self._pools.pop(name))
         return self.address(self._of[folder])
 
     def _make(self) -> str:
+        """A copy of a database that was migrated once: migrating takes longer than most tests do."""
+        template = f"commonplace_{os.getpid()}_template"
+        if not self._made:
+            PostgresStore(self.new_database(template)).close()
+            with psycopg.connect(self.address(template), autocommit=True) as connection:
+                connection.execute(EMPTY)
         self._made += 1
         name = f"commonplace_{os.getpid()}_{self._made}"
-        PostgresStore(self.new_database(name)).close()
-        self._empty(name)
+        self.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)", f"CREATE DATABASE {name} TEMPLATE {template}")
         return name
 
     def new_database(self, name: str) -> str:
@@ -66,17 +80,21 @@ class PostgresServer:
         for known in [known for known in self._of if known.is_relative_to(folder)]:
             name = self._of.pop(known)
             # Whoever left a store open would meet what the next test does to its database.
-            assert (os.getpid(), self.address(name)) not in pool._pools, "a test left a store open"
+            _pool, users = pool._pools.get((os.getpid(), self.address(name)), (None, 0))
+            assert users == (name in self._pools), "a test left a store open"
             self._empty(name)
             self._free.append(name)
 
     def disconnect(self) -> None:
         for connection in self._emptying.values():
             connection.close()
+        for kept in self._pools.values():
+            pool.give_back(kept)
 
     def close(self) -> None:
         self.disconnect()
-        for name in (*self._of.values(), *self._free):
+        template = [f"commonplace_{os.getpid()}_template"] if self._made else []
+        for name in (*self._of.values(), *self._free, *template):
             self.run(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
     def _empty(self, name: str) -> None:

@@ -59,11 +59,18 @@ class Swapped(Client):
 
     writes: Writes
     acknowledged = 0
+    enough: int | None = None
+    """How many acknowledged writes it waits with, for the others to get as far; None: it writes on and on."""
 
     def add(self, text: str) -> dict[str, Any]:
         raise NotImplementedError
 
     def speak(self) -> None:
+        if not self._may_write():
+            with self._news:
+                self._news.wait_for(self._may_write, TIMEOUT)
+            # A server closes a connection over which nothing comes.
+            self.hang_up()
         text, began = text_of(self.random, self.name, self.answers + 1)[:2000].strip(), time.monotonic()
         output = self.add(text)
         if "uid" in output:
@@ -85,6 +92,14 @@ class Swapped(Client):
             self._news.wait_for(lambda: self.acknowledged >= acknowledged or self._over, TIMEOUT)
         if self.acknowledged < acknowledged:
             self.refused(f"it did not go on: {self.acknowledged} of {acknowledged} were acknowledged")
+
+    def _may_write(self) -> bool:
+        return self.enough is None or self.acknowledged < self.enough
+
+    def limit(self, enough: int | None) -> None:
+        with self._news:
+            self.enough = enough
+            self._news.notify_all()
 
 
 class SwappedCaller(Swapped, HttpClient):
@@ -159,9 +174,14 @@ def swapped(workspace: Workspace) -> None:
 
 
 def _each(clients: list[Swapped]) -> None:
-    """Every one of them gets some more writes acknowledged."""
-    for client, so_far in [(client, client.acknowledged) for client in clients]:
-        client.until(so_far + WRITES)
+    """Every one of them gets some more writes acknowledged. The quick ones wait for the slow ones, then all go on."""
+    goals = [(client, client.acknowledged + WRITES) for client in clients]
+    for client, goal in goals:
+        client.limit(goal)
+    for client, goal in goals:
+        client.until(goal)
+    for client in clients:
+        client.limit(None)
 
 
 def _end(client: Swapped) -> None:

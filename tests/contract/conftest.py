@@ -52,7 +52,7 @@ def sqlite(_request: pytest.FixtureRequest) -> Engine:
 def postgres(request: pytest.FixtureRequest) -> Engine:
     server: PostgresServer = request.getfixturevalue("postgres")
     return Engine(
-        lambda folder, space: PostgresStore(server.database(folder), space=space, now_ms=THEN),
+        lambda folder, space: PostgresStore(server.database(folder, connected=True), space=space, now_ms=THEN),
         server.leave,
     )
 

@@ -162,11 +162,11 @@ def test_the_latest_few_are_linked_and_the_more_common_the_weaker(store: Store) 
 
 
 def test_what_everyone_mentions_links_no_more(store: Store) -> None:
-    drafts = [make_draft(f"number {n} of src/auth.ts", at=THEN + n) for n in range(4_000)]
+    drafts = [make_draft(f"number {n} of src/auth.ts", at=THEN + n) for n in range(4 * COMMON_MENTIONS)]
     ids = put(store, *drafts)
-    assert link_all(store, 2000) == 4_000
+    assert link_all(store, 2 * COMMON_MENTIONS) == len(ids)
     assert edges(store, ids[COMMON_MENTIONS - 1 : COMMON_MENTIONS]) != []
-    assert edges(store, ids[-2000:]) == []
+    assert edges(store, ids[-2 * COMMON_MENTIONS :]) == []
     (rare,) = put(store, make_draft("src/auth.ts and src/rare.ts"))
     (other,) = put(store, make_draft("src/rare.ts"))
     link_all(store)

@@ -11,7 +11,7 @@ import pytest
 import minilm_adapter
 import minilm_cross_graph
 import minilm_source
-from commonplace.embed.cross_encoder import CrossEncoder, _parts
+from commonplace.embed.cross_encoder import RUN_TOKENS, CrossEncoder, _batches, _shares
 from commonplace.embed.minilm import MODEL
 from commonplace.errors import EmbedderUnavailable
 
@@ -90,10 +90,16 @@ def test_any_text_is_accepted(cross_encoder: CrossEncoder, text: str) -> None:
     assert np.isfinite(cross_encoder.score(text, [(text, text), ANSWER])).all()
 
 
-def test_parts_take_about_the_same_time() -> None:
-    assert _parts([10] * 8, 2) == [[0, 1, 2, 3], [4, 5, 6, 7]]
-    assert _parts([10, 10, 10, 100], 2) == [[0, 1, 2], [3]]
-    assert _parts([10], 4) == [[0]]
+def test_threads_read_about_as_many_tokens() -> None:
+    assert _shares([10] * 8, 2) == [[0, 2, 4, 6], [1, 3, 5, 7]]
+    assert _shares([10, 10, 10, 100], 2) == [[3], [0, 1, 2]]
+    assert _shares([10], 4) == [[0]]
+
+
+def test_only_rows_of_similar_length_are_read_in_one_run() -> None:
+    lengths = [100, 100 - RUN_TOKENS, 99 - RUN_TOKENS, 20]
+    assert _batches([0, 1, 2, 3], lengths) == [[0, 1], [2], [3]]
+    assert _batches([0], lengths) == [[0]]
 
 
 def test_quantised_it_says_nearly_the_same(cross_encoder: CrossEncoder, tmp_path: Path) -> None:

@@ -119,10 +119,12 @@ def test_a_title_of_its_own_is_part_of_what_is_stated(memory: LocalMemory) -> No
     assert against(memory, new) == [(old, "opposite")]
 
 
-def test_no_model_is_loaded_for_it(memory_with_model: LocalMemory) -> None:
-    old = added(memory_with_model, "Use pnpm, not npm")
-    assert against(memory_with_model, added(memory_with_model, "Use npm, not pnpm")) == [(old, "opposite")]
-    assert memory_with_model.embeddings.state == "not loaded"
+def test_no_model_is_loaded_for_it(memory_with_unused_model: LocalMemory) -> None:
+    old = added(memory_with_unused_model, "Use pnpm, not npm")
+    assert against(memory_with_unused_model, added(memory_with_unused_model, "Use npm, not pnpm")) == [
+        (old, "opposite")
+    ]
+    assert memory_with_unused_model.embeddings.state == "not loaded"
 
 
 # Found by those who tried it, and missed at first.

@@ -129,11 +129,11 @@ def test_context_uses_meaning(memory_with_model: LocalMemory) -> None:
     assert found.items[0].signals.semantic > 0.2
 
 
-def test_nothing_is_loaded_before_it_is_needed(memory_with_model: LocalMemory) -> None:
-    assert memory_with_model.embeddings.state == "not loaded"
-    remember_all(memory_with_model, NOTES)
-    assert memory_with_model.embeddings.state == "not loaded"
-    assert status(memory_with_model)["pending"] == 3
+def test_nothing_is_loaded_before_it_is_needed(memory_with_unused_model: LocalMemory) -> None:
+    assert memory_with_unused_model.embeddings.state == "not loaded"
+    remember_all(memory_with_unused_model, NOTES)
+    assert memory_with_unused_model.embeddings.state == "not loaded"
+    assert status(memory_with_unused_model)["pending"] == 3
 
 
 # An endpoint that cannot be reached, or answers in its own way.

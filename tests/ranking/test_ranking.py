@@ -24,6 +24,7 @@ from commonplace.ranking.fusion import (
     is_answered,
     is_noise,
     lexical_signal,
+    noise_borders,
     recency_score,
     relevance,
     relevances_in_order,
@@ -49,7 +50,7 @@ steps = st.integers(0, 1000).map(lambda n: n / 1000)
 def noise(evidence: Evidence, among: int = 40) -> bool:
     """As recall asks it, of the only candidate that words may have found."""
     x = fused_score(evidence, evidence.bm25)
-    return is_noise(x, has_words=evidence.bm25 > 0.0, has_cosine=evidence.cosine is not None, among=among)
+    return is_noise(x, noise_borders(among), has_words=evidence.bm25 > 0.0, has_cosine=evidence.cosine is not None)
 
 
 def likely(evidence: Evidence) -> float:

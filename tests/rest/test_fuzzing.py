@@ -17,6 +17,8 @@ from .conftest import DOCUMENT, Site, running, settings_in
 ROOT = Path(__file__).parents[2]
 # Boundaries beyond this make megabytes of examples; they have tests of their own.
 LARGE = 500
+# The whole environment is looked through with each request.
+INHERITED = ("HOME", "PATH", "TMPDIR")
 
 
 def bounded(value: Any) -> Any:
@@ -50,7 +52,7 @@ def fuzz(site: Site, folder: Path, *arguments: str) -> None:
         *("run", str(folder / "openapi.json"), "--url", site.url, "--seed", "1", "--no-color"),
         *(
             "--workers",
-            "2",
+            "1",
             "--generation-database",
             "none",
             "--generation-codec",
@@ -62,7 +64,13 @@ def fuzz(site: Site, folder: Path, *arguments: str) -> None:
         *("--exclude-checks", "ignored_auth"),
         *arguments,
     ]
-    env = {**os.environ, "SCHEMATHESIS_HOOKS": "tests.rest.fuzzing_hooks", "PYTHONPATH": str(ROOT)}
+    # Its tables of characters take seconds to make; the tests' own Hypothesis keeps them in the same place.
+    env = {
+        **{name: os.environ[name] for name in INHERITED if name in os.environ},
+        "SCHEMATHESIS_HOOKS": "tests.rest.fuzzing_hooks",
+        "PYTHONPATH": str(ROOT),
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(ROOT / ".hypothesis"),
+    }
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=540, check=False)
     output = (done.stdout + done.stderr).decode("utf-8", "replace")
     assert done.returncode == 0, output

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.text.attribute_phrases import ATTRIBUTES, READ_FIRST
-from commonplace.text.attributes import answers, asked_attributes, replaces, stated_attribute
+from commonplace.text.attributes import answers, replaces, requested_attributes, stated_attribute
 
 SAME = {
     "Who owns the billing service?": [
@@ -64,12 +64,12 @@ NOT_TOLD = [
 
 @pytest.mark.parametrize(("question", "text"), [(q, text) for q, texts in SAME.items() for text in texts])
 def test_a_statement_tells_what_a_question_asks_for_in_other_words(question: str, text: str) -> None:
-    assert any(answers(request, stated_attribute(text)) for request in asked_attributes(question))
+    assert any(answers(request, stated_attribute(text)) for request in requested_attributes(question))
 
 
 @pytest.mark.parametrize(("question", "text"), NOT_TOLD)
 def test_what_is_of_something_else_or_only_said_in_doubt_answers_nothing(question: str, text: str) -> None:
-    assert not any(answers(request, stated_attribute(text)) for request in asked_attributes(question))
+    assert not any(answers(request, stated_attribute(text)) for request in requested_attributes(question))
 
 
 def test_another_value_of_the_same_thing_replaces_the_one_before() -> None:

@@ -223,8 +223,8 @@ class _Session:
 
     def _is_empty(self, messages: Sequence[NewMessage]) -> bool:
         """Whether nothing happened: a greeting and a reply, in a session of which nothing is stored."""
-        said = all(is_small_talk_prompt(one.content) for one in messages if one.role == "user")
-        if not said or any(one.details or len(one.content) > SMALL_TALK_REPLY for one in messages):
+        only_small_talk = all(is_small_talk_prompt(one.content) for one in messages if one.role == "user")
+        if not only_small_talk or any(one.details or len(one.content) > SMALL_TALK_REPLY for one in messages):
             return False
         with contextlib.suppress(NotFound):
             return not find_session(self._memory, session_key(self._reading.transcript), forgotten=True)

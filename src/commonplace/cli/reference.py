@@ -128,13 +128,13 @@ def _summary(context: click.Context) -> str:
     """Its help as Markdown: the first paragraph, and what explains an argument or begins with an option."""
     first, *others = inspect.cleandoc(context.command.help or "").split("\n\n")
     arguments = "|".join(re.findall(r"[A-Z]{2,}", _usage(context))) or "(?!)"
-    kept = (
+    sentences = (
         sentence
         for part in others
         for number, sentence in enumerate(re.split(r"(?<=[^.]\.)\s+", "" if part.startswith("\b") else part))
         if re.search(rf"\b({arguments})\b|^Without one", sentence) or (number == 0 and part.startswith("--"))
     )
-    paragraphs = (first, " ".join(kept))
+    paragraphs = (first, " ".join(sentences))
     return "\n\n".join(textwrap.fill(to_markdown(text), 120, break_on_hyphens=False) for text in paragraphs if text)
 
 

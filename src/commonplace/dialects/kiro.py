@@ -11,13 +11,13 @@ from commonplace.dialects.kiro_records import (
     LEAST_ENTRY_TOKENS,
     NO_PROJECT,
     ContextReply,
+    ContextRows,
     ObservationsReply,
     SearchReply,
     TimelineReply,
     context_data,
     context_parts,
     cut_long_texts,
-    entry_tokens,
     found_observation,
     full_observation,
     json_tokens,
@@ -113,10 +113,11 @@ def get_context(
     name = _project_name(project)
     nothing = context_data(Context(name, (), (), None, 0, truncated=False), token_budget)
     envelope = json_tokens(nothing) + _DIGITS + (_INCOMPLETE_TOKENS if query else 0)
+    rows = ContextRows()
     package = _composed(
-        memory, name, query, token_budget, entry_tokens, envelope, as_of, files or (), limit, LEAST_ENTRY_TOKENS
+        memory, name, query, token_budget, rows.tokens, envelope, as_of, files or (), limit, LEAST_ENTRY_TOKENS
     )
-    data = context_data(package, token_budget)
+    data = context_data(package, token_budget, rows)
     room = token_budget - json_tokens(data)
     if room >= _NOTICE_TOKENS and (notice := _notice(memory, package.waiting)):
         data["notice"] = notice

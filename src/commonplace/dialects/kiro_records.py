@@ -304,11 +304,6 @@ def context_row(entry: ContextItem) -> ContextRow:
     }
 
 
-def context_entry(entry: ContextItem | Item) -> Mapping[str, Any]:
-    """Anything that a context can hold, as it is written there."""
-    return context_row(entry) if isinstance(entry, ContextItem) else _context_note(entry)
-
-
 def _context_note(item: Item) -> Any:
     """A summary or a checkpoint in a context."""
     return redact_data(checkpoint(item) if item.kind == "checkpoint" else summary(item))
@@ -337,8 +332,28 @@ def context_parts(entries: Sequence[ContextItem | Item]) -> ContextParts:
     }
 
 
-def context_data(package: Context, budget: int) -> ContextReply:
-    items = [context_row(entry) for entry in package.items]
+class ContextRows:
+    """The entries of one context as they are written, each made once: first to be counted, and then to be shown."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[ContextItem, ContextRow]] = {}
+
+    def row(self, entry: ContextItem) -> ContextRow:
+        known = self._made.get(entry.item.id)
+        if known is None or known[0] is not entry:
+            known = self._made[entry.item.id] = entry, context_row(entry)
+        return known[1]
+
+    def tokens(self, entry: ContextItem | Item) -> int:
+        """What an entry takes in the reply, with the comma that follows it, and its id among the answers."""
+        if isinstance(entry, Item):
+            return estimate_tokens(len(compact_json(_context_note(entry))) + 1)
+        return estimate_tokens(len(compact_json(self.row(entry))) + 1 + len(f"{entry.item.id},"))
+
+
+def context_data(package: Context, budget: int, rows: ContextRows | None = None) -> ContextReply:
+    rows = rows or ContextRows()
+    items = [rows.row(entry) for entry in package.items]
     return {
         "project": package.project or NO_PROJECT,
         "items": items,
@@ -359,9 +374,3 @@ LEAST_ENTRY_TOKENS = 40
 
 def json_tokens(data: Mapping[str, Any]) -> int:
     return estimate_tokens(len(compact_json(data)))
-
-
-def entry_tokens(entry: ContextItem | Item) -> int:
-    """What an entry takes in the reply, with the comma that follows it, and its id among the answers."""
-    among_answers = len(f"{entry.item.id},") if isinstance(entry, ContextItem) else 0
-    return estimate_tokens(len(compact_json(context_entry(entry))) + 1 + among_answers)

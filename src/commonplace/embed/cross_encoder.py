@@ -35,6 +35,8 @@ ANSWERS, CONTRADICTIONS = "cross_encoder.onnx", "contradictions.onnx"
 QUESTION_TOKENS, PASSAGE_TOKENS, BEFORE_TOKENS = 48, 128, 32
 # What is read of all candidates together.
 TOTAL_TOKENS = 400
+# A run of the model costs as much as so many tokens more.
+RUN_TOKENS = 11
 # A word of at most so many pieces is one that it has learned something about.
 KNOWN_PIECES = 2
 # So many scores are remembered, each by a digest of what was read.
@@ -111,21 +113,23 @@ class CrossEncoder:
             self._known[key] = score, length
 
     def _run(self, session: InferenceSession, rows: Sequence[Tokens]) -> list[float]:
-        """Rows of similar length are read together, in as many parts as there are threads."""
-        order = sorted(range(len(rows)), key=lambda place: len(rows[place][0]))
-        parts = _parts([len(rows[place][0]) for place in order], self._threads)
-        batches = [[rows[order[place]] for place in part] for part in parts]
+        """Each thread reads a share of the rows, those of similar length together."""
+        lengths = [len(tokens) for tokens, _ in rows]
+        scores = [0.0] * len(rows)
+
+        def read(share: Sequence[int]) -> None:
+            for batch in _batches(share, lengths):
+                for place, value in zip(batch, _scores(session, [rows[place] for place in batch]), strict=True):
+                    scores[place] = float(value)
+
+        mine, *others = _shares(lengths, self._threads)
         try:
-            # The largest part here, while other threads read the others.
-            others = [self._others().submit(_scores, session, batch) for batch in batches[:-1]]
-            found = [_scores(session, batches[-1])]
-            found = [*(other.result() for other in others), *found]
+            reading = [self._others().submit(read, share) for share in others]
+            read(mine)
+            for other in reading:
+                other.result()
         except Exception as error:
             raise EmbedderUnavailable(f"The cross-encoder failed: {error}") from error
-        scores = [0.0] * len(rows)
-        for part, values in zip(parts, found, strict=True):
-            for place, value in zip(part, values, strict=True):
-                scores[order[place]] = float(value)
         return scores
 
     def _others(self) -> ThreadPoolExecutor:
@@ -175,15 +179,25 @@ def _ids(tokenizer: Tokenizer, text: str) -> list[int]:
     return ids[1:-1]
 
 
-def _parts(lengths: Sequence[int], count: int) -> list[list[int]]:
-    """Places of rows sorted by length, in up to `count` parts that take about the same time, padding included."""
-    parts: list[list[int]] = [[]]
-    share = sum(lengths) / count
-    for place, length in enumerate(lengths):
-        if parts[-1] and len(parts) < count and len(parts[-1]) * length >= share:
-            parts.append([])
-        parts[-1].append(place)
-    return parts
+def _shares(lengths: Sequence[int], count: int) -> list[list[int]]:
+    """Places of rows in up to `count` shares of about as many tokens, the longest row first in each."""
+    shares: list[list[int]] = [[] for _ in range(min(count, len(lengths)))]
+    tokens = [0] * len(shares)
+    for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+        least = tokens.index(min(tokens))
+        shares[least].append(place)
+        tokens[least] += lengths[place]
+    return shares
+
+
+def _batches(share: Sequence[int], lengths: Sequence[int]) -> list[list[int]]:
+    """A share, the longest row first, in batches: what is shorter by more than a run costs is not padded for one."""
+    batches: list[list[int]] = []
+    for place in share:
+        if not batches or lengths[batches[-1][0]] - lengths[place] > RUN_TOKENS:
+            batches.append([])
+        batches[-1].append(place)
+    return batches
 
 
 def _scores(session: InferenceSession, rows: Sequence[Tokens]) -> NDArray[float32]:

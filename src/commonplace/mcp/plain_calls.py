@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import mcp_types as types
 from mcp.server.streamable_http import check_accept_headers
-from mcp_types.methods import serialize_server_result
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic_core import from_json, to_json
 from starlette.requests import Request
@@ -35,10 +34,9 @@ class HttpContext:
 
 
 class PlainCall(NamedTuple):
-    """A call of a tool, the id to answer it with, and the version of the protocol to answer in."""
+    """A call of a tool, and the id to answer it with."""
 
     id: int | str
-    version: str
     params: types.CallToolRequestParams
 
 
@@ -57,10 +55,19 @@ class PlainCalls:
 
     async def answer(self, request: Request, call: PlainCall) -> Response:
         result = await self._call_tool(HttpContext(request), call.params)
-        # As the SDK makes it: with the fields of that version.
-        fields = result.model_dump(by_alias=True, mode="json", exclude_none=True)
-        shown = serialize_server_result(_CALL, call.version, fields)
-        return Response(to_json({"jsonrpc": "2.0", "id": call.id, "result": shown}), headers={"Content-Type": _JSON})
+        message = {"jsonrpc": "2.0", "id": call.id, "result": _fields(result)}
+        return Response(to_json(message), headers={"Content-Type": _JSON})
+
+
+def _fields(result: types.CallToolResult) -> dict[str, Any]:
+    """A result as the SDK writes it, which is the same in every version that a plain call may have."""
+    fields: dict[str, Any] = {} if result.meta is None else {"_meta": result.meta}
+    content = [one.model_dump(by_alias=True, mode="json", exclude_none=True) for one in result.content]
+    fields["content"] = [dict(sorted(one.items())) for one in content]
+    fields["isError"] = bool(result.is_error)
+    if result.structured_content is not None:
+        fields["structuredContent"] = result.structured_content
+    return fields
 
 
 def parse_plain_call(request: Request, body: bytes, tools: Collection[str]) -> PlainCall | None:
@@ -87,7 +94,7 @@ def parse_plain_call(request: Request, body: bytes, tools: Collection[str]) -> P
     name, arguments = params.get("name"), params.get("arguments", {})
     if type(name) is not str or name not in tools or type(arguments) is not dict:
         return None
-    return PlainCall(id_, version, types.CallToolRequestParams(name=name, arguments=arguments))
+    return PlainCall(id_, types.CallToolRequestParams(name=name, arguments=arguments))
 
 
 def _is_object(value: Any, fields: set[str]) -> bool:

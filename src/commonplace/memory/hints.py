@@ -164,7 +164,7 @@ def failure_hints(
         for item in sorted(met, key=lambda one: -one.created_ms)[:_MOST_MEETINGS]:
             fix = find_fix_by_rerun(memory, session_items_after(memory, item), error)
             if fix is not None and fix.item.short_id not in shown:
-                told = brief_summary(fix.text, content_stems(output), LONGEST, cure=True) if fix.text else ""
+                summary = brief_summary(fix.text, content_stems(output), LONGEST, cure=True) if fix.text else ""
                 often = "Met several times, fixed" if len({one.session for one in met}) > 1 else "Fixed"
-                return [make_hint(fix.item, f"{often} before: {told} {fix.how}", output)]
+                return [make_hint(fix.item, f"{often} before: {summary} {fix.how}", output)]
     return []

@@ -220,21 +220,21 @@ def items_to_show(memory: LocalMemory, candidate: Candidate, shown: Collection[s
     None of them was shown before.
     """
     item = candidate.hit.item
-    if _is_asked(item):
+    if _is_request(item):
         reply = _reply_to(memory, item)
         pair = [item, *([reply] if reply else [])]
     else:
-        asked = _asked_before(memory, item)
-        pair = [*([asked] if asked else []), item]
-    said = frozenset().union(*(content_stems(one.text) for one in pair))
-    more = next((hit.item for hit in candidate.also if hit.item not in pair and _adds_to(hit.item, said)), None)
+        prompt = _prompt_before(memory, item)
+        pair = [*([prompt] if prompt else []), item]
+    stems = frozenset().union(*(content_stems(one.text) for one in pair))
+    more = next((hit.item for hit in candidate.also if hit.item not in pair and _adds_to(hit.item, stems)), None)
     items = [one for one in (*pair, *([more] if more else [])) if one is item or one.short_id not in shown]
     return sorted(items, key=lambda one: (one.created_ms, one.id))
 
 
-def _adds_to(item: Item, said: Collection[str]) -> bool:
+def _adds_to(item: Item, known: Collection[str]) -> bool:
     stems = content_stems(item.text)
-    return len(stems & frozenset(said)) < _SAID_ALREADY * len(stems)
+    return len(stems & frozenset(known)) < _SAID_ALREADY * len(stems)
 
 
 def _hint_of_items(items: Sequence[Item], hit: Item, question: str) -> Hint:
@@ -262,7 +262,7 @@ def _reply_to(memory: LocalMemory, item: Item) -> Item | None:
     return next((one for one in after if _is_reply(one)), None)
 
 
-def _asked_before(memory: LocalMemory, item: Item) -> Item | None:
+def _prompt_before(memory: LocalMemory, item: Item) -> Item | None:
     """What a reply answers: the prompt or message right before it; None for anything else."""
     session = memory.store.sessions_of([item.id]).get(item.id) if _is_reply(item) else None
     if session is None:
@@ -273,7 +273,7 @@ def _asked_before(memory: LocalMemory, item: Item) -> Item | None:
     return next((one for one in before if _is_prompt(one)), None)
 
 
-def _is_asked(item: Item) -> bool:
+def _is_request(item: Item) -> bool:
     return _is_prompt(item) or (item.kind == "message" and item.details.get("role") == "tool")
 
 

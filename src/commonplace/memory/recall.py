@@ -29,6 +29,7 @@ from commonplace.ranking.fusion import (
     is_noise_when_read,
     is_surely_answered,
     lexical_signal,
+    noise_borders,
     relevance,
     relevances_in_order,
 )
@@ -49,7 +50,7 @@ from commonplace.ranking.rerank import (
     rerank_score,
 )
 from commonplace.store.types import Job
-from commonplace.text.attributes import answers, asked_attributes, mentions, stated_attribute
+from commonplace.text.attributes import answers, mentions, requested_attributes, stated_attribute
 from commonplace.text.query import (
     adjacent_words,
     is_about_questions,
@@ -155,8 +156,8 @@ def recall_scopes(
 
     def answers(parsed: ParsedQuestion) -> list[RecallResult]:
         read, brief = _ReadItems(memory), replace(parsed, brief=True)
-        asked = [(brief if scope is briefly else parsed, scope) for scope in scopes]
-        return memory.store.snapshot(lambda: [_recall(memory, one, scope, limit, read) for one, scope in asked])
+        questions = [(brief if scope is briefly else parsed, scope) for scope in scopes]
+        return memory.store.snapshot(lambda: [_recall(memory, one, scope, limit, read) for one, scope in questions])
 
     if isinstance(question, ParsedQuestion):
         return answers(question)
@@ -232,20 +233,20 @@ def _recall_current(
 ) -> RecallResult:
     most = max(CANDIDATES, 2 * limit)
     evidence, owner, total = find_candidates(memory, parsed, scope, most)
+    if not evidence:
+        return RecallResult((), 0, parsed.vector is not None, parsed.waiting)
     best = max((e.bm25 for e in evidence.values()), default=0.0)
     own = _own_scores(evidence, best)
     parts, chosen = ScoreParts(best), dict[int, int]()
     for passage in best_first(own, newest=owner):
         chosen.setdefault(owner[passage], passage)
     scores = parts.add("meaning", {item_id: own[passage] for item_id, passage in chosen.items()})
-    boosted = parts.add("context", _boost_by_context(memory, parsed, scores))
-    scores = dict(boosted)
+    scores = dict(boosted := parts.add("context", _boost_by_context(memory, parsed, scores)))
     enough = 2 * limit  # dropping near-duplicates and the stale must not leave gaps
     first = best_first(scores, newest={})[: max(enough, RERANKED)]
     items = read_items.get(first)
     read = [items[item_id] for item_id in first[:RERANKED] if item_id in items]
-    repeats = _repeating(parsed, read)
-    replies = _replies(memory, scope, repeats)
+    replies = _replies(memory, scope, repeats := _repeating(parsed, read))
     for item, _question in replies:
         if item.id not in chosen:
             (chosen[item.id],) = first_passages(memory, [item.id])
@@ -257,12 +258,11 @@ def _recall_current(
             read.append(item)
     scores = _score_read(parsed, parts, scores, read)
     # What repeats the question resembles it more than anything: that says nothing about it.
-    asked = dict.fromkeys(item.id for item in repeats)
-    cosines = {item.id: evidence[chosen[item.id]].semantic for item in read if item.id not in asked}
+    repeated = dict.fromkeys(item.id for item in repeats)
+    cosines = {item.id: evidence[chosen[item.id]].semantic for item in read if item.id not in repeated}
     answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read}, evidence, cosines)
     scores = parts.add("reading", scores | add_answer_scores(scores, answers))
-    scores = parts.add("reply", scores | prefer_answers(scores, asked, {one.id: reply.id for reply, one in replies}))
-    relevances = {id_: relevance(score) for id_, score in scores.items()}
+    scores = parts.add("reply", scores | prefer_answers(scores, repeated, {one.id: reply.id for reply, one in replies}))
     weights = hit_weights(memory, [*items.values()])
     order = parts.add("newer", _prefer_newer(scores, read, weights))
     readings = {id_: (answer, cosines[id_]) for id_, answer in answers.items() if id_ in cosines}
@@ -274,6 +274,7 @@ def _recall_current(
         (items[item_id] for item_id in first if item_id in items and item_id not in noise),
         key=lambda item: -relevance(order[item.id] + weights[item.id].total) * (STALE_FACTOR if is_stale(item) else 1),
     )[:enough]
+    relevances = {item.id: relevance(scores[item.id]) for item in found}
     once, twins = show_twins_once(found := weightiest_first(memory, found, relevances, weights, read_items.words))
     shown = first_per_key(drop_near_duplicates(once, read_items.words), _session_requests)
     by_score, read_too = [relevances[item.id] for item in shown], [by_reading.get(item.id) for item in shown]
@@ -305,22 +306,16 @@ def _noise(
 ) -> set[int]:
     """The candidates that answer nothing: those that were read, for what came out, the others for their score."""
     noise = set()
+    borders = noise_borders(len(evidence), answered=bool(answered))
     for item_id, score in scores.items():
-        known = evidence[chosen[item_id]]
-        has_words = known.bm25 > 0.0
-        if known.found >= 1.0:
+        bm25, cosine, share = evidence[chosen[item_id]]
+        if share >= 1.0:
             # It has every word of the question: whoever types a name wants what holds it.
             continue
         if item_id in by_reading:
-            is_one = is_noise_when_read(by_reading[item_id], has_words=has_words, answered=bool(answered))
+            is_one = is_noise_when_read(by_reading[item_id], has_words=bm25 > 0.0, answered=bool(answered))
         else:
-            is_one = is_noise(
-                score,
-                has_words=has_words,
-                has_cosine=known.cosine is not None,
-                among=len(evidence),
-                answered=bool(answered),
-            )
+            is_one = is_noise(score, borders, has_words=bm25 > 0.0, has_cosine=cosine is not None)
         if is_one:
             noise.add(item_id)
     return noise
@@ -413,7 +408,7 @@ def _prefer_newer(scores: Mapping[int, float], read: Sequence[Item], weights: Ma
 
 def boosts_by_attribute(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:
     """What items are worth more that tell the attribute that a question asks for, of what it asks about."""
-    attributes = () if parsed.query.strict else asked_attributes(parsed.query.text)
+    attributes = () if parsed.query.strict else requested_attributes(parsed.query.text)
     if not attributes:
         return {}
     since_ms: dict[int, int] = {}

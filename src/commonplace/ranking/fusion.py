@@ -72,7 +72,8 @@ def best_first(scores: Mapping[int, float], newest: Mapping[int, int]) -> list[i
     # One sort after the other, each by a function in C: sorting keeps the order of what is equal.
     keys = sorted(scores, reverse=True)
     if newest:
-        keys.sort(key=lambda key: newest.get(key, 0), reverse=True)
+        known = newest.keys() >= scores.keys()
+        keys.sort(key=newest.__getitem__ if known else lambda key: newest.get(key, 0), reverse=True)
     keys.sort(key=scores.__getitem__, reverse=True)
     return keys
 
@@ -168,20 +169,29 @@ def _logistic(x: float) -> float:
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
 
 
-def is_noise(
-    score: float, *, has_words: bool, has_cosine: bool, among: int = NOISE_SAMPLE, answered: bool = False
-) -> bool:
-    """Whether to drop one of `among` candidates: too far in meaning for the words it shares with the question.
+class NoiseBorders(NamedTuple):
+    """The relevance below which a candidate is noise: one found by meaning alone, and one that shares words."""
 
-    `has_words`: words of the question found it. `has_cosine`: its cosine is known. `answered`: something else answers.
-    """
-    if not has_cosine:
-        return not has_words
+    by_meaning: float
+    by_words: float
+
+
+def noise_borders(among: int = NOISE_SAMPLE, *, answered: bool = False) -> NoiseBorders:
+    """The borders for each of so many candidates. `answered`: something else answers."""
     by_meaning, by_words = NOISE_BORDER, LEXICAL_NOISE_BORDER
     if answered:
         by_meaning, by_words = ANSWERED_NOISE_BORDER, ANSWERED_LEXICAL_NOISE_BORDER
-    by_meaning *= min(1.0, 0.3 + 0.7 * among / NOISE_SAMPLE)
-    return relevance(score) < (by_words if has_words else by_meaning)
+    return NoiseBorders(by_meaning * min(1.0, 0.3 + 0.7 * among / NOISE_SAMPLE), by_words)
+
+
+def is_noise(score: float, borders: NoiseBorders, *, has_words: bool, has_cosine: bool) -> bool:
+    """Whether to drop a candidate: too far in meaning for the words it shares with the question.
+
+    `has_words`: words of the question found it. `has_cosine`: its cosine is known.
+    """
+    if not has_cosine:
+        return not has_words
+    return relevance(score) < (borders.by_words if has_words else borders.by_meaning)
 
 
 def is_noise_when_read(relevance: float, *, has_words: bool, answered: bool) -> bool:

@@ -208,10 +208,18 @@ class _Vocabulary:
             numbers = self._numbers
             with self._lock:
                 mine = sorted([numbers.setdefault(word, len(numbers)) for word in words], reverse=True)
-            known = _WordSet(sum([1 << number for number in mine]), len(mine), mine or [-1])
+            known = _WordSet(_bits(mine), len(mine), mine or [-1])
             if len(text) <= SHORT_ENOUGH:
                 self._sets[text] = known
         return known
+
+
+def _bits(falling: Sequence[int]) -> int:
+    """An integer with these bits, the highest first."""
+    held = bytearray((falling[0] >> 3) + 1) if falling else bytearray()
+    for number in falling:
+        held[number >> 3] |= 1 << (number & 7)
+    return int.from_bytes(held, "little")
 
 
 _vocabulary = _Vocabulary()

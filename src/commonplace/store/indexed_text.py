@@ -87,19 +87,19 @@ def embedding_text(
     """The text that stands for the item when its meaning is compared: its words, each said once."""
     if not (details or tags) and kind != "message":
         # Nothing but a title and a text, as most statements are.
-        begun, whole = _said(title), _said(body)
+        begun, whole = _without_ellipsis(title), _without_ellipsis(body)
         return whole if begun in whole else f"{begun}\n{whole}" if whole and whole not in begun else begun
     columns = columns_of(kind, type_, title, body, details, tags)
     parts: list[str] = []
     for name in ("title", "subtitle", "narrative", "text", "facts", "concepts"):
-        part = _said(columns.get(name, ""))
+        part = _without_ellipsis(columns.get(name, ""))
         if part and not any(part in other for other in parts):
             parts = [other for other in parts if other not in part]
             parts.append(part)
     return "\n".join(parts)
 
 
-def _said(text: str) -> str:
+def _without_ellipsis(text: str) -> str:
     """A title cut short by "…" is still the beginning of its text."""
     return text.strip().removesuffix("…").rstrip()
 

@@ -74,7 +74,7 @@ class StatedAttribute(NamedTuple):
     changes: bool
 
 
-class AskedAttribute(NamedTuple):
+class RequestedAttribute(NamedTuple):
     """The attribute that a question asks for, and the words of what it asks about."""
 
     attribute: str
@@ -123,14 +123,14 @@ def _stated(name: str, found: re.Match[str], sentence: str) -> StatedAttribute |
         return None
     if name in ("owner", "place", "date") and re.match(r"(?:an?|some|any|no)\b", subject, re.IGNORECASE):
         return None
-    about, said = _stems(subject) | _stems(found.groupdict().get("p") or ""), _stems(value)
-    if not about or not said or len(about) > 8:
+    about, new_value = _stems(subject) | _stems(found.groupdict().get("p") or ""), _stems(value)
+    if not about or not new_value or len(about) > 8:
         return None
-    return StatedAttribute(name, about, said, bool(_CHANGES.search(sentence)))
+    return StatedAttribute(name, about, new_value, bool(_CHANGES.search(sentence)))
 
 
 @lru_cache(maxsize=64)
-def asked_attributes(question: str) -> tuple[AskedAttribute, ...]:
+def requested_attributes(question: str) -> tuple[RequestedAttribute, ...]:
     """The attributes that a question may ask for, each with the words of what it asks about."""
     plain = question
     for short, long in _SHORT_FORMS:
@@ -143,15 +143,17 @@ def asked_attributes(question: str) -> tuple[AskedAttribute, ...]:
             vocabulary = _vocabulary(name)
             subject = frozenset(stem(w) for w in content if w not in STOP_WORDS and stem(w) not in vocabulary)
             if subject:
-                found.append(AskedAttribute(name, subject))
+                found.append(RequestedAttribute(name, subject))
     return tuple(found)
 
 
-def answers(asked: AskedAttribute, stated: StatedAttribute | None) -> bool:
+def answers(requested: RequestedAttribute, stated: StatedAttribute | None) -> bool:
     """Whether a sentence tells just what a question asks for."""
-    if stated is None or stated.attribute != asked.attribute:
+    if stated is None or stated.attribute != requested.attribute:
         return False
-    return asked.subject <= stated.subject and stated.subject - asked.subject <= _vocabulary(asked.attribute)
+    return requested.subject <= stated.subject and stated.subject - requested.subject <= _vocabulary(
+        requested.attribute
+    )
 
 
 def replaces(old: StatedAttribute | None, new: StatedAttribute | None) -> bool:
@@ -168,11 +170,11 @@ def replaces(old: StatedAttribute | None, new: StatedAttribute | None) -> bool:
     return old.changes or new.changes or ATTRIBUTES[old.attribute].is_exclusive
 
 
-def mentions(asked: AskedAttribute, text: str) -> bool:
+def mentions(requested: RequestedAttribute, text: str) -> bool:
     """Whether a text holds the words of what is asked about: cheap, to leave out the rest before it is read."""
     lower = text.lower()
     # A stem may end in another letter than the word: pricing, price; library, librari.
-    return all((word[:-1] if len(word) > _SHORT else word) in lower for word in asked.subject)
+    return all((word[:-1] if len(word) > _SHORT else word) in lower for word in requested.subject)
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -121,15 +121,22 @@ class AdjacentWords(NamedTuple):
 
     def are_in(self, text: str, lower: str) -> bool:
         """Whether they stand together in a text too; `lower` is the same text in small letters."""
-        if lower.isascii() and self.one.isascii() and self.other.isascii():
-            # Most texts do not have both, which is found out much faster than by the pattern.
-            return self.one in lower and self.other in lower and _adjacent(*self).search(text) is not None
-        return _adjacent(*self).search(text) is not None
+        if not (lower.isascii() and self.one.isascii() and self.other.isascii()):
+            return _adjacent(*self, re.IGNORECASE).search(text) is not None
+        if self.other not in lower:
+            return False
+        # To look for the first word and try the pattern there is much faster than to search for the pattern.
+        place = lower.find(self.one)
+        while place >= 0:
+            if _adjacent(*self).match(lower, place):
+                return True
+            place = lower.find(self.one, place + 1)
+        return False
 
 
 @lru_cache(maxsize=256)
-def _adjacent(one: str, other: str) -> re.Pattern[str]:
-    return re.compile(rf"\b{re.escape(one)}\w*[ _-]+{re.escape(other)}", re.IGNORECASE)
+def _adjacent(one: str, other: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(one)}\w*[ _-]+{re.escape(other)}", flags)
 
 
 @lru_cache(maxsize=64)

@@ -53,3 +53,11 @@ def test_the_role_of_a_space_changes_no_limit_and_no_use_of_others(url: str) -> 
             assert connection.execute("UPDATE space_use SET items = items").rowcount == 1
             assert connection.execute("SELECT name FROM spaces").fetchall() == [("ours",)]
             assert connection.execute("SELECT count(*) FROM keys").fetchall() == [(0,)]
+
+
+def test_a_store_that_is_closed_twice_leaves_the_connections_of_others(bare: str) -> None:
+    with closing(PostgresStore(bare)) as store, closing(PostgresStore(bare, space="other")) as other:
+        other.counts()
+        for _ in range(2):
+            store.close()
+        assert other._database.connections()["idle"] == 1

@@ -14,6 +14,7 @@ import pytest
 from commonplace.errors import StoreBusy, TimedOut
 from commonplace.model import Draft, Scope
 from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.store.sqlite.connection import Connections, SqliteConnection
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.text.query import parse_query
 
@@ -141,3 +142,29 @@ def test_an_error_inside_a_transaction_leaves_the_connection_usable(tmp_path: Pa
     assert store.newest(Scope(), 5) == []
     assert store.put([note("half")], 1)[0].duplicate is False
     store.close()
+
+
+def test_a_connection_that_another_thread_uses_is_left_alone() -> None:
+    connections, started, go_on = Connections(), threading.Event(), threading.Event()
+
+    def wait(*_arguments: object) -> int:
+        started.set()
+        return int(go_on.wait(60))
+
+    def use() -> None:
+        connection = SqliteConnection(":memory:")
+        connections.keep(connection)
+        connection.create_scalar_function("wait", wait)
+        connection.execute("SELECT wait()").fetchall()
+
+    user = threading.Thread(target=use)
+    user.start()
+    try:
+        assert started.wait(60)
+        assert connections.any() is None
+        connections.keep(mine := SqliteConnection(":memory:"))
+        assert connections.any() is mine
+    finally:
+        go_on.set()
+        user.join(60)
+        connections.close(fold=False)

@@ -70,6 +70,7 @@ class Database:
         self._mine = threading.local()
         self._moments = itertools.count(1)
         self._written = 0
+        self._closed = False
 
     @contextlib.contextmanager
     def read(self, deadline: float | None = None) -> Iterator[Connection]:
@@ -193,8 +194,11 @@ class Database:
         return {**self._pool.figures(), "replica_fallbacks": self.replicas.fallbacks}
 
     def close(self) -> None:
-        self.replicas.close()
-        give_back(self._pool)
+        """Give back the connections, once: others of this process may still use them."""
+        if not self._closed:
+            self._closed = True
+            self.replicas.close()
+            give_back(self._pool)
 
     def _confining(self) -> list[str]:
         """What limits a transaction to the space, until its end: connections are shared with other spaces."""

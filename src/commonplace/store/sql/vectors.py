@@ -361,9 +361,10 @@ def score(
         if rows:
             ids, scales, blobs = zip(*rows, strict=True)
             values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), len(query))
-            known |= by_cosine(query, ids, np.asarray(scales, np.float32), values)
-    found = [(id_, cosine) for id_ in wanted if (cosine := known[id_]) is not None]
-    return sorted(found, key=lambda pair: (-pair[1], -pair[0]))
+            known |= zip(ids, _cosines(query, np.asarray(scales, np.float32), values).tolist(), strict=True)
+    found = [(cosine, id_) for id_ in wanted if (cosine := known[id_]) is not None]
+    found.sort(reverse=True)
+    return [(id_, cosine) for cosine, id_ in found]
 
 
 def vector_hits(connection: Connection, space_id: int, scored: Sequence[tuple[int, float]]) -> list[VectorHit]:
@@ -383,10 +384,17 @@ def by_cosine(
     """Passages with the cosines of their vectors to the query, best first."""
     import numpy as np
 
-    found = np.clip(values.astype(np.float32) @ query * scales, -1.0, 1.0)
+    found = _cosines(query, scales, values)
     ids = np.asarray(passage_ids, np.int64)
     order = np.lexsort((-ids, -found))
     return list(zip(ids[order].tolist(), found[order].tolist(), strict=True))
+
+
+def _cosines(query: NDArray[np.float32], scales: NDArray[np.float32], values: NDArray[np.int8]) -> NDArray[np.float32]:
+    import numpy as np
+
+    found: NDArray[np.float32] = np.clip(values.astype(np.float32) @ query * scales, -1.0, 1.0)
+    return found
 
 
 def _use_model(connection: Connection, space_id: int, model_id: int) -> None:

@@ -34,6 +34,7 @@ from commonplace.store.sql.connection import Bindings, Columns, Connection, Full
 from commonplace.text.dates import clamp_time
 
 _BATCH = 500
+_INTEGERS = frozenset([int])
 _CHANGED = re.compile(r"\s*(?:UPDATE|DELETE FROM|INSERT INTO|INSERT OR \w+ INTO)\s+(\w+)", re.IGNORECASE)
 # What every full-text row says of where it belongs: its space, with that its project, and with that its kind.
 space_token, project_token, kind_token = "==s{}".format, "==s{}p{}".format, "==s{}k{}".format
@@ -112,7 +113,11 @@ class SqliteConnection(Connection, apsw.Connection):
             self.execute(f"{insert} VALUES {', '.join([row] * len(batch))} {conflict}", values)
 
     def array(self, values: Iterable[Any]) -> str:
-        return json.dumps([value.hex() if isinstance(value, bytes) else value for value in values])
+        listed = list(values)
+        if {*map(type, listed)} <= _INTEGERS:
+            # As JSON has them, and in a tenth of the time.
+            return str(listed)
+        return json.dumps([value.hex() if isinstance(value, bytes) else value for value in listed])
 
     def _setting_key(self, space_id: int, name: str) -> Mapping[str, object]:
         return {"key": f"{name}:{space_id}"}
@@ -266,9 +271,11 @@ class Connections:
             self._of[threading.current_thread()] = connection
 
     def any(self) -> SqliteConnection | None:
-        """One that is not in use; there may be none."""
+        """One that is not in use, first this thread's own; there may be none."""
+        mine = self.mine()
         with self._lock:
-            return next((one for one in self._of.values() if not one.in_transaction), None)
+            every = [*self._of.values()] if mine is None else [mine, *self._of.values()]
+            return next(filter(_is_idle, every), None)
 
     def close(self, *, fold: bool) -> None:
         with self._lock:
@@ -279,6 +286,14 @@ class Connections:
                 close_quietly(connection)
 
 
+def _is_idle(connection: SqliteConnection) -> bool:
+    try:
+        return not connection.in_transaction
+    except apsw.ThreadingViolationError:
+        # Another thread is in the middle of a statement.
+        return False
+
+
 def set_up(connection: SqliteConnection) -> None:
     """What every connection has, also one that only reads."""
     connection.pragma("foreign_keys", True)
@@ -286,6 +301,9 @@ def set_up(connection: SqliteConnection) -> None:
     connection.pragma("trusted_schema", False)
     connection.pragma("temp_store", 2)
     connection.pragma("cache_size", -8192)
+    # Statements are planned once, not again for each new value: SQLite compares the values of some with the conditions
+    # of partial indexes. Ours say those conditions in their text.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, True)
     # The full-text rows that a question is limited to (fulltext.py).
     connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
 

@@ -154,11 +154,7 @@ def _best(
     reach = within.reach(k)
     scored: list[tuple[int, float]] = []
     if known.rare:
-        scored = connection.rows(
-            f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ?{within.passages}"
-            " ORDER BY score DESC, rowid DESC LIMIT ?",
-            (within.around(words_to_fts5([words[n] for n in known.rare])), reach),
-        )
+        scored = _scored(connection, within, [words[n] for n in known.rare], reach)
     rare = len(scored)
 
     def newest(operator: Literal["AND", "OR"]) -> list[int]:
@@ -168,6 +164,26 @@ def _best(
 
     scored, together = known.add_newest(scored, newest, k)
     return _inside(connection, space_id, filter_, scored)[:k], together, 0 < rare < reach
+
+
+def _scored(connection: SqliteConnection, within: Within, words: Sequence[Word], most: int) -> list[tuple[int, float]]:
+    """The best rows that hold any of some words, with their scores.
+
+    Two scopes of a question are often the same to the index, and then scored once in a snapshot.
+    """
+    match = within.around(words_to_fts5(words))
+
+    def read() -> list[tuple[int, float]]:
+        return connection.rows(
+            f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ?{within.passages}"
+            " ORDER BY score DESC, rowid DESC LIMIT ?",
+            (match, most),
+        )
+
+    if within.chosen is not None:
+        return read()
+    limit, rows = connection.once(("scored", match), lambda: (most, read()))
+    return rows[:most] if most <= limit or len(rows) < limit else read()
 
 
 def _known_words(
@@ -203,7 +219,11 @@ def _count(connection: SqliteConnection, within: Within, words: Sequence[Word], 
 
 def _rows(connection: SqliteConnection, within: Within, word: Word, limit: int = -1) -> set[int]:
     match = within.around(words_to_fts5([word]))
-    return {row[0] for row in connection.rows(f"{_holding(within)} LIMIT ?", (match, limit))}
+
+    def read() -> set[int]:
+        return {row[0] for row in connection.rows(f"{_holding(within)} LIMIT ?", (match, limit))}
+
+    return read() if within.chosen is not None else connection.once(("rows", match, limit), read)
 
 
 def _holding(within: Within) -> str:

@@ -76,7 +76,8 @@ class SignMatrix:
     ) -> list[VectorHit]:
         """The `k` passages inside the filter whose vectors are nearest to the query."""
         with self._lock:
-            self._catch_up(connection)
+            # In a snapshot once, for all scopes of a question.
+            connection.once(self._signs, lambda: self._catch_up(connection))
             near = self._near(connection, query, filter_, max(RESCORED, k))
         scored = score(connection, self.space_id, self.model_id, query, near) if near else []
         if afresh or len(scored) >= len(near) * (1 - GONE_SHARE):
