@@ -326,7 +326,7 @@ def test_a_list_reads_what_was_stored_without_the_model(reading: LocalMemory) ->
 
 def test_a_decision_against_a_rule_is_listed_and_does_not_replace_it(reading: LocalMemory) -> None:
     rule = remember_item(reading, NewItem("Never deploy on Fridays.", type="rule"))
-    text = "We ship the hotfix this Friday evening, it cannot wait."
+    text = "We decided to deploy the hotfix this Friday evening, it cannot wait."
     decision = remember_item(reading, NewItem(text, type="decision"))
     assert [(one.item.uid, one.supersede) for one in decision.contradictions] == [(rule.item.uid, False)]
     (pair,) = list_contradictions(reading)

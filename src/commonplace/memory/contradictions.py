@@ -45,7 +45,7 @@ DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 BOTH_HOLD, SAME_AS, CONTRADICTS, COMPATIBLE = "both_hold", "same_as", "contradicts", "compatible"
 # So many statements are read together with a new one, if both are short: those that words report, and the nearest from
 # this cosine on. From the one score on they contradict each other; below the other they do not, whatever words say.
-READ_TOGETHER, READ_LENGTH, NEAR, BORDER, DENIED = 4, 400, 0.3, 0.75, -3.0
+READ_TOGETHER, READ_LENGTH, NEAR, BORDER, DENIED = 4, 400, 0.3, 1.0, -4.5
 # So many of the best by words are read if some have no vector yet; and of the pairs of a list, those that share so much
 # of their words, as many as READ_FOR_LIST.
 NO_VECTOR, SHARED_WORDS, READ_FOR_LIST = 3, 0.25, 200
