@@ -155,11 +155,26 @@ def start_from(model: CrossEncoder, adapter: Mapping[str, Tensor]) -> None:
     for number, layer in enumerate(model.encoder.layers):
         for own, name in STEPS.items():
             step, root = getattr(layer, own), f"encoder.layer.{number}.{name}"
-            left, sizes, right = torch.linalg.svd(adapter[f"{root}.up"] @ adapter[f"{root}.down"], full_matrices=False)
-            rank, half = step.down.shape[0], sizes.sqrt()
-            step.up.data = left[:, :rank] * half[:rank]
-            step.down.data = half[:rank, None] * right[:rank]
+            change = adapter[f"{root}.up"] @ adapter[f"{root}.down"]
+            step.up.data, step.down.data = low_rank(change, step.down.shape[0])
     model.head.weight.data, model.head.bias.data = adapter["head.weight"], adapter["head.bias"]
+
+
+def low_rank(change: Tensor, rank: int) -> tuple[Tensor, Tensor]:
+    """The two factors of this rank whose product is nearest to a change of weights."""
+    left, sizes, right = torch.linalg.svd(change, full_matrices=False)
+    half = sizes.sqrt()
+    return left[:, :rank] * half[:rank], half[:rank, None] * right[:rank]
+
+
+def averaged(adapters: Sequence[Mapping[str, Tensor]], rank: int) -> dict[str, Tensor]:
+    """The mean of what several runs learned, as much of it as this rank can hold."""
+    mean = {name: sum(one[name] for one in adapters) / len(adapters) for name in adapters[0] if "head." in name}
+    for up in (name for name in adapters[0] if name.endswith(".up")):
+        down = up.removesuffix("up") + "down"
+        change = torch.stack([one[up] @ one[down] for one in adapters]).mean(0)
+        mean[up], mean[down] = low_rank(change, rank)
+    return mean
 
 
 def batches(rows: list[Row], size: int, chance: random.Random) -> Iterator[list[Row]]:
@@ -188,6 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--folder", type=Path, default=Path("build/training"), help="where the base model is")
     parser.add_argument("--pairs", type=Path, nargs="+", default=[FILE])
     parser.add_argument("--start", type=Path, help="an adapter to begin with: that of the cross-encoder reads pairs")
+    parser.add_argument("--average-with", type=Path, help="an adapter of another run: the mean is written")
     parser.add_argument("--rank", type=int, default=16)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--rate", type=float, default=1e-3)
@@ -208,6 +224,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     learned += world_pairs(encoder, tokens, pairs, options.from_worlds)
     print(f"{len(learned)} pairs, {sum(pair.kind != NONE for pair in learned)} of them contradict; {len(apart)} apart")
     model = train([read_together(tokens, pair) for pair in learned], base, options)
+    if options.average_with is not None:
+        own = {name: torch.from_numpy(values.astype("float32")) for name, values in model.adapter().items()}
+        mean = averaged([own, read_safetensors(options.average_with)], options.rank)
+        start_from(model, {name: values.to(options.device) for name, values in mean.items()})
     scores = scores_of(model, [read_together(tokens, pair) for pair in apart], options.device)
     for border in (0.0, 1.0, 2.0, 3.0):
         found = [score > border for score in scores]
