@@ -44,8 +44,11 @@ DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 # its meaning, and that it does not contradict by its meaning though words say so.
 BOTH_HOLD, SAME_AS, CONTRADICTS, COMPATIBLE = "both_hold", "same_as", "contradicts", "compatible"
 # So many statements are read together with a new one, if both are short: those that words report, and the nearest from
-# this cosine on. From the one score on they contradict each other; below the other they do not, whatever words say.
-READ_TOGETHER, READ_LENGTH, NEAR, BORDER, DENIED = 4, 400, 0.3, 1.0, -4.5
+# this cosine on. From the score BORDER on they contradict each other.
+READ_TOGETHER, READ_LENGTH, NEAR, BORDER = 4, 400, 0.3, 1.0
+# Below DENIED they do not, whatever words say; if these found a number or a change, which they know well, only below
+# SURELY_DENIED.
+DENIED, SURELY_DENIED, KNOWN_BY_WORDS = -2.0, -4.5, ("number", "replaced")
 # So many of the best by words are read if some have no vector yet; and of the pairs of a list, those that share so much
 # of their words, as many as READ_FOR_LIST.
 NO_VECTOR, SHARED_WORDS, READ_FOR_LIST = 3, 0.25, 200
@@ -154,7 +157,7 @@ def compare_statement(memory: LocalMemory, written: Draft | Item, known_as: int 
 def _decided(by_words: str, score: float) -> str:
     """The reason that holds once a model has read both: that of the words, "meaning", or none."""
     if by_words:
-        return by_words if score >= DENIED else ""
+        return by_words if score >= (SURELY_DENIED if by_words in KNOWN_BY_WORDS else DENIED) else ""
     return "meaning" if score >= BORDER else ""
 
 
@@ -340,7 +343,7 @@ def _pairs(items: Sequence[Item], now_ms: int, *, twins: bool) -> Iterator[tuple
 def _recorded(one: Draft | Item, other: Draft | Item) -> float | None:
     """A score for what was found when the newer of two was written; None if nothing was, or one has changed since."""
     for newer, older in ((one, other), (other, one)):
-        for field, score in ((CONTRADICTS, BORDER), (COMPATIBLE, DENIED - 1)):
+        for field, score in ((CONTRADICTS, BORDER), (COMPATIBLE, SURELY_DENIED - 1)):
             noted = newer.meta.get(field)
             if isinstance(noted, dict) and older.uid in noted and noted[older.uid] == texts_digest(older, newer):
                 return score
