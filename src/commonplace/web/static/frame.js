@@ -105,7 +105,8 @@ export function showWaiting(total) {
 async function askWaiting() {
   const before = shownWaiting;
   const reply = await fetch("/review/count").catch(() => null);
-  const total = reply?.ok ? (await reply.json()).total : null;
+  // Whoever was signed out gets the login page.
+  const total = reply?.headers.get("Content-Type")?.includes("json") && reply.ok ? (await reply.json()).total : null;
   // What was decided meanwhile is not in it.
   if (total !== null && shownWaiting === before) showWaiting(total);
 }
