@@ -35,6 +35,8 @@ VIA = " via "
 VALIDITY_FIELDS = ("valid_from_ms", "valid_until_ms", "expires_ms")
 SOURCE_FIELDS = ("author", "origin", "review")
 MEMORY_TYPES = ("rule", "decision", "fact", "note", "skill", "constraint", "heuristic", "rejected")
+# What has to be followed until somebody takes it back.
+BINDING_TYPES = ("rule", "constraint")
 
 
 @dataclass(frozen=True, slots=True)

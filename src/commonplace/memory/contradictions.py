@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from commonplace.errors import Conflict, EmbedderUnavailable, InvalidInput
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
-from commonplace.model import Draft, Item, Scope
+from commonplace.model import BINDING_TYPES, Draft, Item, Scope
 from commonplace.store.rows import item_before, state_before_planned_end
 from commonplace.text.query import plain_query
 from commonplace.text.sentences import title_of
@@ -26,7 +26,6 @@ from commonplace.text.sentences import title_of
 if TYPE_CHECKING:
     from commonplace.text.statement_reading import Statement
 
-_LASTING = ("rule", "constraint")
 STATEMENT_TYPES = ("rule", "decision", "fact", "constraint", "note")
 # How many statements are looked at on a write: by words, and by meaning if a model is loaded.
 CANDIDATES, NEAREST = 20, 10
@@ -209,7 +208,7 @@ def hold_together(one: Draft | Item, other: Draft | Item) -> bool:
 
 
 def _may_supersede(old: Item, new: Draft | Item, now_ms: int) -> bool:
-    if old.type in _LASTING and new.type not in _LASTING:
+    if old.type in BINDING_TYPES and new.type not in BINDING_TYPES:
         # Whoever goes against a rule once does not abolish it.
         return False
     for_a_while = new.valid_until_ms is not None or _FOR_A_WHILE.search(statement_text(new))

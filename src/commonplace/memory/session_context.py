@@ -18,7 +18,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.open_steps import open_steps
 from commonplace.memory.profile import PROFILE_TOKENS, ProfileLine, profile_lines
 from commonplace.memory.rules import applies_to, rule_paths
-from commonplace.model import DETAIL_FIELDS, KNOWLEDGE_TYPES, VIA, Item, Scope
+from commonplace.model import BINDING_TYPES, DETAIL_FIELDS, KNOWLEDGE_TYPES, VIA, Item, Scope
 from commonplace.store.maintenance import HOOK_DIGEST
 from commonplace.text.dates import iso_time
 from commonplace.text.project_names import base_name
@@ -38,7 +38,6 @@ _STEPS_SHARE, _PROFILE_SHARE, _OTHERS_SHARE = 0.75, 0.85, 0.9
 # What a line has besides its text: "- " and " (id)".
 _ID_LENGTH = 18
 _LEFT_OUT = ("snapshot", "relevant_files", "next_steps")
-_HOLDING = ("rule", "constraint")
 # How many of each are read, the newest, and how many open steps, earlier sessions and notes of others are told.
 _MOST_READ, _MOST_STEPS, _MOST_EARLIER, _MOST_OTHERS = 100, 6, 3, 4
 
@@ -140,7 +139,7 @@ def _holding(memory: LocalMemory, project: str | None, changing: WorkInProgress)
 
     A rule for other paths is told when one of those is edited.
     """
-    newest = memory.store.newest(Scope.around(project, kinds=("memory",), types=_HOLDING), _MOST_READ)
+    newest = memory.store.newest(Scope.around(project, kinds=("memory",), types=BINDING_TYPES), _MOST_READ)
     found = [item for item in newest if item.review is None]
     here = [item for item in found if not rule_paths(item) or (changing.files and applies_to(item, changing.files))]
     elsewhere = [item for item in found if item not in here]
@@ -153,7 +152,7 @@ def _profile(memory: LocalMemory, project: str | None) -> list[ProfileLine]:
         return []
     lines: list[ProfileLine] = []
     left = PROFILE_TOKENS
-    for line in profile_lines(memory, Scope.around(project), but_types=(*_HOLDING, "decision", "rejected")):
+    for line in profile_lines(memory, Scope.around(project), but_types=(*BINDING_TYPES, "decision", "rejected")):
         left -= estimate_tokens(len(line.quote) + _ID_LENGTH)
         if left < 0:
             break
@@ -163,7 +162,7 @@ def _profile(memory: LocalMemory, project: str | None) -> list[ProfileLine]:
 
 def _decisions(memory: LocalMemory, project: str | None, changing: WorkInProgress) -> list[Item]:
     """What else is known: first what has most to do with what is changing, then the newest."""
-    types = tuple(sorted(KNOWLEDGE_TYPES - set(_HOLDING)))
+    types = tuple(sorted(KNOWLEDGE_TYPES - set(BINDING_TYPES)))
     newest = memory.store.newest(Scope.around(project, types=types), _MOST_READ)
     found = [item for item in newest if item.review is None]
     about = changing.stems
@@ -229,7 +228,7 @@ def _line(item: Item) -> str:
     text = f"{item.title}: {content}" if item.title not in ("", content, title_of(content)) else content
     mark = "" if item.type == "rule" else f"[{item.type}] "
     paths = f" (for {', '.join(rule_paths(item)[:3])})" if rule_paths(item) else ""
-    limit = _LONGEST_RULE if item.type in _HOLDING else _LONGEST
+    limit = _LONGEST_RULE if item.type in BINDING_TYPES else _LONGEST
     return f"- {mark}{shorten(redact(text), limit)}{redact(paths)} ({item.short_id})"
 
 
