@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 from typing import Any
 
-import anyio
-from mcp.server.stdio import stdio_server
-
 from commonplace.dialects.profiles import tools_of
-from commonplace.mcp.jsonrpc import IncomingMessages, OutgoingMessages
 from commonplace.mcp.server import build_server
+from commonplace.mcp.stdio import replies_to
 from commonplace.worker_threads import Workers
 from fuzzing import workspace
 from fuzzing.server import fuzz_server
@@ -87,12 +83,8 @@ def _check(answer: dict[str, Any]) -> None:
 
 
 async def _spoken(data: bytes) -> list[dict[str, Any]]:
-    request, output = io.TextIOWrapper(io.BytesIO(data), "utf-8", "replace"), io.StringIO()
     server = build_server(workspace.memory, "all", _workers())
-    async with stdio_server(anyio.wrap_file(request), anyio.wrap_file(output)) as (reading, writing):
-        answers = OutgoingMessages(writing)
-        await server.run(IncomingMessages(reading, answers), answers, server.create_initialization_options())
-    return [json.loads(line) for line in output.getvalue().splitlines()]
+    return [json.loads(reply) for reply in await replies_to(server, data.splitlines(keepends=True))]
 
 
 _WORKERS: list[Workers] = []

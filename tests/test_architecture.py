@@ -15,6 +15,8 @@ import commonplace
 
 PACKAGE = Path(commonplace.__file__).parent
 LONGEST_MODULE, LONGEST_FUNCTION = 500, 60
+# Of our files, so many run code for one search over stdio.
+MOST_FILES_OF_A_SEARCH = 42
 # Modules that any room may import; they import only each other.
 FOUNDATION = {
     "__init__",
@@ -186,6 +188,14 @@ def test_the_memory_room_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_search_runs_code_of_few_files() -> None:
+    """Whoever wants to understand a search has to read these."""
+    root = Path(__file__).parent.parent
+    walk = [sys.executable, "-m", "tests.mcp.search_walk"]
+    report = subprocess.run(walk, cwd=root, capture_output=True, text=True, check=True).stdout
+    assert int(report.splitlines()[-1].split()[0]) <= MOST_FILES_OF_A_SEARCH, report
 
 
 def test_files_that_the_set_up_of_the_tests_names_exist() -> None:

@@ -10,10 +10,9 @@ import pytest
 
 from commonplace.config import Settings
 from commonplace.errors import StoreBusy, StoreError
-from commonplace.memory.background_tasks import TASKS, BackgroundWorker
+from commonplace.memory.background_tasks import TASKS, BackgroundTasks, BackgroundWorker
 from commonplace.memory.graph import STEP, link_new_passages, walk_links
-from commonplace.memory.lazy_memory import LazyMemory
-from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.local_memory import LazyMemory, LocalMemory
 from commonplace.memory.remember import NewItem, remember_all
 from commonplace.memory.topics import update_topics
 from commonplace.model import Draft, Item
@@ -121,7 +120,7 @@ def test_it_gives_way_to_whoever_writes(memory: LocalMemory, open_again: Callabl
 
 
 def test_a_server_links_and_a_command_does_not(settings: Settings) -> None:
-    lazy_memory = LazyMemory(replace(settings, embedder="off"))
+    lazy_memory = LazyMemory(replace(settings, embedder="off"), background=BackgroundTasks())
     lazy_memory.memory()
     names = [thread.name for thread in threading.enumerate()]
     assert "commonplace-background" in names
@@ -132,7 +131,7 @@ def test_a_server_links_and_a_command_does_not(settings: Settings) -> None:
 
 def test_what_is_closed_is_not_opened_any_more(settings: Settings) -> None:
     """A server may end before the moment at which it would have opened its store unasked."""
-    lazy_memory = LazyMemory(replace(settings, embedder="off"))
+    lazy_memory = LazyMemory(replace(settings, embedder="off"), background=BackgroundTasks())
     before = set(threading.enumerate())
     lazy_memory.open_soon(BOUND)
     (timer,) = set(threading.enumerate()) - before

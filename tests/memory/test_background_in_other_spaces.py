@@ -13,10 +13,9 @@ from tests.conftest import Clock
 
 from commonplace.config import Settings
 from commonplace.errors import EmbedderUnavailable
-from commonplace.memory.background_tasks import OtherSpacesTask
+from commonplace.memory.background_tasks import BackgroundTasks, OtherSpacesTask
 from commonplace.memory.embedding_worker import Embeddings
-from commonplace.memory.lazy_memory import LazyMemory
-from commonplace.memory.local_memory import LocalMemory, for_space, open_memory
+from commonplace.memory.local_memory import LazyMemory, LocalMemory, for_space, open_memory
 from commonplace.memory.remember import NewItem, remember_all
 from commonplace.memory.spaces import Limits, create_space
 
@@ -147,6 +146,6 @@ def test_a_server_does_it_by_itself(settings: Settings, open_again: Callable[[],
                 ended.set()
             return False
 
-        with closing(LazyMemory(settings, tasks=(OtherSpacesTask(), watched))) as lazy_memory:
+        with closing(LazyMemory(settings, background=BackgroundTasks((OtherSpacesTask(), watched)))) as lazy_memory:
             lazy_memory.memory()
             assert ended.wait(BOUND)

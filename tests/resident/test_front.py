@@ -24,7 +24,7 @@ from tests.mcp.test_stdio import INITIALIZE, INITIALIZED, Message, calling
 from tests.polling import until
 
 from commonplace.detached_process import take_lock
-from commonplace.mcp.line_session import static_replies
+from commonplace.mcp.stdio import static_replies
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.resident_client.address import (
     FOLDER,

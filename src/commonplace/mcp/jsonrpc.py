@@ -1,12 +1,13 @@
-"""What the SDK's stdio transport leaves undone: answers to lines it cannot read, and to the last ones before the end.
+"""JSON-RPC over lines, whatever carries them: standard streams, the socket of the resident process, or a list.
 
-It drops an unreadable line, so that its sender waits until a timeout, and on the end of input it cancels what is still
-being worked on, so that `printf ... | commonplace mcp` would go unanswered. It also reads lines of any length, and
-makes objects of whatever they hold: `BoundedLines` refuses those that would take too much memory.
+The SDK's own transport drops an unreadable line, so that its sender waits until a timeout, and on the end of input it
+cancels what is still being worked on, so that `printf ... | commonplace mcp` would go unanswered. It also reads lines
+of any length, and makes objects of whatever they hold: `line_or_refusal` refuses those that would take too much memory.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Awaitable, Callable
@@ -15,6 +16,7 @@ from typing import IO, Any, Self
 
 import anyio
 import mcp_types as types
+from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
@@ -35,22 +37,64 @@ _LAST_ID = re.compile(rb'"jsonrpc"\s*:\s*"2[.]0"\s*,\s*' + _ID + rb"\}\s*\Z")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class BoundedLines:
-    """Lines of standard input; in place of one that would take too much memory, the refusal to answer it with."""
+async def serve_lines(
+    server: Server[Any], read_line: Callable[[], Awaitable[bytes]], write: Callable[[bytes], Awaitable[object]]
+) -> None:
+    """Answer the lines until an empty one is read, and what was asked until then."""
+    received, receiving = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    sending, sent = anyio.create_memory_object_stream[SessionMessage](0)
 
-    def __init__(self, stream: IO[bytes], max_bytes: int) -> None:
-        self._stream, self._most = stream, max_bytes
+    async def read() -> None:
+        async with received:
+            with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                while line := await read_line():
+                    await received.send(_parse(line))
 
-    def readline(self) -> bytes:
-        """The next line, empty at the end. The SDK parses bytes as well as text, and they take less memory."""
-        line = self._stream.readline(self._most + 1)
+    async def write_out() -> None:
+        async with sent:
+            async for item in sent:
+                await write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(read)
+        tasks.start_soon(write_out)
+        answers = OutgoingMessages(sending)
+        await server.run(IncomingMessages(receiving, answers), answers, server.create_initialization_options())
+
+
+def _parse(line: bytes) -> SessionMessage | Exception:
+    try:
+        return SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except Exception as error:  # noqa: BLE001 - answered by IncomingMessages
+        return error
+
+
+class LineStreams:
+    """Lines of a pair of streams that block; in place of one that is too large, the refusal to answer it with."""
+
+    def __init__(self, reads: IO[bytes], writes: IO[bytes], max_bytes: int) -> None:
+        self._reads, self._writes, self._most = reads, writes, max_bytes
+
+    async def read(self) -> bytes:
+        """The next line, empty at the end."""
+        return await anyio.to_thread.run_sync(self._next)
+
+    async def write(self, line: bytes) -> None:
+        await anyio.to_thread.run_sync(self._write, line)
+
+    def _next(self) -> bytes:
+        line = self._reads.readline(self._most + 1)
         if len(line) > self._most:
             self._skip_rest(line)
         return line_or_refusal(line, self._most)
 
     def _skip_rest(self, line: bytes) -> None:
         while line and not line.endswith(b"\n"):
-            line = self._stream.readline(_SKIPPED)
+            line = self._reads.readline(_SKIPPED)
+
+    def _write(self, line: bytes) -> None:
+        self._writes.write(line)
+        self._writes.flush()
 
 
 def line_or_refusal(line: bytes, max_bytes: int) -> bytes:

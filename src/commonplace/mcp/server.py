@@ -55,6 +55,7 @@ _ADVICE = {
 # What is computed from a larger call is done by another process.
 LARGE_CALL = 256 << 10
 
+_RECALLED_META = recalled_meta()
 _Context = ServerRequestContext[Any] | HttpContext
 _Read = TypeVar("_Read")
 
@@ -120,6 +121,7 @@ class _RequestHandlers:
         self.tools = {tool.name: tool for tool in tools_of(profile)}
         self._listed = [tool_description(tool) for tool in self.tools.values()]
         self._writing = anyio.Lock()
+        self._of_agent: tuple[LocalMemory, str, LocalMemory] | None = None
         self._waiting_for_writes: set[anyio.CancelScope] = set()
 
     async def list_tools(self, _context: _Context, _params: object) -> types.ListToolsResult:
@@ -237,7 +239,14 @@ class _RequestHandlers:
         """
         memory: LocalMemory | None = getattr(getattr(context.request, "state", None), "memory", None)
         agent = _agent_of(context)
-        return lambda: for_agent(self._reach() if memory is None else memory, agent)
+        return lambda: self._for_agent(self._reach() if memory is None else memory, agent)
+
+    def _for_agent(self, memory: LocalMemory, agent: str) -> LocalMemory:
+        """The same memory for an agent; made once for the calls that one makes in a row."""
+        known = self._of_agent
+        if known is None or known[0] is not memory or known[1] != agent:
+            known = self._of_agent = memory, agent, for_agent(memory, agent)
+        return known[2]
 
 
 def instructions(tools: Collection[str]) -> str:
@@ -352,7 +361,7 @@ def _call(reach: Callable[[], LocalMemory], tool: Tool, arguments: dict[str, Any
         log.exception("%s failed", tool.name)
         return _error_result(error_body(tool.dialect, CommonplaceError(f"{tool.name} failed: {type(error).__name__}.")))
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=reply.text)], structured_content=reply.data, _meta=recalled_meta()
+        content=[types.TextContent(type="text", text=reply.text)], structured_content=reply.data, _meta=_RECALLED_META
     )
 
 

@@ -124,6 +124,28 @@ class OtherSpacesTask:
         return done > 0 or more
 
 
+class BackgroundTasks:
+    """All that a server does besides answering: links and topics, upkeep, and `tasks`, which somebody waits for."""
+
+    def __init__(self, tasks: tuple[Task, ...] = ()) -> None:
+        self._tasks, self._maintenance = tasks, MaintenanceTask()
+        self._workers: tuple[BackgroundWorker, ...] = ()
+
+    def start(self, memory: LocalMemory) -> None:
+        more_work = BackgroundWorker(memory, self._tasks, SHORT_PAUSE_FACTOR)
+        upkeep = BackgroundWorker(memory, (self._maintenance,))
+        self._workers = (BackgroundWorker(memory), upkeep, *((more_work,) if self._tasks else ()))
+        for worker in self._workers:
+            worker.start()
+
+    def stop(self) -> None:
+        for worker in self._workers:
+            worker.stop()
+
+    def mark_clean_end(self, settings: Settings) -> None:
+        self._maintenance.mark_clean_end(settings)
+
+
 RUNNING_FOLDER = "running"
 # How often a server looks around; a mark that nobody renewed for a while is of one that was killed.
 MAINTENANCE_SECONDS, ABANDONED_SECONDS = 60.0, 300.0

@@ -1,18 +1,24 @@
-"""LocalMemory: an open memory, which is a store, its embeddings and a clock. Every verb takes one of these."""
+"""LocalMemory: an open memory, which is a store, its embeddings and a clock. Every verb takes one of these.
+
+A server has a `LazyMemory`, which is opened when it is first needed, and tried again as long as that fails. So a
+damaged or read-only store does not keep the server from starting: each call says what is wrong, and the first call
+after that was repaired works.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from commonplace.config import EMBEDDERS, FOLDER, Settings, embedder_kind, listed, model_folder
 from commonplace.embed import Embedder
-from commonplace.errors import InvalidInput, StoreError, install_extra_hint
+from commonplace.errors import CommonplaceError, InvalidInput, StoreError, install_extra_hint
 from commonplace.memory.embedding_worker import Embeddings
 from commonplace.memory.encryption import store_key
 from commonplace.model import UNKNOWN_AUTHOR, Author
@@ -123,6 +129,77 @@ def open_memory(
     return LocalMemory(
         settings, store, store, embeddings, clock, spaces, cross_encoder, contradiction_model, local_writer(settings)
     )
+
+
+class Background(Protocol):
+    """What a server does besides answering (background_tasks.py)."""
+
+    def start(self, memory: LocalMemory) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def mark_clean_end(self, settings: Settings) -> None: ...
+
+
+class LazyMemory:
+    """Opens the memory of these settings once; from then on what is written is embedded, and the background works."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        clock: Clock = wall_clock,
+        background: Background | None = None,
+        *,
+        models: Models | None = None,
+    ) -> None:
+        self._settings, self._clock, self._background, self._models = settings, clock, background, models
+        self._lock = threading.Lock()
+        self._memory: LocalMemory | None = None
+        self._timer: threading.Timer | None = None
+        self._closed = False
+
+    def memory(self) -> LocalMemory:
+        """The open memory; raises the error that keeps it from being opened."""
+        with self._lock:
+            if self._closed:
+                raise StoreError("The server is shutting down.", "Start it again.")
+            if self._memory is None:
+                self._memory = open_memory(self._settings, self._clock, models=self._models)
+                self._memory.embeddings.start()
+                if self._background is not None:
+                    self._background.start(self._memory)
+            return self._memory
+
+    @property
+    def embedding_state(self) -> str:
+        """Whether the model is loaded; empty if the memory is not open."""
+        memory = self._memory
+        return "" if memory is None else memory.embeddings.state
+
+    def open_soon(self, seconds: float) -> None:
+        """Open it in the background after a moment, so that waiting work goes on even if nobody calls."""
+        if self._timer is None:
+            self._timer = threading.Timer(seconds, self._try)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def close(self) -> None:
+        """Close it for good: a thread that opened it again would be cut off when the process ends."""
+        if self._timer is not None:
+            self._timer.cancel()
+        with self._lock:
+            self._closed = True
+            if self._memory is None:
+                return
+            if self._background is not None:
+                self._background.stop()
+            self._memory.close()
+            if self._background is not None:
+                self._background.mark_clean_end(self._settings)
+
+    def _try(self) -> None:
+        with contextlib.suppress(CommonplaceError):
+            self.memory()
 
 
 def for_project(memory: LocalMemory, project: str) -> LocalMemory:

@@ -13,8 +13,8 @@ from commonplace.capture.hooks.drain_inline import BackgroundDrain
 from commonplace.config import Settings, load
 from commonplace.errors import CommonplaceError, InvalidInput, StoreBusy
 from commonplace.memory.authors import local_writer
-from commonplace.memory.lazy_memory import LazyMemory
-from commonplace.memory.local_memory import LocalMemory, Models
+from commonplace.memory.background_tasks import BackgroundTasks
+from commonplace.memory.local_memory import LazyMemory, LocalMemory, Models
 from commonplace.memory.prompt_hints import warm_up
 
 # Callers whose settings differ in nothing else share a memory.
@@ -60,8 +60,17 @@ class Memories:
 
     def reach(self, settings: Settings, env: Mapping[str, str]) -> Callable[[], LocalMemory]:
         """How to reach the memory of these settings."""
-        lazy = self._lazy(settings, env)
-        return lambda: replace(lazy.memory(), settings=settings, writer=local_writer(settings, env))
+        lazy, writer = self._lazy(settings, env), local_writer(settings, env)
+        memory: LocalMemory | None = None
+
+        def reach() -> LocalMemory:
+            nonlocal memory
+            opened = lazy.memory()
+            if memory is None:
+                memory = replace(opened, settings=settings, writer=writer)
+            return memory
+
+        return reach
 
     def warm_up(self, settings: Settings, env: Mapping[str, str]) -> None:
         """Load the models and the command line: hooks and shells ask soon, and wait for neither."""
@@ -81,7 +90,8 @@ class Memories:
             if key not in self._open:
                 if len(self._open) >= MAX_OPEN:
                     raise StoreBusy("The resident process has too many memories open.", "Work without it.")
-                self._open[key] = LazyMemory(key, tasks=(BackgroundDrain(env),), models=self._models)
+                tasks = BackgroundTasks((BackgroundDrain(env),))
+                self._open[key] = LazyMemory(key, background=tasks, models=self._models)
             return self._open[key]
 
     def states(self) -> list[str]:

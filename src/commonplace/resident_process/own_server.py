@@ -38,7 +38,7 @@ class OwnServer:
     def _run(self, reads: int, writes: int, ended: Callable[[int], object]) -> None:
         from commonplace.mcp.stdio import run
 
-        with os.fdopen(reads, "rb") as lines, os.fdopen(writes, "w", encoding="utf-8") as replies:
+        with os.fdopen(reads, "rb") as lines, os.fdopen(writes, "wb") as replies:
             try:
                 run(load(self._options), (lines, replies))
             except CommonplaceError as error:

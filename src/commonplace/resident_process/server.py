@@ -30,9 +30,9 @@ from commonplace.data_folder import TEAMS
 from commonplace.detached_process import take_lock
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
 from commonplace.malloc import trim
-from commonplace.mcp.jsonrpc import line_or_refusal
-from commonplace.mcp.line_session import serve_lines, static_replies
+from commonplace.mcp.jsonrpc import line_or_refusal, serve_lines
 from commonplace.mcp.server import build_server
+from commonplace.mcp.stdio import static_replies
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import detect_known_project
 from commonplace.memory.recall import recall

@@ -21,9 +21,8 @@ from commonplace.capture.inbox import watch_inbox
 from commonplace.config import Settings, listed
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.malloc import trim
-from commonplace.memory.background_tasks import OtherSpacesTask
-from commonplace.memory.lazy_memory import LazyMemory
-from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.background_tasks import BackgroundTasks, OtherSpacesTask
+from commonplace.memory.local_memory import LazyMemory, LocalMemory
 from commonplace.site import logs
 from commonplace.site.application import application
 from commonplace.site.connections import Connection, close_overdue, most_connections, raise_descriptor_limit
@@ -77,9 +76,10 @@ def serve(
 
     A `worker` is one of several processes that share the socket.
     """
+    # Where another process leads, only vectors are made here: they are shared out among all.
     leads = worker is None or worker.leads
-    tasks = (BackgroundDrain(), OtherSpacesTask(), later) if leads else ()
-    with contextlib.closing(LazyMemory(settings, tasks=tasks, leads=leads)) as lazy_memory:
+    background = BackgroundTasks((BackgroundDrain(), OtherSpacesTask(), later)) if leads else None
+    with contextlib.closing(LazyMemory(settings, background=background)) as lazy_memory:
         state = None if worker is None else worker.state
         config = uvicorn.Config(
             application(lazy_memory.memory, settings, lambda: server.should_exit, tickets, state=state),

@@ -75,11 +75,11 @@ def run_workers(settings: Settings, show: bool | None = None) -> None:
 
 def _first_key(settings: Settings) -> tuple[str, bool]:
     """What to say about keys, and whether the first one has yet to be made. It also migrates the store, once."""
-    from commonplace.memory.lazy_memory import LazyMemory
+    from commonplace.memory.local_memory import LazyMemory
     from commonplace.site.server import FirstKeyLater
 
     later = FirstKeyLater(settings)
-    with contextlib.closing(LazyMemory(settings, leads=False)) as lazy_memory:
+    with contextlib.closing(LazyMemory(settings)) as lazy_memory:
         return later.or_now(lazy_memory), later.waits
 
 
