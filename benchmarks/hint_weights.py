@@ -19,9 +19,9 @@ from training.worlds import World, read_worlds
 
 from benchmarks.hints import FOREIGN, PROJECT, remember_world
 from commonplace import config
+from commonplace.memory.candidates import parse_question
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.prompt_hints import KINDS, items_to_show, prompt_question, rank_candidates, signals_of
-from commonplace.memory.question import parse_question
 from commonplace.memory.recall import recall, recall_scopes
 from commonplace.model import Scope
 

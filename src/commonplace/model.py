@@ -25,6 +25,8 @@ KEY_SCOPES = ("read", "write", "admin")
 ROLES = {"read": "reader", "write": "writer", "admin": "admin"}
 # How what an item says came to be there, the most trusted first; None: not known.
 ORIGINS = ("person", "agreed", "agent", "captured", "imported")
+# From 1 downwards.
+_TRUST = {origin: 1.0 - place / len(ORIGINS) for place, origin in enumerate(ORIGINS)}
 # What became of a proposal: it waits to be reviewed, was accepted, or was dismissed (and forgotten). None: no proposal.
 REVIEW_STATES = PROPOSED, ACCEPTED, DISMISSED = ("proposed", "accepted", "dismissed")
 SETTLED = "settled"
@@ -34,6 +36,11 @@ VIA = " via "
 # When an item holds, from a moment up to but without another, and when it expires; who said it, and its review.
 VALIDITY_FIELDS = ("valid_from_ms", "valid_until_ms", "expires_ms")
 SOURCE_FIELDS = ("author", "origin", "review")
+SAME_AS = "same_as"
+"""The field of the metadata that has the uids of statements which say the same."""
+# Who says a message, and how important a conversation is that nobody has rated.
+MESSAGE_ROLES = ("user", "assistant", "system", "tool")
+DEFAULT_IMPORTANCE = 5.0
 MEMORY_TYPES = ("rule", "decision", "fact", "note", "skill", "constraint", "heuristic", "rejected")
 # What has to be followed until somebody takes it back.
 BINDING_TYPES = ("rule", "constraint")
@@ -129,6 +136,11 @@ class Item:
         return self.body.strip() or self.details.get("narrative", "").strip()
 
     @property
+    def trust(self) -> float:
+        """How far it is trusted, 0 to 1; what nobody knows the origin of counts as written by an agent."""
+        return 0.0 if self.review == PROPOSED else _TRUST.get(self.origin or "agent", _TRUST["agent"])
+
+    @property
     def is_dated(self) -> bool:
         """Whether it says since when or until when it holds."""
         return self.valid_from_ms is not None or self.valid_until_ms is not None
@@ -145,6 +157,12 @@ class Item:
         """The fields of its kind that it has, a line each, `but` for some."""
         names = (name for name in DETAIL_FIELDS[self.kind] if name not in but and self.details.get(name))
         return "\n".join(f"{name}: {self.details[name]}" for name in names)
+
+
+def linked_uids(written: Draft | Item, field: str) -> list[str]:
+    """The uids of the items that the metadata of one names in a field."""
+    value = written.meta.get(field)
+    return [uid for uid in value if isinstance(uid, str)] if isinstance(value, list) else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from benchmarks.embedding import varied_texts
 from onnx import TensorProto
 from tests.tiny_model import CLS, SEP, VOCABULARY, table, unit, write_json, write_model, write_tokenizer
 
-from commonplace.embed import Embedder, embed_query
+from commonplace.embed import Embedder
 from commonplace.embed.minilm import MODEL, MiniLM
 from commonplace.embed.model_folder import DEFAULT_TOKENS, MOST_TOKENS, FolderEmbedder
 from commonplace.errors import EmbedderUnavailable
@@ -138,7 +138,7 @@ def test_pooling_that_is_said_to_be_the_mean_is_done_here_so_that_context_can_be
 def test_questions_and_passages_have_their_prefixes(tmp_path: Path) -> None:
     write_json(write_model(tmp_path), "config_sentence_transformers.json", PROMPTS)
     model = FolderEmbedder(tmp_path)
-    assert near(embed_query(model, "dog"), unit("query", ":", "dog"))
+    assert near(model.embed_query("dog"), unit("query", ":", "dog"))
     assert near(model.embed(["dog"])[0], unit("passage", ":", "dog"))
     assert near(model.embed(["dog"], ["garden"])[0], unit("dog", special=False)), "the prefix comes before the context"
 
@@ -147,8 +147,8 @@ def test_a_default_prompt_is_for_both(tmp_path: Path) -> None:
     fields = {"prompts": {"all": "query: "}, "default_prompt_name": "all"}
     write_json(write_model(tmp_path), "config_sentence_transformers.json", fields)
     model = FolderEmbedder(tmp_path)
-    assert near(embed_query(model, "dog"), model.embed(["dog"])[0])
-    assert near(embed_query(model, "dog"), unit("query", ":", "dog"))
+    assert near(model.embed_query("dog"), model.embed(["dog"])[0])
+    assert near(model.embed_query("dog"), unit("query", ":", "dog"))
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_transformer_is_pooled_here_as_the_built_in_one_pools_itself(tmp_path:
     texts = varied_texts(40)
     before = ["", *texts[:-1]]
     assert (own.embed(texts, before) * model.embed(texts, before)).sum(axis=1).min() > 0.9999
-    assert near(embed_query(own, "login fails"), embed_query(model, "login fails"))
+    assert near(own.embed_query("login fails"), model.embed_query("login fails"))
 
 
 def name_of(folder: Path) -> str:

@@ -6,11 +6,11 @@ import pytest
 from tests.conftest import Clock
 
 from commonplace.memory.authors import for_capture, with_writer
+from commonplace.memory.candidates import record_use
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import Hit, recall
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.weight import record_use
 from commonplace.model import Author, Scope
 from commonplace.ranking.rerank import IMPORTANCE_WEIGHT, TRUST_WEIGHT, USE_WEIGHT, Weight, hit_weight
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from commonplace.text.attribute_phrases import ATTRIBUTES, READ_FIRST
-from commonplace.text.attributes import answers, replaces, requested_attributes, stated_attribute
+from commonplace.text.attributes import answers, replaces, stated_attribute
+from commonplace.text.query import requested_attributes
 
 SAME = {
     "Who owns the billing service?": [

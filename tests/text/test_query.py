@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.text.query import MAX_WORDS, Query, matches, parse_query, to_fts5, words_to_fts5
+from commonplace.text.query_grammar import parse_strict
 from commonplace.text.tokens import index_text
 
 COLUMNS = {
@@ -350,3 +351,12 @@ def test_a_document_is_found_by_its_own_words_phrases_and_prefixes(
     assert ask(f"before AND {word}").accepts(row)
     assert ask(f"{word[: data.draw(st.integers(1, len(word)))].rstrip('/.')}*").accepts(row)
     assert not ask(f'after NOT "{word}"').accepts(row)
+
+
+PIECES = ("redis", "title", "AND", "OR", "NOT", "and", "NEAR(", *'+*:"“„^(){}-?, ', "ANDROID", "é")
+
+
+@given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES)).map("".join)))
+def test_only_operators_make_a_query_of_the_language(query: str) -> None:
+    """Whatever the grammar accepts holds one of the marks by which plain questions are told from it at once."""
+    assert ask(query).strict == (parse_strict(query, COLUMNS) is not None)

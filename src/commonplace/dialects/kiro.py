@@ -35,13 +35,13 @@ from commonplace.dialects.tool import (
     search_notice,
 )
 from commonplace.errors import InvalidInput, NotFound
+from commonplace.memory.candidates import record_use
 from commonplace.memory.context import Context, ContextItem, Measure, build_context
 from commonplace.memory.items import get_item, get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.memory.recall import recall_scopes
 from commonplace.memory.timeline import EVENT_KINDS, timeline
-from commonplace.memory.weight import record_use
 from commonplace.model import Item, Scope
 from commonplace.text.redact import redact_data
 from commonplace.text.tokens import estimate_tokens

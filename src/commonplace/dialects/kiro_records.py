@@ -6,8 +6,8 @@ from typing import Any, NotRequired, TypedDict, TypeVar, cast
 from commonplace.dialects.records import source_fields
 from commonplace.dialects.reply_schema import component
 from commonplace.dialects.tool import compact_json
+from commonplace.memory.candidates import is_stale
 from commonplace.memory.context import Context, ContextItem
-from commonplace.memory.items import is_stale
 from commonplace.memory.timeline import TimelineEntry
 from commonplace.model import PROPOSED, Item
 from commonplace.text.dates import iso_time

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 
 from commonplace.dialects.reply_schema import Json
 from commonplace.errors import InvalidInput
-from commonplace.memory.conversations import DEFAULT_IMPORTANCE, ROLES, STATUSES, NewMessage
+from commonplace.memory.conversations import STATUSES, NewMessage
 from commonplace.memory.export_conversations import EXPORT_FORMATS, plain_score
 from commonplace.memory.remember import checked_time
+from commonplace.model import DEFAULT_IMPORTANCE, MESSAGE_ROLES
 from commonplace.text.dates import parse_time, short_iso_time
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ Status = Annotated[str, Json(enum=list(STATUSES))]
 class GivenMessage(TypedDict):
     """A message of a conversation to store."""
 
-    role: Annotated[str, Json(enum=list(ROLES))]
+    role: Annotated[str, Json(enum=list(MESSAGE_ROLES))]
     content: str
     timestamp: NotRequired[Annotated[str, Json(description="ISO 8601; now if omitted")]]
     metadata: NotRequired[dict[str, Any]]

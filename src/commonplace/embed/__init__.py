@@ -56,13 +56,6 @@ class Embedder(Protocol):
         ...
 
 
-def embed_query(embedder: Embedder, text: str) -> NDArray[float32]:
-    """The vector of a question: by the embedder's own `embed_query`, if it reads questions differently."""
-    own = getattr(embedder, "embed_query", None)
-    vector: NDArray[float32] = embedder.embed([text])[0] if own is None else own(text)
-    return vector
-
-
 @dataclass(frozen=True, slots=True)
 class ModelCost:
     """What a model on this machine takes and gives, as far as its files say: nothing is loaded to find out."""
@@ -70,12 +63,3 @@ class ModelCost:
     bytes: int
     dim: int | None
     max_tokens: int
-
-
-def without_surrogates(text: str) -> str:
-    """The text without lone surrogates, which neither tokenizers nor UTF-8 can represent."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text

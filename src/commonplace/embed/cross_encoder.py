@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace import malloc
-from commonplace.embed import without_surrogates
 from commonplace.embed.minilm import MODEL
 from commonplace.embed.onnx_embedder import MAX_CHARS, open_session
 from commonplace.errors import EmbedderUnavailable
+from commonplace.text.tokens import without_surrogates
 
 if TYPE_CHECKING:
     from numpy import float32

@@ -17,8 +17,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.embed import NOT_LOADED, READY, ModelCost, failed_state, without_surrogates
+from commonplace.embed import NOT_LOADED, READY, ModelCost, failed_state
 from commonplace.errors import EmbedderUnavailable
+from commonplace.text.tokens import without_surrogates
 
 if TYPE_CHECKING:
     from numpy import float32

@@ -15,10 +15,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from commonplace.embed import NOT_LOADED, READY, failed_state, without_surrogates
+from commonplace.embed import NOT_LOADED, READY, failed_state
 from commonplace.errors import CommonplaceError, EmbedderUnavailable, InvalidInput
 from commonplace.http_address import HttpAddress, error_reason, split_url
 from commonplace.input_limits import check_json
+from commonplace.text.tokens import without_surrogates
 
 if TYPE_CHECKING:
     from numpy import float32

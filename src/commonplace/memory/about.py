@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.as_of import matching_as_of, written_by_then
-from commonplace.memory.authors import trust
 from commonplace.memory.entities import (
     STATED,
     Entity,
@@ -134,7 +133,7 @@ class _Opened:
             known = {item.id for item in named}
             named += [item for item in newest_items(self._memory, inside, _OF_PROJECT) if item.id not in known]
         statements = [item for item in named if not _only_names(item)] or named
-        statements = sorted(statements, key=lambda item: (-trust(item), -item.created_ms, -item.id))
+        statements = sorted(statements, key=lambda item: (-item.trust, -item.created_ms, -item.id))
         elsewhere = [item for item in self._search(_ELSEWHERE, ELSEWHERE_FOUND) if self._is_named_in(item)]
         elsewhere.sort(key=lambda item: (-item.created_ms, -item.id))
         written = self._written()

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from commonplace.errors import EmbedderUnavailable
+from commonplace.memory.candidates import is_filter
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.question import is_filter
 from commonplace.memory.recall import Hit
 from commonplace.text.query import plain_words
 from commonplace.text.sentences import content_stems, sentences

@@ -26,7 +26,7 @@ from commonplace.store.indexed_text import embedding_text
 from commonplace.text.tokens import index_text
 
 if TYPE_CHECKING:
-    from commonplace.memory.question import ParsedQuestion
+    from commonplace.memory.candidates import ParsedQuestion
     from commonplace.memory.recall import Hit, RecallResult
 
 # So many changes after a moment are looked at.

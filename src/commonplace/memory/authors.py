@@ -1,4 +1,4 @@
-"""Who wrote something, and how far it is trusted: set where a call enters, never by what the call says.
+"""Who wrote something: set where a call enters, never by what the call says.
 
 An author is a person ("anna": the name of their key, the setting `author`, or the system user), or an agent that
 works for one ("anna via claude-code"). Whoever comes in as an agent stays one.
@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from commonplace.config import Settings
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import ORIGINS, PROPOSED, VIA, Author, Draft, Item
+from commonplace.model import PROPOSED, VIA, Author, Draft, Item
 from commonplace.text.redact import redact
 
 # Of a person's name, and of an agent's.
@@ -32,8 +32,6 @@ _AGENT_VARIABLES = {
 _AGENT_PRODUCT = re.compile(
     r"(claude|codex|cursor|gemini|copilot|windsurf|cline|opencode|kiro|zed)[\w.-]*", re.IGNORECASE
 )
-# How far what has an origin is trusted, from 1 downwards.
-_TRUST = {origin: 1.0 - place / len(ORIGINS) for place, origin in enumerate(ORIGINS)}
 _UNSHOWN = re.compile(r"[^\w .@+:/()-]+")
 
 
@@ -101,13 +99,6 @@ def sign(memory: LocalMemory, draft: Draft, old: Item | None = None) -> Draft:
     if old is None and writer.origin == "agent" and draft.kind == "memory":
         proposed |= memory.settings.agent_memories == "proposed"
     return replace(draft, author=writer.name, origin=writer.origin, review=PROPOSED if proposed else None)
-
-
-def trust(item: Item) -> float:
-    """How far an item is trusted, 0 to 1; what nobody knows the origin of counts as written by an agent."""
-    if item.review == PROPOSED:
-        return 0.0
-    return _TRUST.get(item.origin or "agent", _TRUST["agent"])
 
 
 def _says(written: Draft | Item) -> tuple[object, ...]:

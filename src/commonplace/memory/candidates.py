@@ -1,26 +1,42 @@
-"""Candidates: the passages that may answer a question, by words, meaning, time and the title of a conversation.
+"""Candidates: what a question asks for, the passages that may answer it, and what counts for each besides its text.
 
-Each comes with what is known of it (`Evidence`); memory/recall.py puts them in order.
+They are found by words, meaning, time and the title of a conversation, and come with what is known of them
+(`Evidence`); memory/recall.py puts them in order. Importance, who stated it, and how often and how lately it was useful
+decide between hits that answer about equally well. They never make something an answer, and nothing is hidden for being
+old or unused.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from commonplace.errors import TooLarge
+from commonplace.memory.items import ROOT_KEY
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.question import ParsedQuestion
-from commonplace.model import Scope, VectorHit
-from commonplace.ranking.fusion import Evidence
-from commonplace.text.dates import NamedTime
-from commonplace.text.query import like_pattern, plain_words
-from commonplace.text.tokens import index_text
+from commonplace.model import DEFAULT_IMPORTANCE, MESSAGE_ROLES, SAME_AS, Item, Scope, Session, VectorHit, linked_uids
+from commonplace.ranking.fusion import LEXICAL_WEIGHT, Evidence, lexical_signal
+from commonplace.ranking.rerank import Weight, WordSets, group_near_duplicates, hit_weight
+from commonplace.store.indexed_text import QUERY_COLUMNS, embedding_text
+from commonplace.text.dates import NamedTime, named_time
+from commonplace.text.query import Query, like_pattern, parse_query, plain_words, speaker_role, without_names
+from commonplace.text.tokens import index_text, stem
 
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import NDArray
 
+MAX_QUERY = 10_000
+# Shorter ones are kept as they were parsed.
+SHORT_QUERY = 500
+# Everybody has a role: to name it names nobody.
+_ROLES = frozenset(map(stem, MESSAGE_ROLES))
+_BEGUN = re.compile(r"(\w+)\*")
 # A question of so few words may name a conversation: with this share of them in its label, and this share of the label
 # in the question. So many labels are read, and so many of the latest conversations are candidates.
 TITLE_WORDS, TITLE_SHARE, LABEL_SHARE, LABELS_READ, TITLES = 8, 0.6, 0.5, 500, 20
@@ -30,6 +46,68 @@ TITLE_SCORE = 0.7
 OF_A_TIME = 200
 # What it is worth to hold the words of a question that says nothing: "how", "the".
 EMPTY_WORDS = 0.2
+# Of the best so many, those that are no longer than this are compared with each other, to tell the important first.
+COMPARED, SHORT_TEXT = 30, 500
+# What is less of a score is nothing worth showing.
+LEAST_PART = 0.0005
+MAX_STALE_FILES = 50
+_SEPARATORS = re.compile(r"[,\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuestion:
+    """A question, understood once: its words, its meaning (None when only words can be used), and whom it names.
+
+    Beside its topic it may seek the words of one role, or something of a time. `waiting` is how many
+    passages where it is asked could not be compared by meaning, because they have no vector yet. `text` is what a
+    model reads of it. If it is `brief`, only the very best hits are read together with it.
+    """
+
+    query: Query
+    vector: NDArray[float32] | None
+    names: frozenset[str]
+    role: str | None = None
+    time: NamedTime | None = None
+    waiting: int = 0
+    text: str = ""
+    brief: bool = False
+
+
+@lru_cache(maxsize=256)
+def _parse_again(question: str) -> Query:
+    """What is asked again is parsed once."""
+    return parse_query(question, QUERY_COLUMNS)
+
+
+def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = True) -> ParsedQuestion:
+    """What a question asks for; to ask it again costs no second look at its meaning."""
+    if len(question) > MAX_QUERY:
+        raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
+    query = _parse_again(question) if len(question) <= SHORT_QUERY else parse_query(question, QUERY_COLUMNS)
+    words = [] if query.strict else [word for word in query.words if word.token not in _ROLES]
+    named = memory.store.speakers(words) if words else []
+    # Who speaks is seldom said in what they say: with the name, "Wow, Ann!" would be nearest to all about Ann.
+    text = without_names(query.text, [word.surface for word in named])
+    text = text if any(map(str.isalnum, text)) else query.text
+    vector = memory.embeddings.embed_query(text) if by_meaning else None
+    names = frozenset(word.token for word in named)
+    if query.strict:
+        return ParsedQuestion(query, vector, names, text=text)
+    time = named_time(query.text, memory.clock())
+    return ParsedQuestion(query, vector, names, speaker_role(query.text), time, text=text)
+
+
+def is_filter(question: str) -> bool:
+    """Whether a question has operators, so that every hit satisfies it, and none is more likely than another."""
+    return parse_query(question[:MAX_QUERY], QUERY_COLUMNS).strict
+
+
+def query_tokens(question: str) -> frozenset[str]:
+    """The index tokens that a question looks for; one that ends with an asterisk stands for all that begin so."""
+    query = parse_query(question[:MAX_QUERY], QUERY_COLUMNS)
+    exact = {token for word in query.words for token in (word.token, *word.phrase, *word.parts)}
+    begun = {f"{word.casefold()}*" for word in _BEGUN.findall(question[:MAX_QUERY])} if query.strict else set()
+    return frozenset(exact | begun)
 
 
 def find_candidates(
@@ -99,3 +177,156 @@ def evidence_by_meaning(memory: LocalMemory, parsed: ParsedQuestion, passages: S
     """What is known of passages that no word of the question found: their nearness to it, if they have vectors."""
     cosines = {} if parsed.vector is None else memory.store.cosines(parsed.vector, passages)
     return {passage: Evidence(cosine=cosines.get(passage)) for passage in passages}
+
+
+def record_use(memory: LocalMemory, items: Iterable[Item]) -> None:
+    """Count that items were useful: opened by somebody, accepted, or used by an agent that they were shown to."""
+    ids = [item.id for item in items]
+    if ids:
+        memory.store.record_use(ids, memory.clock())
+
+
+def hit_weights(memory: LocalMemory, items: Sequence[Item]) -> dict[int, Weight]:
+    """The weight of each item."""
+    now, uses = memory.clock(), memory.store.uses([item.id for item in items])
+    return {
+        item.id: hit_weight(item.importance, item.trust, uses[item.id].now(now) if item.id in uses else 0.0)
+        for item in items
+    }
+
+
+def weightiest_first(
+    memory: LocalMemory,
+    found: Sequence[Item],
+    scores: dict[int, float],
+    weights: Mapping[int, Weight],
+    words: WordSets[Item],
+) -> list[Item]:
+    """Items in their order, but of those that say nearly the same the weightier first, with the better score."""
+    alike = group_near_duplicates([item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT], words)
+    if not alike:
+        return list(found)
+    sessions = memory.store.sessions_of([item.id for group in alike for item in group if item.importance is None])
+    place = {item.id: item for item in found}
+    for group in alike:
+        ranked = sorted(group, key=lambda item: _rank(item, sessions.get(item.id), weights[item.id]), reverse=True)
+        better = [scores[item.id] for item in group]
+        for old, new, score in zip(group, ranked, better, strict=True):
+            place[old.id] = new
+            scores[new.id] = score
+    return list(place.values())
+
+
+def words_of(item: Item) -> str:
+    """What an item says and where, to be compared with others."""
+    if item.kind == "message":
+        # Nobody gave it a title, and its details tell who said it.
+        return f"{item.body} {item.project}"
+    return embedding_text(item.kind, item.type, item.title, item.body, item.details, ()) + f" {item.project}"
+
+
+def _rank(item: Item, session: Session | None, weight: Weight) -> tuple[float, bool, float, float]:
+    """What is stated comes before the event in which it was said."""
+    importance = item.importance
+    if importance is None:
+        importance = DEFAULT_IMPORTANCE if session is None else session.importance
+    return importance, item.kind == "memory", weight.trust, weight.use
+
+
+@dataclass(slots=True)
+class ScoreParts:
+    """The scores of items, step by step, to tell what each step added."""
+
+    best_bm25: float
+    steps: list[tuple[str, Mapping[int, float]]] = field(default_factory=list)
+
+    def add(self, name: str, scores: dict[int, float]) -> dict[int, float]:
+        """Note the scores after a step, which nothing changes from then on."""
+        self.steps.append((name, scores))
+        return scores
+
+    def of(self, item_id: int, evidence: Evidence, weight: Weight) -> dict[str, float]:
+        """What speaks for an item and against it, each as what it adds to the score; nothing that adds nothing."""
+        words = LEXICAL_WEIGHT * lexical_signal(evidence, self.best_bm25)
+        parts, before = {"words": words}, words
+        for name, scores in self.steps:
+            now = scores.get(item_id, before)
+            parts[name], before = now - before, now
+        parts |= {"importance": weight.importance, "trust": weight.trust, "use": weight.use}
+        return {name: round(value, 4) for name, value in parts.items() if abs(value) >= LEAST_PART}
+
+
+class PartsOfScore(Mapping[str, float]):
+    """What `ScoreParts.of` says of an item, worked out when somebody asks: few do."""
+
+    __slots__ = ("_made", "_of")
+
+    def __init__(self, parts: ScoreParts, item_id: int, evidence: Evidence, weight: Weight) -> None:
+        self._of, self._made = (parts, item_id, evidence, weight), dict[str, float]()
+
+    def __getitem__(self, name: str) -> float:
+        return self._parts()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts())
+
+    def __len__(self) -> int:
+        return len(self._parts())
+
+    def _parts(self) -> dict[str, float]:
+        if not self._made:
+            parts, item_id, evidence, weight = self._of
+            self._made = parts.of(item_id, evidence, weight)
+        return self._made
+
+
+def show_twins_once(items: Sequence[Item]) -> tuple[list[Item], dict[int, tuple[Item, ...]]]:
+    """Items in order without those that are linked as saying the same as an earlier one, and those by its id."""
+    first: dict[str, int] = {}
+    shown: list[Item] = []
+    twins: dict[int, tuple[Item, ...]] = {}
+    for item in items:
+        uids = [item.uid, *linked_uids(item, SAME_AS)]
+        known = next((first[uid] for uid in uids if uid in first), None)
+        if known is None:
+            shown.append(item)
+        else:
+            twins[known] = (*twins.get(known, ()), item)
+        for uid in uids:
+            first.setdefault(uid, item.id if known is None else known)
+    return shown, twins
+
+
+def is_stale(item: Item) -> bool:
+    """Whether any file the item modified is newer than the item."""
+    return changed_file(item) is not None
+
+
+def changed_file(item: Item) -> str | None:
+    """The first file that the item modified and that is newer than it. What cannot be looked at does not count."""
+    listed = item.details.get("files_modified", "")
+    if not listed:
+        return None
+    root = item.meta.get(ROOT_KEY)
+    for name in _SEPARATORS.split(listed)[:MAX_STALE_FILES]:
+        path = _located(name.strip(), root if isinstance(root, str) else None)
+        if path is not None and _changed_ms(path) > item.created_ms:
+            return name.strip()
+    return None
+
+
+def _located(name: str, root: str | None) -> str | None:
+    # Plain strings: of each hit of a search its files are looked at.
+    if not name:
+        return None
+    path = os.path.expanduser(name) if name.startswith("~") else name
+    if os.path.isabs(path):
+        return path
+    return os.path.join(root, path) if root and not path.startswith("~") else None
+
+
+def _changed_ms(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns // 1_000_000
+    except (OSError, ValueError):
+        return -1

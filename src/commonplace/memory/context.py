@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from commonplace.memory.items import is_stale, newest_items
+from commonplace.memory.candidates import is_stale
+from commonplace.memory.items import newest_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.rules import applies_to
 from commonplace.memory.timeline import EVENT_KINDS
@@ -32,7 +33,7 @@ from commonplace.text.sentences import shorten
 from commonplace.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from commonplace.memory.question import ParsedQuestion
+    from commonplace.memory.candidates import ParsedQuestion
     from commonplace.memory.recall import Hit
 
 
@@ -235,7 +236,7 @@ def _parse_query(memory: LocalMemory, project: str | None, query: str | None) ->
     """The query, unless there is none: a session that starts does not load what looks for something."""
     if not (query and query.strip()):
         return None
-    from commonplace.memory.question import parse_question
+    from commonplace.memory.candidates import parse_question
     from commonplace.memory.recall import embed_waiting
 
     return embed_waiting(
@@ -290,7 +291,7 @@ def score_items(
     memory: LocalMemory, question: str | ParsedQuestion, items: Sequence[Item]
 ) -> dict[int, tuple[float, float]]:
     """(semantic, lexical) of given items towards a question, found by it or not."""
-    from commonplace.memory.question import parse_question
+    from commonplace.memory.candidates import parse_question
 
     if not items:
         return {}

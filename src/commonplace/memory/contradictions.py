@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from commonplace.errors import Conflict, EmbedderUnavailable, InvalidInput
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
-from commonplace.model import BINDING_TYPES, Draft, Item, Scope
+from commonplace.model import BINDING_TYPES, SAME_AS, Draft, Item, Scope, linked_uids
 from commonplace.store.rows import item_before, state_before_planned_end
 from commonplace.text.query import plain_query
 from commonplace.text.sentences import title_of
@@ -41,7 +41,7 @@ SCANNED, COMPARED, COMMON_WORD, LONE_WORD = 5_000, 60, 250, 40
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
 # Metadata of an item: the uids of others of which somebody said that both hold, that it repeats, that it contradicts by
 # its meaning, and that it does not contradict by its meaning though words say so.
-BOTH_HOLD, SAME_AS, CONTRADICTS, COMPATIBLE = "both_hold", "same_as", "contradicts", "compatible"
+BOTH_HOLD, CONTRADICTS, COMPATIBLE = "both_hold", "contradicts", "compatible"
 # So many statements are read together with a new one, if both are short: those that words report, and the nearest from
 # this cosine on. From the score BORDER on they contradict each other.
 READ_TOGETHER, READ_LENGTH, NEAR, BORDER = 4, 400, 0.3, 1.0
@@ -221,29 +221,7 @@ def _may_supersede(old: Item, new: Draft | Item, now_ms: int) -> bool:
 
 def is_settled(one: Draft | Item, other: Draft | Item) -> bool:
     """Whether someone said that both hold."""
-    return other.uid in _uids(one, BOTH_HOLD) or one.uid in _uids(other, BOTH_HOLD)
-
-
-def _uids(written: Draft | Item, field: str) -> list[str]:
-    value = written.meta.get(field)
-    return [uid for uid in value if isinstance(uid, str)] if isinstance(value, list) else []
-
-
-def show_twins_once(items: Sequence[Item]) -> tuple[list[Item], dict[int, tuple[Item, ...]]]:
-    """Items in order without those that are linked as saying the same as an earlier one, and those by its id."""
-    first: dict[str, int] = {}
-    shown: list[Item] = []
-    twins: dict[int, tuple[Item, ...]] = {}
-    for item in items:
-        uids = [item.uid, *_uids(item, SAME_AS)]
-        known = next((first[uid] for uid in uids if uid in first), None)
-        if known is None:
-            shown.append(item)
-        else:
-            twins[known] = (*twins.get(known, ()), item)
-        for uid in uids:
-            first.setdefault(uid, item.id if known is None else known)
-    return shown, twins
+    return other.uid in linked_uids(one, BOTH_HOLD) or one.uid in linked_uids(other, BOTH_HOLD)
 
 
 def list_contradictions(
@@ -381,7 +359,7 @@ def settle_contradiction(memory: LocalMemory, one: int | str, other: int | str, 
         raise InvalidInput(f"{keep!r} cannot be kept.", f"Choose one of {', '.join(KEEP)}.")
     if keep == "both":
         if not is_settled(older, newer):
-            known = {**newer.meta, BOTH_HOLD: [*_uids(newer, BOTH_HOLD), older.uid]}
+            known = {**newer.meta, BOTH_HOLD: [*linked_uids(newer, BOTH_HOLD), older.uid]}
             newer = edit_item(memory, newer.id, Changes(meta=known))
         return Settled(older, newer, keep, (older, newer))
     gone, kept = (older, newer) if keep == "new" else (newer, older)
@@ -410,8 +388,8 @@ def reopen_contradiction(memory: LocalMemory, one: int | str, other: int | str) 
     if hidden:
         restore_items(memory, hidden)
     for a, b in ((older, newer), (newer, older)):
-        if b.uid in _uids(a, BOTH_HOLD):
-            left = [uid for uid in _uids(a, BOTH_HOLD) if uid != b.uid]
+        if b.uid in linked_uids(a, BOTH_HOLD):
+            left = [uid for uid in linked_uids(a, BOTH_HOLD) if uid != b.uid]
             meta = {name: value for name, value in a.meta.items() if name != BOTH_HOLD}
             edit_item(memory, a.id, Changes(meta={**meta, BOTH_HOLD: left} if left else meta))
     older, newer = _by_age(memory, one, other)

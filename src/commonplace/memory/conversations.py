@@ -24,17 +24,26 @@ from commonplace.memory.remember import (
     clean_text,
     make_draft,
 )
-from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
+from commonplace.model import (
+    DEFAULT_IMPORTANCE,
+    MESSAGE_ROLES,
+    Change,
+    Draft,
+    Item,
+    Session,
+    SessionDraft,
+    SessionScope,
+    Stored,
+)
 from commonplace.store.types import CONTENT_KEY_PREFIX, session_key_in_project
 from commonplace.text.paths import ROOT_FOLDER, normalise_folder
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import have_no_secrets, redact
 
-ROLES = ("user", "assistant", "system", "tool")
 STATUSES = ("active", "archived", "pinned")
 MAX_LABEL, MAX_KEY = 500, 200
 MAX_MESSAGES = 20_000
-DEFAULT_IMPORTANCE, PINNED = 5.0, 10.0
+PINNED = 10.0
 # The importance of a conversation that was pinned from the start and is not any more.
 BELOW_PINNED = 9.0
 CONVERSATION_HINT = "Verify conversation_id: a search, a list or the reply to storing it shows it."
@@ -297,9 +306,9 @@ def _messages(
     have_no_secrets(message.content for message in messages)
     seen: Counter[tuple[str, str, int | None]] = Counter()
     for number, message in enumerate(messages):
-        if message.role not in ROLES:
+        if message.role not in MESSAGE_ROLES:
             raise InvalidInput(
-                f"messages[{number}].role is {str(message.role)[:60]!r}.", f"Choose one of {', '.join(ROLES)}."
+                f"messages[{number}].role is {str(message.role)[:60]!r}.", f"Choose one of {', '.join(MESSAGE_ROLES)}."
             )
         if not message.content.strip():
             raise InvalidInput(f"messages[{number}].content is empty.", "Leave the message out, or say what it says.")

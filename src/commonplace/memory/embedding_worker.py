@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
-from commonplace.embed import READY, Embedder, embed_query
+from commonplace.embed import READY, Embedder
 from commonplace.errors import CommonplaceError, EmbedderUnavailable, StoreError
 from commonplace.text.dates import MINUTE_MS
 
@@ -137,7 +137,9 @@ class Embeddings:
         if known is not None:
             return known
         try:
-            vector = embed_query(self._embedder, text)
+            # By its own method, if it reads questions differently from what answers them.
+            own = getattr(self._embedder, "embed_query", None)
+            vector: NDArray[float32] = self._embedder.embed([text])[0] if own is None else own(text)
             self._adopt(NO_WAIT)
         except EmbedderUnavailable as error:
             self._failure = error.message

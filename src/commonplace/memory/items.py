@@ -1,10 +1,9 @@
-"""Items: get them by id, list them page by page, and tell which are stale."""
+"""Items: get them by id, and list them page by page."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -131,41 +130,3 @@ def parse_cursor(cursor: str) -> tuple[int, int]:
 
 ROOT_KEY = "root"
 """The metadata key for the folder that an item's relative paths start from."""
-
-MAX_STALE_FILES = 50
-_SEPARATORS = re.compile(r"[,\n]")
-
-
-def is_stale(item: Item) -> bool:
-    """Whether any file the item modified is newer than the item."""
-    return changed_file(item) is not None
-
-
-def changed_file(item: Item) -> str | None:
-    """The first file that the item modified and that is newer than it. What cannot be looked at does not count."""
-    listed = item.details.get("files_modified", "")
-    if not listed:
-        return None
-    root = item.meta.get(ROOT_KEY)
-    for name in _SEPARATORS.split(listed)[:MAX_STALE_FILES]:
-        path = _located(name.strip(), root if isinstance(root, str) else None)
-        if path is not None and _changed_ms(path) > item.created_ms:
-            return name.strip()
-    return None
-
-
-def _located(name: str, root: str | None) -> str | None:
-    # Plain strings: of each hit of a search its files are looked at.
-    if not name:
-        return None
-    path = os.path.expanduser(name) if name.startswith("~") else name
-    if os.path.isabs(path):
-        return path
-    return os.path.join(root, path) if root and not path.startswith("~") else None
-
-
-def _changed_ms(path: str) -> int:
-    try:
-        return os.stat(path).st_mtime_ns // 1_000_000
-    except (OSError, ValueError):
-        return -1

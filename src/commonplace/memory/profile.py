@@ -12,13 +12,12 @@ from typing import Literal
 
 from commonplace.errors import Conflict, Forbidden, InvalidInput
 from commonplace.memory.captured_events import SENTENCE_KEY
-from commonplace.memory.contradictions import SAME_AS
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.memory.rules import rule_paths
-from commonplace.model import PROPOSED, SETTLED, VIA, Item, Scope
+from commonplace.model import PROPOSED, SAME_AS, SETTLED, VIA, Item, Scope
 from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.text.profile_sentences import PROFILE_GROUPS, is_first_person, profile_sentence
 from commonplace.text.query import parse_query

@@ -13,11 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from commonplace.errors import EmbedderUnavailable
+from commonplace.memory.candidates import ParsedQuestion, parse_question
 from commonplace.memory.captured_events import ANSWER_TYPE
 from commonplace.memory.hints import LONGEST, MOST_HINTS, Hint, gist, make_hint
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.predict import session_items_after
-from commonplace.memory.question import ParsedQuestion, parse_question
 from commonplace.memory.recall import Hit, recall_scopes
 from commonplace.model import Item, Kind, Scope, SessionScope
 from commonplace.ranking.fusion import answer_odds

@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from commonplace.item_ids import is_spelled_out
+from commonplace.memory.candidates import ParsedQuestion, hit_weights, parse_question
 from commonplace.memory.items import get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import list_projects
-from commonplace.memory.question import ParsedQuestion, parse_question
 from commonplace.memory.recall import recall_scopes
 from commonplace.memory.topics import is_tool_use
-from commonplace.memory.weight import hit_weights
 from commonplace.model import Item, Project, Scope, Session
 from commonplace.store.types import Topic
 from commonplace.text.query import And, Node, Query, Term, like_pattern, plain_words

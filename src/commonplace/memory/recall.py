@@ -8,15 +8,23 @@ from functools import partial
 from itertools import zip_longest
 
 from commonplace.errors import EmbedderUnavailable
-from commonplace.memory.candidates import evidence_by_meaning, find_candidates, first_passages
-from commonplace.memory.contradictions import show_twins_once
-from commonplace.memory.conversations import ROLES
+from commonplace.memory.candidates import (
+    ParsedQuestion,
+    PartsOfScore,
+    ScoreParts,
+    evidence_by_meaning,
+    find_candidates,
+    first_passages,
+    hit_weights,
+    is_stale,
+    parse_question,
+    show_twins_once,
+    weightiest_first,
+    words_of,
+)
 from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS
-from commonplace.memory.items import is_stale
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.question import ParsedQuestion, parse_question
-from commonplace.memory.weight import PartsOfScore, ScoreParts, hit_weights, weightiest_first, words_of
-from commonplace.model import Item, Scope, Session
+from commonplace.model import MESSAGE_ROLES, Item, Scope, Session
 from commonplace.ranking.fusion import (
     STALE_FACTOR,
     Evidence,
@@ -50,7 +58,7 @@ from commonplace.ranking.rerank import (
     rerank_score,
 )
 from commonplace.store.types import Job
-from commonplace.text.attributes import answers, mentions, requested_attributes, stated_attribute
+from commonplace.text.attributes import answers, mentions, stated_attribute
 from commonplace.text.query import (
     adjacent_words,
     is_about_questions,
@@ -58,6 +66,7 @@ from commonplace.text.query import (
     is_only_question,
     question_ratio,
     repeats_question,
+    requested_attributes,
 )
 from commonplace.text.sentences import is_small_talk
 from commonplace.text.tokens import index_text
@@ -77,7 +86,7 @@ FULLY = (400, 200)
 BRIEFLY = (200,)
 # What holds now and says since when or until when was said of just this time: it comes before what says no time.
 DATED_BOOST = 0.15
-_NOBODY = frozenset(ROLES) | {""}
+_NOBODY = frozenset(MESSAGE_ROLES) | {""}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from commonplace.errors import Conflict, Forbidden
+from commonplace.memory.candidates import record_use
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.items import ItemPage, browse_items, get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.weight import record_use
 from commonplace.model import ACCEPTED, DISMISSED, PROPOSED, Item, Scope
 
 NOTHING_PROPOSED = "Nothing is waiting for review."

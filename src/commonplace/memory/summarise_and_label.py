@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.conversations import DEFAULT_IMPORTANCE, find_session
+from commonplace.memory.conversations import find_session
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall_in_sessions
-from commonplace.model import Item, Scope, Session, SessionScope
+from commonplace.model import DEFAULT_IMPORTANCE, Item, Scope, Session, SessionScope
 from commonplace.text.dates import DAY_MS
 from commonplace.text.paths import ROOT_FOLDER
 from commonplace.text.redact import redact

@@ -25,6 +25,7 @@ from commonplace.dialects.records import (
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.item_ids import HINT, ref
+from commonplace.memory.candidates import record_use
 from commonplace.memory.contradictions import DEFAULT_LIMIT as DEFAULT_PAIRS
 from commonplace.memory.contradictions import MAX_LIMIT as MAX_PAIRS
 from commonplace.memory.contradictions import READ_FOR_LIST, Keep, reopen_contradiction, settle_contradiction
@@ -40,7 +41,6 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_PATHS, NewItem, Remembered, remember_all, remember_item
 from commonplace.memory.timeline import timeline as moments_around
 from commonplace.memory.validity import parse_validity, with_validity
-from commonplace.memory.weight import record_use
 from commonplace.model import DETAIL_FIELDS, KINDS, PROPOSED, Item, Kind, Scope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest, etag_of

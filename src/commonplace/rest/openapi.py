@@ -21,9 +21,9 @@ from commonplace.dialects.reply_schema import (
     schema_in_document,
 )
 from commonplace.http.errors import BAD_REQUEST, UNPROCESSABLE, ErrorStyle, error_style
-from commonplace.memory.conversations import ROLES
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.timeline import EVENT_MARK
+from commonplace.model import MESSAGE_ROLES
 from commonplace.rest.endpoint import WRITING_METHODS, Answer, ApiRequest, Endpoint
 from commonplace.rest.fields import VISIBLE_CHARACTER
 from commonplace.rest.request_parsing import MULTIPART, NULLABLE
@@ -90,7 +90,10 @@ class MemoriesErrorReply(TypedDict):
 _TEXT: Schema = {"type": "string"}
 _FILE: Schema = {"type": "string", "format": "binary", "pattern": rf"^[^\u0000]*{VISIBLE_CHARACTER}[^\u0000]*$"}
 _FORM: Schema = {"type": "object", "properties": {"file": _FILE}, "required": ["file"], "additionalProperties": False}
-_MESSAGE_FIELDS: Schema = {"role": {"enum": list(ROLES)}, "content": {"type": "string", "pattern": VISIBLE_CHARACTER}}
+_MESSAGE_FIELDS: Schema = {
+    "role": {"enum": list(MESSAGE_ROLES)},
+    "content": {"type": "string", "pattern": VISIBLE_CHARACTER},
+}
 _MESSAGE: Schema = {"type": "object", "properties": _MESSAGE_FIELDS, "required": list(_MESSAGE_FIELDS)}
 _EXPORT: Schema = {
     "type": "object",

@@ -1,8 +1,8 @@
-"""Attributes: what a sentence says of which attribute of something, and what a question asks for.
+"""Attributes: what a sentence says of which attribute of something, and whether that is what a question asks for.
 
 "Mira took over the billing service" tells the owner of the billing service, and so does "Contact for the billing
-service: Mira"; "Whom do I ask about the billing service?" asks for it. The sentences are a table that can be read
-(attribute_phrases.py); what does not fit one of them tells nothing.
+service: Mira"; "Whom do I ask about the billing service?" asks for it (query.py). The sentences are a table that can
+be read (attribute_phrases.py); what does not fit one of them tells nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from commonplace.text.attribute_phrases import ATTRIBUTES, READ_FIRST, WITH_NOUN
+from commonplace.text.query import PROSE_WORD, RequestedAttribute, spell_out
 from commonplace.text.statement_words import HEDGE_PHRASES, HEDGES, LABEL, PAST, QUESTION
 from commonplace.text.tokens import STOP_WORDS, fold, stem
 
@@ -20,7 +21,6 @@ _LONGEST = 200
 MAX_VALUE_WORDS = 6
 _SHORT = 4
 
-_WORD = re.compile(r"\w+(?:[-.'’/]\w+)*")
 _TOKEN = re.compile(r"[\w'-]+|->|:|=")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _MONTH = (
@@ -50,12 +50,6 @@ _TAIL = (
     r"(?:,? (?:instead of|rather than|because|since|so that|as|after|but|not|no longer|formerly|previously|and no"
     r" longer) .*| ?[,;(–—].*)?[.! ]*$"
 )
-_SHORT_FORMS = (
-    (re.compile(r"\b(we|they|i|you)['’]ve\b", re.IGNORECASE), r"\1 have"),
-    (re.compile(r"\bit['’]s\b", re.IGNORECASE), "it is"),
-    (re.compile(r"\bwho['’]s\b", re.IGNORECASE), "who is"),
-    (re.compile(r"\bwhat['’]s\b", re.IGNORECASE), "what is"),
-)
 # A subject has no verb of its own.
 _CLAUSE = re.compile(
     r"\b(?:and|but|or|that|which|who)$|\b(?:no longer|isn't|doesn't|won't|left|dropped|because|moved|switched)\b",
@@ -72,13 +66,6 @@ class StatedAttribute(NamedTuple):
     subject: frozenset[str]
     value: frozenset[str]
     changes: bool
-
-
-class RequestedAttribute(NamedTuple):
-    """The attribute that a question asks for, and the words of what it asks about."""
-
-    attribute: str
-    subject: frozenset[str]
 
 
 _CHANGES = re.compile(
@@ -129,31 +116,11 @@ def _stated(name: str, found: re.Match[str], sentence: str) -> StatedAttribute |
     return StatedAttribute(name, about, new_value, bool(_CHANGES.search(sentence)))
 
 
-@lru_cache(maxsize=64)
-def requested_attributes(question: str) -> tuple[RequestedAttribute, ...]:
-    """The attributes that a question may ask for, each with the words of what it asks about."""
-    plain = question
-    for short, long in _SHORT_FORMS:
-        plain = short.sub(long, plain)
-    lower = fold(plain)
-    content = [fold(word) for word in _WORD.findall(plain)]
-    found = []
-    for name in READ_FIRST:
-        if _asks(name).search(lower):
-            vocabulary = _vocabulary(name)
-            subject = frozenset(stem(w) for w in content if w not in STOP_WORDS and stem(w) not in vocabulary)
-            if subject:
-                found.append(RequestedAttribute(name, subject))
-    return tuple(found)
-
-
 def answers(requested: RequestedAttribute, stated: StatedAttribute | None) -> bool:
     """Whether a sentence tells just what a question asks for."""
     if stated is None or stated.attribute != requested.attribute:
         return False
-    return requested.subject <= stated.subject and stated.subject - requested.subject <= _vocabulary(
-        requested.attribute
-    )
+    return requested.subject <= stated.subject and stated.subject - requested.subject <= requested.vocabulary
 
 
 def replaces(old: StatedAttribute | None, new: StatedAttribute | None) -> bool:
@@ -178,26 +145,15 @@ def mentions(requested: RequestedAttribute, text: str) -> bool:
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in map(fold, _WORD.findall(text)) if word not in STOP_WORDS)
+    return frozenset(stem(word) for word in map(fold, PROSE_WORD.findall(text)) if word not in STOP_WORDS)
 
 
 def _plainer(sentence: str) -> str:
     text = sentence.replace("’", "'").rstrip(" .!")
-    for short, long in _SHORT_FORMS:
-        text = short.sub(long, text)
+    text = spell_out(text)
     for _turn in range(2):
         text = _LEAD.sub("", LABEL.sub("", text))
     return " ".join(_ADVERBS.sub("", text).split())
-
-
-@cache
-def _asks(name: str) -> re.Pattern[str]:
-    return re.compile(ATTRIBUTES[name].asks)
-
-
-@cache
-def _vocabulary(name: str) -> frozenset[str]:
-    return frozenset(stem(fold(word)) for word in ATTRIBUTES[name].words.split()) | STOP_WORDS
 
 
 @cache

@@ -1,8 +1,8 @@
 """Queries: a strict one in the query language that every hit must satisfy, or a plain question.
 
 `parse_query` never fails. `Query.strict` says which of the two it is; `to_fts5` and `words_to_fts5` compile either into
-a MATCH expression that SQLite always accepts. Plain questions are examined further, in English only: whose words are
-meant, and whether a text answers or only asks the same.
+a MATCH expression that SQLite always accepts. Plain questions are examined further, in English only: whose words and
+which attribute are meant, and whether a text answers or only asks the same.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise, takewhile
 from typing import Literal, NamedTuple
 
 from commonplace.text.query_grammar import And, Node, Not, Or, Term, matches, parse_strict
-from commonplace.text.tokens import ACRONYMS, STOP_WORDS, Form, is_paired, stem, strip_marks, term_forms, words_of
+from commonplace.text.tokens import ACRONYMS, STOP_WORDS, Form, fold, is_paired, stem, strip_marks, term_forms, words_of
 
 __all__ = [
     "And",
@@ -41,6 +41,8 @@ MAX_WORDS = 64
 _MAX_PARTS = 16
 _COMPOUND = re.compile(r"\w+(?:[-./\\:@#~+&%$=]+\w+)*")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+# Without any of these a text is no query of the language.
+_OPERATOR = re.compile(r'["“”„‟(){}*:+]|\b(?:AND|OR|NOT)\b')
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def parse_query(query: str, columns: Mapping[str, str]) -> Query:
 
     Anything that is not well-formed grammar with at least one operator is plain words, never an error.
     """
-    parsed = parse_strict(query, columns)
+    parsed = parse_strict(query, columns) if _OPERATOR.search(query) else None
     if parsed is None:
         return plain_query(query)
     text = _tidy(" ".join(parsed.wanted))
@@ -301,3 +303,54 @@ def without_names(text: str, names: Sequence[str]) -> str:
         return text
     either = "|".join(map(re.escape, names))
     return " ".join(re.sub(rf"\b(?:{either})\b(?:['\u2019]s\b)?", " ", text, flags=re.IGNORECASE).split())
+
+
+PROSE_WORD = re.compile(r"\w+(?:[-.'’/]\w+)*")
+_SHORT_FORMS = (
+    (re.compile(r"\b(we|they|i|you)['’]ve\b", re.IGNORECASE), r"\1 have"),
+    (re.compile(r"\bit['’]s\b", re.IGNORECASE), "it is"),
+    (re.compile(r"\bwho['’]s\b", re.IGNORECASE), "who is"),
+    (re.compile(r"\bwhat['’]s\b", re.IGNORECASE), "what is"),
+)
+
+
+class RequestedAttribute(NamedTuple):
+    """The attribute that a question asks for, the words of what it asks about, and those that say which attribute."""
+
+    attribute: str
+    subject: frozenset[str]
+    vocabulary: frozenset[str]
+
+
+@lru_cache(maxsize=64)
+def requested_attributes(question: str) -> tuple[RequestedAttribute, ...]:
+    """The attributes that a question may ask for: "Whom do I ask about billing?" asks for an owner (attributes.py)."""
+    plain = spell_out(question)
+    lower = fold(plain)
+    content = [fold(word) for word in PROSE_WORD.findall(plain)]
+    found = []
+    for name, asks, vocabulary in _attributes():
+        if asks.search(lower):
+            subject = frozenset(stem(w) for w in content if w not in STOP_WORDS and stem(w) not in vocabulary)
+            if subject:
+                found.append(RequestedAttribute(name, subject, vocabulary))
+    return tuple(found)
+
+
+@cache
+def _attributes() -> list[tuple[str, re.Pattern[str], frozenset[str]]]:
+    """Each attribute with how a question asks for it, and its words."""
+    from commonplace.text.attribute_phrases import ATTRIBUTES, READ_FIRST
+
+    made = [(name, ATTRIBUTES[name]) for name in READ_FIRST]
+    return [
+        (name, re.compile(one.asks), STOP_WORDS.union(stem(fold(word)) for word in one.words.split()))
+        for name, one in made
+    ]
+
+
+def spell_out(text: str) -> str:
+    """The text with "who's" as "who is"."""
+    for short, long in _SHORT_FORMS:
+        text = short.sub(long, text)
+    return text

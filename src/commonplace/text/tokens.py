@@ -277,3 +277,12 @@ def count_words(text: str) -> int:
     if text.isascii():
         return len(text.split())
     return len(_UNSPACED.sub(" ", text).split()) + len(_UNSPACED.findall(text))
+
+
+def without_surrogates(text: str) -> str:
+    """The text without lone surrogates, which neither tokenizers nor UTF-8 can represent."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

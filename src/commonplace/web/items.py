@@ -10,6 +10,7 @@ from typing import Any
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound
 from commonplace.memory.belief_history import Stage, belief_history
+from commonplace.memory.candidates import changed_file, record_use
 from commonplace.memory.edit_and_forget import (
     FieldChange,
     diff_states,
@@ -21,11 +22,10 @@ from commonplace.memory.edit_and_forget import (
 )
 from commonplace.memory.entities import named_in
 from commonplace.memory.graph import related_items
-from commonplace.memory.items import changed_file, get_item
+from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, as_new_item, remember_all, remember_item, rewrite_item
 from commonplace.memory.validity import follows_text, is_read_from_text, parse_validity, with_validity
-from commonplace.memory.weight import record_use
 from commonplace.model import DETAIL_FIELDS, MEMORY_TYPES, VALIDITY_FIELDS, Item
 from commonplace.text.dates import DAY_MS, local_day
 from commonplace.text.diff import DiffHunk, diff_texts

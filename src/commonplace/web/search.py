@@ -11,9 +11,9 @@ from markupsafe import Markup
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.answer_sentences import answer_sentences
+from commonplace.memory.candidates import MAX_QUERY, is_filter, query_tokens
 from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.question import MAX_QUERY, is_filter, query_tokens
 from commonplace.memory.recall import Hit, recall, sessions_of_hits
 from commonplace.model import DETAIL_FIELDS, KINDS, MEMORY_TYPES, ORIGINS, Item, Scope, Session, SessionScope
 from commonplace.text.dates import period_end, period_start

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from commonplace.memory.candidates import query_tokens
 from commonplace.memory.conversations import latest_conversations
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.question import query_tokens
 from commonplace.memory.quick_search import MAX_TYPED, begins_words, quick_search
 from commonplace.model import Item, Project, Session, SessionScope
 from commonplace.text.project_names import base_name

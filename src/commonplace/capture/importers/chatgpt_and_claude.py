@@ -18,7 +18,8 @@ from commonplace.capture.importers.json_reader import (
     read_conversations,
     skipped_messages,
 )
-from commonplace.memory.conversations import ROLES, NewConversation, NewMessage
+from commonplace.memory.conversations import NewConversation, NewMessage
+from commonplace.model import MESSAGE_ROLES
 from commonplace.text.json_fields import object_in, objects_in, seconds_in, text_in, time_in
 
 CHATGPT = "chatgpt"
@@ -70,7 +71,7 @@ def _chatgpt_message(node: TreeNode, before_ms: int | None) -> NewMessage | None
     if details.get("is_visually_hidden_from_conversation") is True:
         raise UnreadableMessage(HIDDEN)
     role = text_in(author, "role")
-    if role not in ROLES:
+    if role not in MESSAGE_ROLES:
         raise UnreadableMessage(f"unknown author {role[:40]!r}" if role else "no author")
     content = object_in(message, "content")
     kind = text_in(content, "content_type") or "text"

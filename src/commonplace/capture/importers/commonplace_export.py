@@ -23,10 +23,11 @@ from commonplace.capture.importers.json_reader import UnreadableMessage, read_co
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.input_limits import check_json, values_for
 from commonplace.item_ids import ref
-from commonplace.memory.conversations import ROLES, NewConversation, NewMessage
+from commonplace.memory.conversations import NewConversation, NewMessage
 from commonplace.memory.export_archive import ARCHIVE_FILES, ARCHIVE_FORMAT, ARCHIVE_VERSION, MANIFEST, MAX_ARCHIVE_LINE
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sync_records import RecordKind, RecordOutcome, take_records
+from commonplace.model import MESSAGE_ROLES
 from commonplace.text.json_fields import object_in, text_in, time_in
 
 BATCH_RECORDS = 500
@@ -267,7 +268,7 @@ def _message(data: Any) -> NewMessage:
     if not isinstance(data, dict):
         raise UnreadableMessage("it is not an object")
     role, content, id_ = text_in(data, "role"), text_in(data, "content"), text_in(data, "id")
-    if role not in ROLES:
+    if role not in MESSAGE_ROLES:
         raise UnreadableMessage(f"unknown role {role[:40]!r}" if role else "no role")
     if not content:
         raise UnreadableMessage("no content")

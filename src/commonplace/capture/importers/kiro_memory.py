@@ -25,9 +25,9 @@ from commonplace.capture.importers.foreign_database import (
     read_export_tables,
     split_conversation,
 )
-from commonplace.memory.conversations import ROLES, NewConversation, NewMessage
+from commonplace.memory.conversations import NewConversation, NewMessage
 from commonplace.memory.remember import NewItem
-from commonplace.model import KNOWLEDGE_TYPES
+from commonplace.model import KNOWLEDGE_TYPES, MESSAGE_ROLES
 
 TABLES = TableMapping(
     "kiro-memory",
@@ -130,7 +130,7 @@ def _conversation(database: ForeignDatabase, session: str, row: Row) -> NewConve
 
 def _message(row: Row) -> NewMessage:
     role = row.text("role")
-    return TABLES.message("message", row, role if role in ROLES else "assistant", row.text("content"))
+    return TABLES.message("message", row, role if role in MESSAGE_ROLES else "assistant", row.text("content"))
 
 
 def _observation(keys: Mapping[str, str], row: Row) -> Entry:

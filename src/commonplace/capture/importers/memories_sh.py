@@ -24,10 +24,11 @@ from commonplace.capture.importers.foreign_database import (
     read_export_tables,
     split_conversation,
 )
-from commonplace.memory.conversations import ROLES, NewConversation, NewMessage
+from commonplace.memory.conversations import NewConversation, NewMessage
 from commonplace.memory.import_items import Replacement
 from commonplace.memory.local_memory import wall_clock
 from commonplace.memory.remember import NewItem
+from commonplace.model import MESSAGE_ROLES
 
 _GRAPH = "it was derived from the memories; the graph is rebuilt here"
 TABLES = TableMapping(
@@ -106,7 +107,7 @@ def _sessions(database: ForeignDatabase) -> Iterator[Entry]:
 
 def _event(row: Row) -> NewMessage:
     uid, meta = TABLES.uid("event", row["id"]), TABLES.meta(row["id"], row, "kind", "turn_index")
-    role = row.text("role") if row.text("role") in ROLES else "system"
+    role = row.text("role") if row.text("role") in MESSAGE_ROLES else "system"
     return NewMessage(role, row.text("content"), row.time("created_at"), meta, uid, uid)
 
 

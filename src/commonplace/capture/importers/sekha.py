@@ -20,8 +20,9 @@ from commonplace.capture.importers.foreign_database import (
     split_conversation,
 )
 from commonplace.item_ids import ref
-from commonplace.memory.conversations import ROLES, STATUSES, NewConversation, NewMessage
+from commonplace.memory.conversations import STATUSES, NewConversation, NewMessage
 from commonplace.memory.remember import NewItem
+from commonplace.model import MESSAGE_ROLES
 
 TABLES = TableMapping(
     "sekha",
@@ -88,7 +89,7 @@ def _conversation(database: ForeignDatabase, id_: str, about: Row, first: Row) -
 
 def _message(row: Row) -> NewMessage:
     id_, role = row.text("id"), row.text("role")
-    known = role.lower() in ROLES
+    known = role.lower() in MESSAGE_ROLES
     meta = merge_metadata(TABLES.meta(id_, row, role="" if known else role), row.nested("metadata"))
     uid = TABLES.uid("message", id_)
     role = role.lower() if known else "assistant"
