@@ -12,14 +12,16 @@ from tests.conftest import THEN, Clock
 from tests.memory.past_work import NOW, local, work
 
 from commonplace.config import load
-from commonplace.dialects import ecm, kiro, sekha
+from commonplace.dialects import ecm, kiro, kiro_context, sekha
 from commonplace.dialects import memories as memories_dialect
 from commonplace.dialects.tool import Reply, Tool
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember_all
 
 MINUTE = 60_000
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*memories_dialect.TOOLS, *sekha.TOOLS, *ecm.TOOLS, *kiro.TOOLS)}
+TOOLS: dict[str, Tool] = {
+    tool.name: tool for tool in (*memories_dialect.TOOLS, *sekha.TOOLS, *ecm.TOOLS, *kiro.TOOLS, *kiro_context.TOOLS)
+}
 
 Call = Callable[..., dict[str, Any]]
 

@@ -12,7 +12,7 @@ from tests.conftest import Clock
 from tests.dialects.conftest import TOOLS
 
 from commonplace.config import Settings
-from commonplace.dialects import chatgpt, ecm, kiro, memories, sekha
+from commonplace.dialects import profiles
 from commonplace.dialects.profiles import tools_of
 from commonplace.dialects.tool import Tool
 from commonplace.errors import NoResults, NotFound
@@ -23,7 +23,7 @@ from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Scope, SessionScope
 
-ALL: tuple[Tool, ...] = (*kiro.TOOLS, *memories.TOOLS, *ecm.TOOLS, *sekha.TOOLS, *chatgpt.TOOLS)
+ALL: tuple[Tool, ...] = tuple(tool for tools in profiles.DIALECTS.values() for tool in tools)
 PROJECT = "github.com/acme/arctic"
 LABEL, FOLDER = "Winter plans", "/arctic/winter"
 

@@ -40,8 +40,8 @@ def context(call: Call, project: str | None, query: str | None, budget: int, as_
     Decisions and rules come first, then what is recent or answers the query, the last summaries, and where work
     stopped.
     """
-    from commonplace.dialects.kiro import written_context
-    from commonplace.dialects.kiro_records import NO_PROJECT
+    from commonplace.dialects.kiro import NO_PROJECT
+    from commonplace.dialects.kiro_context import written_context
     from commonplace.memory.catch_up import embed_for_question
     from commonplace.memory.projects import require_project
 
@@ -73,9 +73,9 @@ def call_tool(memory: LocalMemory, tool: str, arguments: Mapping[str, Any]) -> d
 
 
 def _tool(name: str) -> Tool:
-    from commonplace.dialects.kiro import TOOLS
+    from commonplace.dialects import kiro, kiro_context
 
-    return next(known for known in TOOLS if known.name == name)
+    return next(known for known in (*kiro.TOOLS, *kiro_context.TOOLS) if known.name == name)
 
 
 def show_context(data: Mapping[str, Any]) -> None:

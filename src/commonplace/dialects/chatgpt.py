@@ -6,7 +6,7 @@ A search lists what to fetch, a fetch returns the whole text; both have an addre
 from typing import Annotated, TypedDict
 
 from commonplace.config import Settings, address
-from commonplace.dialects.kiro_records import project_name
+from commonplace.dialects.kiro import project_name
 from commonplace.dialects.memories_records import full_text
 from commonplace.dialects.tool import SEARCHED_KINDS, Param, Reply, Tool
 from commonplace.errors import InvalidInput, NotFound

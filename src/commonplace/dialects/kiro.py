@@ -1,58 +1,135 @@
-"""Kiro Memory's tools: observations, summaries and checkpoints of coding sessions.
+"""Kiro Memory's tools for observations, summaries and timelines; kiro_context.py has the context of a project.
 
 Everything that happened or was stated is an observation here, whichever dialect wrote it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired, TypedDict, TypeVar, cast
 
-from commonplace.dialects.kiro_records import (
-    LEAST_ENTRY_TOKENS,
-    NO_PROJECT,
-    ContextReply,
-    ContextRows,
-    ObservationsReply,
-    SearchReply,
-    TimelineReply,
-    context_data,
-    context_parts,
-    cut_long_texts,
-    found_observation,
-    full_observation,
-    json_tokens,
-    summary,
-    timeline_row,
-)
-from commonplace.dialects.tool import (
-    LONGEST_NOTICE,
-    IdNumber,
-    Param,
-    Reply,
-    Tool,
-    compact_json,
-    missing_vectors_notice,
-    search_notice,
-)
+from commonplace.dialects.records import source_fields
+from commonplace.dialects.tool import IdNumber, Param, Reply, Tool, compact_json, search_notice
 from commonplace.errors import InvalidInput, NotFound
-from commonplace.memory.candidates import record_use
-from commonplace.memory.context import Context, ContextItem, Measure, build_context
+from commonplace.memory.candidates import is_stale, record_use
 from commonplace.memory.items import get_item, get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.memory.recall import recall_scopes
-from commonplace.memory.timeline import EVENT_KINDS, timeline
-from commonplace.model import Item, Scope
+from commonplace.memory.timeline import EVENT_KINDS, TimelineEntry, timeline
+from commonplace.model import PROPOSED, Item, Scope
+from commonplace.text.dates import iso_time
+from commonplace.text.project_names import base_name
 from commonplace.text.redact import redact_data
-from commonplace.text.tokens import estimate_tokens
+from commonplace.text.sentences import shorten, truncate
 from commonplace.text.validity import parse_as_of
 
+_Record = TypeVar("_Record", bound=Mapping[str, Any])
+
 MAX_LIMIT = 50
-DEFAULT_BUDGET, MAX_BUDGET = 2000, 200_000
-# What the counts of a context may take beyond the zeros of an empty one.
-_DIGITS = 6
-_NOTICE_TOKENS = estimate_tokens(LONGEST_NOTICE + len(',"notice":""'))
-_INCOMPLETE_TOKENS = estimate_tokens(len(missing_vectors_notice(99_999)) + len(',"notice":""'))
+NO_PROJECT = "global"
+# A search result is for choosing; what is longer is had in full by its id.
+LONGEST_FOUND = 4_000
+LONGEST_NARRATIVE = 300
+
+
+class Observation(TypedDict):
+    """The fifteen fields of the reference. A field that an item does not have is null."""
+
+    id: int
+    type: str
+    title: str
+    subtitle: str | None
+    text: str | None
+    narrative: str | None
+    facts: str | None
+    concepts: str | None
+    files_read: str | None
+    files_modified: str | None
+    project: str
+    created_at: str
+    created_at_epoch: int
+    is_stale: int
+    discovery_tokens: int
+
+
+class FullObservation(Observation):
+    """A whole record, with what the other dialects know of it."""
+
+    uid: str
+    kind: str
+    session_id: str | None
+    tags: list[str]
+    author: NotRequired[str]
+    origin: NotRequired[str]
+    review: NotRequired[str]
+    # Only where something is damaged, so that whole items are as the reference says.
+    damaged: NotRequired[list[str]]
+
+
+class Summary(TypedDict):
+    """What a session did, as its last words say."""
+
+    id: int
+    session_id: str
+    project: str
+    request: str | None
+    investigated: str | None
+    learned: str | None
+    completed: str | None
+    next_steps: str | None
+    notes: str | None
+    created_at: str
+    created_at_epoch: int
+
+
+class TimelineRow(TypedDict):
+    """A line of a timeline: what it was and where it stands, not all that it says."""
+
+    id: int
+    type: str
+    title: str
+    subtitle: str | None
+    narrative: str | None
+    project: str
+    created_at: str
+    created_at_epoch: int
+    position: int
+
+
+class FoundObservation(Observation):
+    """A hit: the fields of the reference, and how likely it answers, from 0 to 1. A proposal also says whose it is."""
+
+    score: float
+    author: NotRequired[str]
+    origin: NotRequired[str]
+    review: NotRequired[str]
+
+
+class FoundSummary(Summary):
+    """A hit, and how likely it answers, from 0 to 1."""
+
+    score: float
+
+
+class SearchReply(TypedDict):
+    """What answers a query."""
+
+    observations: list[FoundObservation]
+    summaries: list[FoundSummary]
+    notice: NotRequired[str]
+
+
+class TimelineReply(TypedDict):
+    """What happened around an observation."""
+
+    timeline: list[TimelineRow]
+
+
+class ObservationsReply(TypedDict):
+    """Full records, and the ids that nothing answers to."""
+
+    observations: list[FullObservation]
+    missing: list[int | str]
 
 
 def search(
@@ -65,7 +142,7 @@ def search(
     """Observations and summaries that answer a query, each up to the limit."""
     if not query.strip():
         raise InvalidInput("query is empty.", "Give some words to look for.")
-    where = replace(_scope(project), at_ms=parse_as_of(as_of, memory.clock()) if as_of else None)
+    where = replace(scope_of(project), at_ms=parse_as_of(as_of, memory.clock()) if as_of else None)
     events, summaries = recall_scopes(
         memory, query, [replace(where, kinds=EVENT_KINDS), replace(where, kinds=("summary",))], limit
     )
@@ -76,7 +153,7 @@ def search(
         ],
     }
     nothing = not events.hits and not summaries.hits
-    if notice := _notice(memory, events.waiting, where.project if nothing else None):
+    if notice := notice_of(memory, events.waiting, where.project if nothing else None):
         data["notice"] = notice
     return Reply(data)
 
@@ -100,62 +177,9 @@ def get_observations(
     return Reply({"observations": [full_observation(item) for item in fetched.items], "missing": list(fetched.missing)})
 
 
-def get_context(
-    memory: LocalMemory,
-    project: Annotated[str, Param("Project name, usually the git repository's")],
-    token_budget: Annotated[int, Param("Most tokens to return", least=1, most=MAX_BUDGET)] = DEFAULT_BUDGET,
-    query: Annotated[str | None, Param("What you are working on, to rank by relevance")] = None,
-    files: Sequence[str] | None = None,
-    limit: int | None = None,
-    as_of: Annotated[str | None, Param("What was believed then", listed=False)] = None,
-) -> Reply[ContextReply]:
-    """A context package that fits the budget as it is written here. `files` and `limit` are as in memories.sh."""
-    name = _project_name(project)
-    nothing = context_data(Context(name, (), (), None, 0, truncated=False), token_budget)
-    envelope = json_tokens(nothing) + _DIGITS + (_INCOMPLETE_TOKENS if query else 0)
-    rows = ContextRows()
-    package = _composed(
-        memory, name, query, token_budget, rows.tokens, envelope, as_of, files or (), limit, LEAST_ENTRY_TOKENS
-    )
-    data = context_data(package, token_budget, rows)
-    room = token_budget - json_tokens(data)
-    if room >= _NOTICE_TOKENS and (notice := _notice(memory, package.waiting)):
-        data["notice"] = notice
-    elif package.waiting and _INCOMPLETE_TOKENS <= room < _NOTICE_TOKENS:
-        data["notice"] = missing_vectors_notice(package.waiting)
-    return Reply(data)
-
-
-def written_context(
-    memory: LocalMemory,
-    project: str,
-    query: str | None,
-    token_budget: int,
-    characters: Callable[[Mapping[str, Any]], int],
-    as_of: str | None = None,
-) -> ContextReply:
-    """The same data for a door that writes it as text; `characters` says how long a part of it is in that text."""
-
-    def measure(entry: ContextItem | Item) -> int:
-        return estimate_tokens(characters(context_parts([entry])))
-
-    name = _project_name(project)
-    envelope = estimate_tokens(characters({"project": name, **context_parts([])}))
-    package = _composed(memory, name, query, token_budget, measure, envelope, as_of)
-    data: ContextReply = redact_data(context_data(package, token_budget))
-    if notice := _notice(memory, package.waiting):
-        data["notice"] = notice
-    return data
-
-
 def record_text(memory: LocalMemory, id_: int | str) -> str:
     """One item in full, by any spelling of its id, as get_observations answers."""
     return compact_json(redact_data(full_observation(get_item(memory, id_))))
-
-
-def context_text(memory: LocalMemory, project: str, query: str = "", token_budget: int = DEFAULT_BUDGET) -> str:
-    """A project's context, as get_context answers."""
-    return compact_json(redact_data(get_context(memory, project, token_budget, query or None).data))
 
 
 TOOLS = (
@@ -173,15 +197,104 @@ TOOLS = (
         *("kiro", get_observations, "Observations by id"),
         "Full details of observations by their ids, in the order asked.",
     ),
-    Tool.of(
-        *("kiro", get_context, "Project context"),
-        "What to know before working on a project: decisions and rules first, then what is recent or answers the"
-        " query, last summaries and checkpoint, within a token budget.",
-    ),
 )
 
 
-def _scope(project: str | None) -> Scope:
+def observation(item: Item) -> Observation:
+    """An item of any kind as an observation."""
+    return {
+        "id": item.id,
+        "type": item.type,
+        "title": item.title,
+        "subtitle": detail(item, "subtitle") or detail(item, "role"),
+        "text": item.body or None,
+        "narrative": detail(item, "narrative") or _fields_as_text(item),
+        "facts": detail(item, "facts"),
+        "concepts": detail(item, "concepts") or (", ".join(item.tags) or None),
+        "files_read": detail(item, "files_read"),
+        "files_modified": detail(item, "files_modified") or detail(item, "relevant_files"),
+        "project": project_name(item),
+        "created_at": iso_time(item.created_ms),
+        "created_at_epoch": item.created_ms,
+        "is_stale": int(is_stale(item)),
+        "discovery_tokens": item.tokens,
+    }
+
+
+def cut_long_texts(record: _Record) -> _Record:
+    """A record as a search result: long texts cut."""
+    long = {name: value for name, value in record.items() if isinstance(value, str) and len(value) > LONGEST_FOUND}
+    return cast(_Record, {**record, **{name: truncate(value, LONGEST_FOUND) for name, value in long.items()}})
+
+
+def found_observation(item: Item, relevance: float) -> FoundObservation:
+    """An item as a search result."""
+    proposal = source_fields(item) if item.review == PROPOSED else {}
+    found: Any = {**cut_long_texts(observation(item)), "score": round(relevance, 4), **proposal}
+    return cast(FoundObservation, found)
+
+
+def full_observation(item: Item) -> FullObservation:
+    """An item with everything that is known of it."""
+    full: Any = {
+        **observation(item),
+        "uid": item.uid,
+        "kind": item.kind,
+        "session_id": item.session,
+        "tags": list(item.tags),
+        **source_fields(item),
+    }
+    if item.damaged:
+        full["damaged"] = sorted(item.damaged)
+    return cast(FullObservation, full)
+
+
+def summary(item: Item) -> Summary:
+    return {
+        "id": item.id,
+        "session_id": item.session or "",
+        "project": project_name(item),
+        "request": detail(item, "request") or item.title,
+        "investigated": detail(item, "investigated"),
+        "learned": detail(item, "learned"),
+        "completed": detail(item, "completed"),
+        "next_steps": detail(item, "next_steps"),
+        "notes": detail(item, "notes") or item.body or None,
+        "created_at": iso_time(item.created_ms),
+        "created_at_epoch": item.created_ms,
+    }
+
+
+def timeline_row(entry: TimelineEntry) -> TimelineRow:
+    item = entry.item
+    narrative = truncate(item.details.get("narrative", ""), LONGEST_FOUND) or shorten(item.body, LONGEST_NARRATIVE)
+    return {
+        "id": item.id,
+        "type": item.type,
+        "title": item.title,
+        "subtitle": detail(item, "subtitle") or detail(item, "role"),
+        "narrative": narrative or None,
+        "project": project_name(item),
+        "created_at": iso_time(item.created_ms),
+        "created_at_epoch": item.created_ms,
+        "position": entry.position,
+    }
+
+
+def project_name(item: Item) -> str:
+    return base_name(item.project) if item.project else NO_PROJECT
+
+
+def _fields_as_text(item: Item) -> str | None:
+    """The fields of a summary or a checkpoint, in order."""
+    return item.details_text() or None if item.kind in ("summary", "checkpoint") else None
+
+
+def detail(item: Item, name: str) -> str | None:
+    return item.details.get(name) or None
+
+
+def scope_of(project: str | None) -> Scope:
     if project is None or not project.strip():
         return Scope()
     if project.strip().casefold() == NO_PROJECT:
@@ -189,13 +302,7 @@ def _scope(project: str | None) -> Scope:
     return Scope(project=project)
 
 
-def _project_name(project: str) -> str:
-    if not project.strip():
-        raise InvalidInput("project is empty.", "Name a project, usually the repository's name.")
-    return project.strip()
-
-
-def _notice(memory: LocalMemory, waiting: int, project: str | None = None) -> str:
+def notice_of(memory: LocalMemory, waiting: int, project: str | None = None) -> str:
     """That the project is unknown, that embedding failed since the last notice, or what has no vector yet."""
     if project is not None:
         try:
@@ -203,24 +310,3 @@ def _notice(memory: LocalMemory, waiting: int, project: str | None = None) -> st
         except NotFound as unknown:
             return f"{unknown.message} {unknown.hint}"
     return search_notice(memory, waiting)
-
-
-def _composed(
-    memory: LocalMemory,
-    name: str,
-    query: str | None,
-    token_budget: int,
-    measure: Measure,
-    envelope: int,
-    as_of: str | None = None,
-    files: Sequence[str] = (),
-    limit: int | None = None,
-    least: int = 0,
-) -> Context:
-    """What a context holds for someone who writes it as `measure` says, besides an `envelope` of so many tokens."""
-    project = _scope(name).project
-    at_ms = parse_as_of(as_of, memory.clock()) if as_of else None
-    found = build_context(
-        memory, project, query, token_budget, measure, envelope, files=files, limit=limit, least=least, at_ms=at_ms
-    )
-    return replace(found, project=name)

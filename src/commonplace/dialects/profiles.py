@@ -11,13 +11,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from commonplace.dialects import chatgpt, ecm, kiro, memories, sekha
-from commonplace.dialects.kiro_records import NO_PROJECT
+from commonplace.dialects import chatgpt, ecm, kiro, kiro_context, memories, sekha
 from commonplace.dialects.tool import Reply, Tool
 from commonplace.errors import InvalidInput
 from commonplace.memory.local_memory import LocalMemory
 
-_KIRO = next(tool for tool in kiro.TOOLS if tool.name == "get_context")
+(_KIRO,) = kiro_context.TOOLS
 _MEMORIES = next(tool for tool in memories.TOOLS if tool.name == "get_context")
 _KIRO_NAMES = {param.name for param in _KIRO.params}
 _MEMORIES_NAMES = {param.name for param in _MEMORIES.params}
@@ -28,13 +27,13 @@ def merged_get_context(memory: LocalMemory, **arguments: Any) -> Reply[Any]:
     named = {name: value for name, value in arguments.items() if value is not None}
     given = {name: value for name, value in named.items() if not _is_blank(value)}
     if "project" in given or "token_budget" in given:
-        project = given.get("project") or given.get("project_id") or memory.settings.project or NO_PROJECT
-        budget = given.get("token_budget", kiro.DEFAULT_BUDGET)
+        project = given.get("project") or given.get("project_id") or memory.settings.project or kiro.NO_PROJECT
+        budget = given.get("token_budget", kiro_context.DEFAULT_BUDGET)
         more = {name: given.get(name) for name in ("query", "files", "limit", "as_of")}
-        return kiro.get_context(memory, project, budget, **more)
+        return kiro_context.get_context(memory, project, budget, **more)
     if "project" in named and named.keys() <= _KIRO_NAMES:
         # Kiro's own call, with a project that names none.
-        return kiro.get_context(memory, **_KIRO.checked(named))
+        return kiro_context.get_context(memory, **_KIRO.checked(named))
     checked = _MEMORIES.checked({name: given[name] for name in given.keys() & _MEMORIES_NAMES})
     return memories.get_context(memory, **checked)
 
@@ -62,7 +61,7 @@ def merged_context_tool() -> Tool:
 
 
 DIALECTS: dict[str, tuple[Tool, ...]] = {
-    "kiro": kiro.TOOLS,
+    "kiro": (*kiro.TOOLS, *kiro_context.TOOLS),
     "memories": memories.TOOLS,
     "ecm": ecm.TOOLS,
     "sekha": sekha.TOOLS,
