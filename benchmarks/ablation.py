@@ -21,7 +21,7 @@ from benchmarks.measures import ALL, Answered, averages, figures
 from benchmarks.tool_clients import InProcess
 from commonplace.memory import recall
 from commonplace.ranking import fusion, rerank
-from commonplace.store.sql import passages
+from commonplace.store.sql import items
 from commonplace.text import query_grammar
 
 SEARCH = Way("memory_search", "memory_search", {"limit": 50})
@@ -48,7 +48,7 @@ def _no_quotes(lexemes: Sequence[Any]) -> bool:
 
 
 def _alone(connection: Any, space_id: int, passage_ids: Sequence[int]) -> dict[int, Any]:
-    return {id_: (found, "") for id_, found in passages.texts(connection, space_id, passage_ids).items()}
+    return {id_: (found, "") for id_, found in items.passage_texts(connection, space_id, passage_ids).items()}
 
 
 @contextmanager
@@ -102,7 +102,7 @@ def main() -> None:
         for step, changes in STEPS:
             with changed(changes):
                 row(step, [questions(group) for group in whole])
-        with changed(((passages, "in_context", _alone),)):
+        with changed(((items, "passages_in_context", _alone),)):
             alone = stores(work / "alone")
         row("with messages embedded alone", [questions(group) for group in alone])
 

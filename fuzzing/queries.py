@@ -6,8 +6,8 @@ from functools import cache
 
 import apsw
 
-from commonplace.store.indexed_text import COLUMNS, QUERY_COLUMNS
 from commonplace.store.postgres.text_query import Leaf, compile_leaves, compile_query, leaves_of, leaves_of_word
+from commonplace.store.rows import COLUMNS, QUERY_COLUMNS
 from commonplace.text.query import Query, parse_query, to_fts5, words_to_fts5
 from fuzzing.target import must
 

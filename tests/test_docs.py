@@ -17,7 +17,7 @@ from commonplace.dialects.profiles import ALL, tools_of
 from commonplace.hosts.registry import EDITOR_NAMES, editor_named
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.setting_descriptions import MEANING, default_of
-from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.store.rows import QUERY_COLUMNS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

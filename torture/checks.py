@@ -7,7 +7,7 @@ import json
 from commonplace.memory.check import check_store
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Scope
-from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.query import parse_query
 from torture.embedding_endpoint import DIM, vector_of
 from torture.workspace import LEASE_MS, Workspace

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from commonplace.store.indexed_text import CONTEXT_CHARACTERS, SHORT_MESSAGE, with_speaker
+from commonplace.store.rows import CONTEXT_CHARACTERS, SHORT_MESSAGE, with_speaker
 from commonplace.text.passages import split_passages
 from commonplace.text.query import without_names
 from training.product_ranking import product_ranking

@@ -15,9 +15,9 @@ from tests.postgres_server import PostgresServer
 from tests.store_template import write_store_file
 
 from commonplace.model import Draft, Kind, Passage, PassageText, Scope
-from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.postgres.store import PostgresStore
 from commonplace.store.protocol import Store
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.store.types import Job
 from commonplace.text.query import parse_query

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from commonplace.errors import Conflict
 from commonplace.model import Draft, Kind, PassageText, Scope
-from commonplace.store.indexed_text import QUERY_COLUMNS, columns_of
 from commonplace.store.protocol import Store
+from commonplace.store.rows import QUERY_COLUMNS, columns_of
 from commonplace.text.query import parse_query
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 from commonplace.errors import NotFound
 from commonplace.item_ids import ref
 from commonplace.model import Draft, Scope
-from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.protocol import Store
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.query import parse_query
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from commonplace.model import KINDS, Draft, Scope
-from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.protocol import Store
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.store.types import TextAnswer
 from commonplace.text.query import parse_query
 

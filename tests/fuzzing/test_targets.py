@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.postgres_server import PostgresServer
 
-from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.query import parse_query
 
 # Together with the corpus all of it takes a few seconds: what is found in hours is for `make fuzz`.

@@ -15,13 +15,13 @@ from tests.contract.conftest import THEN, make_draft
 from commonplace.errors import Conflict, Forbidden, NotFound
 from commonplace.item_ids import ref
 from commonplace.model import UNKNOWN_AUTHOR, Draft, Key, Scope, SessionDraft, SessionScope, Stream
-from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.invariants import SPLIT
 from commonplace.store.maintenance import Limits, StoreMaintenance
 from commonplace.store.project_limited_store import ProjectView
 from commonplace.store.project_scope import REFUSALS, StoreWideRefusals
 from commonplace.store.protocol import SpaceStore, Store
 from commonplace.store.records import RECORD_KINDS, Arrival, Name, Peer
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.store.types import BuiltTopics, RequestClaim, SavedReply, TopicCentre
 from commonplace.text.query import parse_query, plain_words

@@ -24,7 +24,7 @@ from commonplace.memory.items import newest_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.model import Item, Kind, Scope
-from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.entity_names import (
     MAX_NAME,
     EntityKind,

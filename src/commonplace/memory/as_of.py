@@ -22,7 +22,7 @@ from commonplace.ranking.fusion import (
     relevance,
     with_better_odds,
 )
-from commonplace.store.indexed_text import embedding_text
+from commonplace.store.rows import embedding_text
 from commonplace.text.tokens import index_text
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import DEFAULT_IMPORTANCE, MESSAGE_ROLES, SAME_AS, Item, Scope, Session, VectorHit, linked_uids
 from commonplace.ranking.fusion import LEXICAL_WEIGHT, Evidence, lexical_signal
 from commonplace.ranking.rerank import Weight, WordSets, group_near_duplicates, hit_weight
-from commonplace.store.indexed_text import QUERY_COLUMNS, embedding_text
+from commonplace.store.rows import QUERY_COLUMNS, embedding_text
 from commonplace.text.dates import NamedTime, named_time
 from commonplace.text.query import Query, like_pattern, parse_query, plain_words, speaker_role, without_names
 from commonplace.text.tokens import index_text, stem
@@ -206,7 +206,8 @@ def weightiest_first(
     alike = group_near_duplicates([item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT], words)
     if not alike:
         return list(found)
-    sessions = memory.store.sessions_of([item.id for group in alike for item in group if item.importance is None])
+    unrated = [item.id for group in alike for item in group if item.importance is None and item.session is not None]
+    sessions = memory.store.sessions_of(unrated) if unrated else {}
     place = {item.id: item for item in found}
     for group in alike:
         ranked = sorted(group, key=lambda item: _rank(item, sessions.get(item.id), weights[item.id]), reverse=True)

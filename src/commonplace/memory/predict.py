@@ -19,7 +19,7 @@ from commonplace.memory.graph import walk_links
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import Hit, recall
 from commonplace.model import Item, Scope, SessionScope
-from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.dates import DAY_MS
 from commonplace.text.next_steps import text_before_steps
 from commonplace.text.query import parse_query

@@ -18,7 +18,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.memory.rules import rule_paths
 from commonplace.model import PROPOSED, SAME_AS, SETTLED, VIA, Item, Scope
-from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.profile_sentences import PROFILE_GROUPS, is_first_person, profile_sentence
 from commonplace.text.query import parse_query
 from commonplace.text.redact import redact, strip_control_characters

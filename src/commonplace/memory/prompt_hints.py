@@ -21,7 +21,7 @@ from commonplace.memory.predict import session_items_after
 from commonplace.memory.recall import Hit, recall_scopes
 from commonplace.model import Item, Kind, Scope, SessionScope
 from commonplace.ranking.fusion import answer_odds
-from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.dates import DAY_MS
 from commonplace.text.query import is_only_question, parse_query
 from commonplace.text.references import errors_in

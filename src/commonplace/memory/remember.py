@@ -30,7 +30,7 @@ from commonplace.model import (
     Scope,
     Stored,
 )
-from commonplace.store.indexed_text import QUERY_COLUMNS, embedding_text
+from commonplace.store.rows import QUERY_COLUMNS, embedding_text
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS, clamp_time
 from commonplace.text.passages import split_passages
 from commonplace.text.paths import check_glob

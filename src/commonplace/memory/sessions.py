@@ -11,7 +11,7 @@ from commonplace.memory.conversations import find_session, latest_conversations
 from commonplace.memory.items import get_item, make_cursor, parse_cursor
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Kind, Scope, Session, SessionScope
-from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.dates import EARLIEST_MS, HOUR_MS, LATEST_MS
 from commonplace.text.query import parse_query
 from commonplace.text.sentences import truncate

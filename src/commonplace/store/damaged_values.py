@@ -10,11 +10,13 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
+from commonplace.model import KINDS, Item, Kind, Session
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 
 UID = re.compile("[0-9a-f-]{36}").fullmatch
+STATUSES = ("active", "archived", "pinned")
 # So much of what was found is shown to people.
 _SHOWN = 200
 
@@ -150,6 +152,11 @@ def text_of(value: object) -> str:
     return Reader().text("", value)
 
 
+def kind_of(value: object) -> Kind:
+    """The kind of an item, of a row whose damage is reported elsewhere."""
+    return cast("Kind", Reader().choice("kind", value, KINDS, "observation"))
+
+
 def list_of(value: object) -> list[str]:
     """A JSON list of texts, or an array of PostgreSQL, of a row whose damage is reported elsewhere."""
     return value if isinstance(value, list) else Reader().json_list("", value)
@@ -176,3 +183,88 @@ def nearest(word: str, choices: Sequence[str], default: str) -> str:
     }
     best = min(different, key=lambda choice: different[choice], default=default)
     return best if best in different and different[best] <= len(best) // 3 else default
+
+
+def damaged_item(row: Sequence[Any]) -> Item:
+    """An item of a damaged row, as far as it can be read."""
+    id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
+    importance, status, tokens, created_ms, updated_ms, rev, forgotten_ms, superseded_by, content_hash, *more = rest
+    valid_from_ms, valid_until_ms, expires_ms, author, origin, review = more
+    read = Reader()
+    texts = read.json_texts("details", details)
+    return Item(
+        id_,
+        read.uid("uid", uid),
+        cast("Kind", read.choice("kind", kind, KINDS, _likely_kind(texts))),
+        _type(read, type_),
+        read.text("title", title),
+        read.text("body", body),
+        texts,
+        read.json_object("meta", meta),
+        # Damage of these is that of the project and of the session.
+        Reader().text_or_none("project", project),
+        Reader().text_or_none("session", session),
+        tuple(read.json_list("tags", tags if isinstance(tags, (str, bytes)) else json.dumps(tags)) if tags else ()),
+        read.number_or_none("importance", importance),
+        read.choice("status", status, STATUSES, "active"),
+        read.integer("tokens", tokens),
+        read.moment("created_ms", created_ms),
+        read.moment("updated_ms", updated_ms),
+        read.integer("rev", rev, 1),
+        read.integer_or_none("forgotten_ms", forgotten_ms),
+        read.integer_or_none("superseded_by", superseded_by),
+        read.binary("content_hash", content_hash),
+        read.integer_or_none("valid_from_ms", valid_from_ms),
+        read.integer_or_none("valid_until_ms", valid_until_ms),
+        read.integer_or_none("expires_ms", expires_ms),
+        read.text_or_none("author", author),
+        read.text_or_none("origin", origin),
+        read.text_or_none("review", review),
+        read.damaged,
+    )
+
+
+def _type(read: Reader, value: object) -> str:
+    """A type without what cannot be part of one."""
+    text = read.text("type", value)
+    return text if "type" not in read.damaged else re.sub(r"[^\w .:/-]", "", text).strip() or "note"
+
+
+def _likely_kind(details: Mapping[str, str]) -> str:
+    """What an item may be whose kind is lost: a message if somebody said it, else something that was noted."""
+    return "message" if "role" in details else "memory"
+
+
+def damaged_session(row: Sequence[Any]) -> Session:
+    id_, uid, key, source, project, label, folder, status, importance, meta, *rest = row
+    started_ms, ended_ms, updated_ms, accessed_ms, rev, messages, words, size, forgotten_ms = rest
+    read = Reader()
+    whole = read.uid("uid", uid)
+    return Session(
+        id_,
+        # Where its uid is damaged, its number is what it can be looked up by.
+        str(id_) if "uid" in read.damaged else whole,
+        read.text("key", key),
+        read.text("source", source),
+        Reader().text_or_none("project", project),
+        read.text("label", label),
+        read.text("folder", folder, "/"),
+        read.choice("status", status, STATUSES, "active"),
+        _importance(read, importance),
+        read.json_object("meta", meta),
+        read.moment("started_ms", started_ms),
+        read.moment("ended_ms", ended_ms),
+        read.moment("updated_ms", updated_ms),
+        read.integer_or_none("accessed_ms", accessed_ms),
+        read.integer("rev", rev, 1),
+        read.integer("messages", messages),
+        read.integer("words", words),
+        read.integer("bytes", size),
+        read.integer_or_none("forgotten_ms", forgotten_ms),
+        read.damaged,
+    )
+
+
+def _importance(read: Reader, value: object) -> float:
+    number = read.number_or_none("importance", value)
+    return 5.0 if number is None else number

@@ -1,4 +1,6 @@
-"""Rows as values: what every engine reads in the same order, and what a change keeps of what was.
+"""Rows as values: what every engine reads in the same order, what is indexed of it, what a change keeps of what was.
+
+Both engines index the same columns, so that a query means the same on either.
 
 A search reads a hundred items, so making them is written for speed. A damaged row is read as far as it can be
 (damaged_values.py): the object has a readable value in every field, and names those that are damaged.
@@ -7,23 +9,65 @@ A search reads a hundred items, so making them is written for speed. A damaged r
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any, cast
 
 from commonplace.model import KINDS, SOURCE_FIELDS, VALIDITY_FIELDS, Change, Item, Kind, Session
-from commonplace.store.damaged_values import UID, Reader, parsed, text_of, texts_of
-from commonplace.store.indexed_text import embedding_text
+from commonplace.store.damaged_values import (
+    STATUSES,
+    UID,
+    Reader,
+    damaged_item,
+    damaged_session,
+    kind_of,
+    parsed,
+    text_of,
+    texts_of,
+)
 from commonplace.store.records import RECORD_KINDS, RecordKind
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS
+
+# In the order of the full-text table; `scope` follows them there and cannot be named in a query.
+COLUMNS = ("title", "subtitle", "text", "narrative", "facts", "concepts", "files", "tags", "type", "speaker")
+
+# How much a word in each column counts for BM25; the last is `scope`, which only filters.
+WEIGHTS = (4.0, 1.5, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 0.5, 0.5, 0.0)
+
+# Names that a query may use, and the column each one means.
+QUERY_COLUMNS: Mapping[str, str] = {name: name for name in COLUMNS} | {
+    "body": "text",
+    "content": "text",
+    "files_read": "files",
+    "files_modified": "files",
+    "file": "files",
+    "path": "files",
+    "tag": "tags",
+    "request": "title",
+    "task": "title",
+    "investigated": "text",
+    "learned": "text",
+    "completed": "text",
+    "next_steps": "text",
+    "notes": "text",
+    "role": "speaker",
+}
+
+# Said of each row of an item that was split: queries that filter look at the whole of it instead. The double mark keeps
+# it apart from any word of a text.
+PART = "==part"
+
+# A message of so few characters is understood by what was said before it: by the last so many characters of that.
+SHORT_MESSAGE, CONTEXT_CHARACTERS = 200, 300
+
+_SUMMARY_TEXT = ("investigated", "learned", "completed", "next_steps", "notes")
+_CHECKPOINT_TEXT = ("progress", "next_steps", "open_questions")
 
 # Details of fewer letters are kept as they were read.
 CACHED_DETAILS = 64
 # Items of less text are kept as they were made, so many of them.
 CACHED_TEXT, CACHED_ITEMS = 2_000, 1_024
-STATUSES = ("active", "archived", "pinned")
 # What the fields of a session are in a row that is whole, in their order.
 _NUMBER, _MAYBE, _NAME = (int,), (int, type(None)), (str, type(None))
 _SESSION_TYPES = (
@@ -62,7 +106,7 @@ def _new_item(row: Sequence[Any]) -> Item:
         more = {} if meta == "{}" else json.loads(meta)
         named = () if not tags else tuple(json.loads(tags) if type(tags) is str else cast("Sequence[str]", tags))
     except (ValueError, TypeError, RecursionError):
-        return _damaged_item(row)
+        return damaged_item(row)
     if not (
         _has_item_types(tuple(map(type, row)))
         and UID(uid)
@@ -73,7 +117,7 @@ def _new_item(row: Sequence[Any]) -> Item:
         and EARLIEST_MS <= row[14] <= LATEST_MS
         and EARLIEST_MS <= row[15] <= LATEST_MS
     ):
-        return _damaged_item(row)
+        return damaged_item(row)
     # A search reads a hundred of them: setting the slots takes a third of what the constructor of a frozen class does.
     item = Item.__new__(Item)
     values = (id_, uid, kind, type_, title, body, texts, more, project, session, named, *rest, {})
@@ -116,11 +160,11 @@ def session_of(row: Sequence[Any]) -> Session:
     try:
         metadata = {} if meta == "{}" else json.loads(meta)
     except (ValueError, TypeError, RecursionError):
-        return _damaged_session(row)
+        return damaged_session(row)
     if not (
         _are_types(tuple(map(type, row)), _SESSION_TYPES) and UID(uid) and status in STATUSES and type(metadata) is dict
     ):
-        return _damaged_session(row)
+        return damaged_session(row)
     return Session(id_, uid, key, source, project, label, folder, status, importance, metadata, *row[10:])
 
 
@@ -145,22 +189,87 @@ def refused_of(value: object) -> tuple[tuple[RecordKind, str], ...]:
     )
 
 
-def kind_of(value: object) -> Kind:
-    """The kind of an item, of a row whose damage is reported elsewhere."""
-    return cast("Kind", Reader().choice("kind", value, KINDS, "observation"))
+def columns_of(
+    kind: Kind, type_: str, title: str, body: str, details: Mapping[str, str], tags: tuple[str, ...]
+) -> dict[str, str]:
+    """The text of each index column for one item."""
+    get = details.get
+    columns = {"title": title, "text": body, "type": type_, "tags": " ".join(tags)}
+    if kind == "summary":
+        columns["text"] = _joined(body, *(get(name, "") for name in _SUMMARY_TEXT))
+    elif kind == "checkpoint":
+        columns["text"] = _joined(body, *(get(name, "") for name in _CHECKPOINT_TEXT))
+        columns["files"] = get("relevant_files", "")
+    elif kind == "message":
+        columns["title"] = ""
+        columns["speaker"] = _joined(get("role", ""), get("speaker", ""))
+        columns["files"] = get("files", "")
+    else:
+        for name in ("subtitle", "narrative", "facts"):
+            columns[name] = get(name, "")
+        # Where nothing else is said, what an item is tagged with is what it is about.
+        columns["concepts"] = get("concepts", "") or columns["tags"]
+        columns["files"] = _joined(get("files_read", ""), get("files_modified", ""), get("paths", ""))
+    return columns
+
+
+def _joined(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)
+
+
+def embedding_text(
+    kind: Kind, type_: str, title: str, body: str, details: Mapping[str, str], tags: tuple[str, ...]
+) -> str:
+    """The text that stands for the item when its meaning is compared: its words, each said once."""
+    if not (details or tags) and kind != "message":
+        # Nothing but a title and a text, as most statements are.
+        begun, whole = _without_ellipsis(title), _without_ellipsis(body)
+        return whole if begun in whole else f"{begun}\n{whole}" if whole and whole not in begun else begun
+    columns = columns_of(kind, type_, title, body, details, tags)
+    parts: list[str] = []
+    for name in ("title", "subtitle", "narrative", "text", "facts", "concepts"):
+        part = _without_ellipsis(columns.get(name, ""))
+        if part and not any(part in other for other in parts):
+            parts = [other for other in parts if other not in part]
+            parts.append(part)
+    return "\n".join(parts)
+
+
+def _without_ellipsis(text: str) -> str:
+    """A title cut short by "…" is still the beginning of its text."""
+    return text.strip().removesuffix("…").rstrip()
+
+
+def with_speaker(speaker: str, text: str) -> str:
+    """What somebody said, with who said it."""
+    return f"{speaker}: {text}" if speaker and text else text
 
 
 def passage_text(text: object, kind: object, type_: object, title: object, body: object, details: object) -> str:
     """The text that stands for a passage: its own, or its item's where it is the whole of it."""
     if text is not None:
-        return text_of(text)
+        return text if type(text) is str else text_of(text)
+    own, texts = (type_, title, body), _texts_or_none(details)
+    if kind in KINDS and texts is not None and _are_texts(own):
+        return embedding_text(kind, *cast("tuple[str, str, str]", own), texts, ())
     return embedding_text(kind_of(kind), text_of(type_), text_of(title), text_of(body), texts_of(details), ())
 
 
 def speaker_of(details: object) -> str:
     """Who said something, by name or else by role."""
-    texts = {} if details is None else texts_of(details)
+    found = {} if details is None else _texts_or_none(details)
+    texts = texts_of(details) if found is None else found
     return texts.get("speaker") or texts.get("role", "")
+
+
+def _texts_or_none(details: object) -> Mapping[str, str] | None:
+    """The texts of a JSON object; None where they are damaged."""
+    if type(details) is not str:
+        return None
+    try:
+        return _short_texts(details) if len(details) < CACHED_DETAILS else _texts(details)
+    except (ValueError, RecursionError):
+        return None
 
 
 def session_before(session: Session) -> Mapping[str, object]:
@@ -208,88 +317,3 @@ def _damage_of(one: Item | Session) -> dict[str, object]:
 def _are_types(found: tuple[type, ...], types: tuple[tuple[type, ...], ...]) -> bool:
     """Whether the values of a row have the types of their fields. Most rows are alike."""
     return all(one in allowed for one, allowed in zip(found, types, strict=True))
-
-
-def _damaged_item(row: Sequence[Any]) -> Item:
-    """An item of a damaged row, as far as it can be read."""
-    id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
-    importance, status, tokens, created_ms, updated_ms, rev, forgotten_ms, superseded_by, content_hash, *more = rest
-    valid_from_ms, valid_until_ms, expires_ms, author, origin, review = more
-    read = Reader()
-    texts = read.json_texts("details", details)
-    return Item(
-        id_,
-        read.uid("uid", uid),
-        cast("Kind", read.choice("kind", kind, KINDS, _likely_kind(texts))),
-        _type(read, type_),
-        read.text("title", title),
-        read.text("body", body),
-        texts,
-        read.json_object("meta", meta),
-        # Damage of these is that of the project and of the session.
-        Reader().text_or_none("project", project),
-        Reader().text_or_none("session", session),
-        tuple(read.json_list("tags", tags if isinstance(tags, (str, bytes)) else json.dumps(tags)) if tags else ()),
-        read.number_or_none("importance", importance),
-        read.choice("status", status, STATUSES, "active"),
-        read.integer("tokens", tokens),
-        read.moment("created_ms", created_ms),
-        read.moment("updated_ms", updated_ms),
-        read.integer("rev", rev, 1),
-        read.integer_or_none("forgotten_ms", forgotten_ms),
-        read.integer_or_none("superseded_by", superseded_by),
-        read.binary("content_hash", content_hash),
-        read.integer_or_none("valid_from_ms", valid_from_ms),
-        read.integer_or_none("valid_until_ms", valid_until_ms),
-        read.integer_or_none("expires_ms", expires_ms),
-        read.text_or_none("author", author),
-        read.text_or_none("origin", origin),
-        read.text_or_none("review", review),
-        read.damaged,
-    )
-
-
-def _type(read: Reader, value: object) -> str:
-    """A type without what cannot be part of one."""
-    text = read.text("type", value)
-    return text if "type" not in read.damaged else re.sub(r"[^\w .:/-]", "", text).strip() or "note"
-
-
-def _likely_kind(details: Mapping[str, str]) -> str:
-    """What an item may be whose kind is lost: a message if somebody said it, else something that was noted."""
-    return "message" if "role" in details else "memory"
-
-
-def _damaged_session(row: Sequence[Any]) -> Session:
-    id_, uid, key, source, project, label, folder, status, importance, meta, *rest = row
-    started_ms, ended_ms, updated_ms, accessed_ms, rev, messages, words, size, forgotten_ms = rest
-    read = Reader()
-    whole = read.uid("uid", uid)
-    return Session(
-        id_,
-        # Where its uid is damaged, its number is what it can be looked up by.
-        str(id_) if "uid" in read.damaged else whole,
-        read.text("key", key),
-        read.text("source", source),
-        Reader().text_or_none("project", project),
-        read.text("label", label),
-        read.text("folder", folder, "/"),
-        read.choice("status", status, STATUSES, "active"),
-        _importance(read, importance),
-        read.json_object("meta", meta),
-        read.moment("started_ms", started_ms),
-        read.moment("ended_ms", ended_ms),
-        read.moment("updated_ms", updated_ms),
-        read.integer_or_none("accessed_ms", accessed_ms),
-        read.integer("rev", rev, 1),
-        read.integer("messages", messages),
-        read.integer("words", words),
-        read.integer("bytes", size),
-        read.integer_or_none("forgotten_ms", forgotten_ms),
-        read.damaged,
-    )
-
-
-def _importance(read: Reader, value: object) -> float:
-    number = read.number_or_none("importance", value)
-    return 5.0 if number is None else number

@@ -2,13 +2,15 @@
 
 `parse_query` never fails. `Query.strict` says which of the two it is; `to_fts5` and `words_to_fts5` compile either into
 a MATCH expression that SQLite always accepts. Plain questions are examined further, in English only: whose words and
-which attribute are meant, and whether a text answers or only asks the same.
+which attribute are meant, and whether a text answers or only asks the same. `QueryWords` is what each word of one is
+worth to a full-text index.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise, takewhile
@@ -354,3 +356,76 @@ def spell_out(text: str) -> str:
     for short, long in _SHORT_FORMS:
         text = short.sub(long, text)
     return text
+
+
+# A word in more rows than this share, within these bounds, is common: it does not find passages by itself when rarer
+# words are there. How many rows more than the upper bound hold it is judged by so many of the newest.
+COMMON_SHARE, COMMON_LEAST, COMMON_MOST = 0.2, 2_000, 10_000
+SAMPLE_ROWS = 5_000
+# Of how many passages it is looked up whether a common word stands in them.
+LOOKED_UP = 32
+# A query with operators is answered from so many of the newest rows.
+NEWEST_ROWS = 2_000
+
+
+def common_from(rows: int) -> int:
+    """In so many of the rows inside a filter a word is common."""
+    return int(min(max(rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
+
+
+def word_value(rows: int, with_word: int) -> float:
+    """What a word is worth that stands in some of the rows: its inverse document frequency."""
+    return math.log(1.0 + (max(rows, with_word) - with_word + 0.5) / (with_word + 0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWords:
+    """The words of a plain question by their numbers: what each is worth, and how many rows hold the commonest."""
+
+    rare: tuple[int, ...]
+    common: tuple[int, ...]
+    worth: tuple[float, ...]
+    most: int
+
+    def add_newest(
+        self, scored: Sequence[tuple[int, float]], newest: Callable[[Literal["AND", "OR"]], Sequence[int]], k: int
+    ) -> tuple[list[tuple[int, float]], frozenset[int]]:
+        """Rows that hold rare words, then the newest that hold common ones, and which of them hold all of these."""
+        if self.rare and len(self.common) < 2:
+            return [*scored], frozenset()
+        together = newest("AND")
+        either = newest("OR") if len(together) < k and not self.rare else ()
+        known = {rowid for rowid, _score in scored}
+        value = sum(self.worth[n] for n in self.common)
+        added = [(rowid, value) for rowid in dict.fromkeys([*together, *either]) if rowid not in known]
+        return [*scored, *added], frozenset(together)
+
+    def shares(
+        self,
+        passage_ids: Sequence[int],
+        holding: Callable[[int], Set[int]],
+        together: frozenset[int],
+        read: Callable[[Sequence[int]], Mapping[int, Collection[int]]],
+    ) -> dict[int, float]:
+        """The share of the words' worth in each passage.
+
+        `holding` has the passages with a rare word. Those in `together` have all common words; which of them the first
+        and the last few others have, `read` tells.
+        """
+        value = dict.fromkeys(passage_ids, 0.0)
+        for n in self.rare:
+            for passage in value.keys() & holding(n):
+                value[passage] += self.worth[n]
+        if self.common:
+            unread = [passage for passage in value if passage not in together]
+            half = LOOKED_UP // 2
+            held = read([*unread[:half], *unread[half:][-half:]])
+            for passage in value:
+                for n in self.common if passage in together else held.get(passage, ()):
+                    value[passage] += self.worth[n]
+        whole = sum(self.worth) or 1.0
+        return {passage: worth / whole for passage, worth in value.items()}
+
+    def matches(self, counted: int) -> int:
+        """How many passages hold any of the common words: counted as far as that is quick, and estimated beyond."""
+        return counted if counted < COMMON_MOST else max(counted, self.most)

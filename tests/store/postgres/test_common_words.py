@@ -14,11 +14,11 @@ from tests.contract.conftest import make_draft
 from tests.store.postgres.test_same_answers import ask
 
 from commonplace.model import Scope
-from commonplace.store import indexed_text
 from commonplace.store.postgres import bm25
 from commonplace.store.postgres.store import PostgresStore
 from commonplace.store.protocol import Store
 from commonplace.store.sqlite.store import SqliteStore
+from commonplace.text import query as query_words
 
 if TYPE_CHECKING:
     from tests.postgres_server import PostgresServer
@@ -35,7 +35,7 @@ def numbered_text(number: int) -> str:
 
 def few(patch: pytest.MonkeyPatch) -> None:
     """Let a word be common that stands in 20 of some hundred rows."""
-    patch.setattr(indexed_text, "COMMON_LEAST", 20)
+    patch.setattr(query_words, "COMMON_LEAST", 20)
     patch.setattr(bm25, "REMEMBERED_FROM", 20)
 
 

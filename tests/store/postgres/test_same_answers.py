@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tests.contract.conftest import make_draft
 
 from commonplace.model import Draft, Scope
-from commonplace.store.indexed_text import QUERY_COLUMNS
 from commonplace.store.postgres.store import PostgresStore
 from commonplace.store.protocol import Store
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.text.query import parse_query
 

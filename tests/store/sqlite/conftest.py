@@ -23,7 +23,7 @@ from pathlib import Path
 from commonplace.errors import CommonplaceError
 from commonplace.item_ids import ref
 from commonplace.model import Draft, Passage, Scope
-from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.text.query import parse_query
 

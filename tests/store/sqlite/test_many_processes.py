@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from commonplace.model import Scope
-from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.text.query import parse_query
 

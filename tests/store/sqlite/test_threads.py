@@ -13,7 +13,7 @@ import pytest
 
 from commonplace.errors import StoreBusy, TimedOut
 from commonplace.model import Draft, Scope
-from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.store.sqlite.connection import Connections, SqliteConnection
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.text.query import parse_query

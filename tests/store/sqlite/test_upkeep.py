@@ -13,7 +13,7 @@ from tests.contract.conftest import THEN, make_draft
 
 from commonplace.errors import StoreCorrupt, TimedOut
 from commonplace.model import Scope
-from commonplace.store.indexed_text import QUERY_COLUMNS
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.store.sqlite.store import SqliteStore
 from commonplace.text.query import parse_query
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from commonplace.store.indexed_text import COMMON_MOST, SAMPLE_ROWS
 from commonplace.store.postgres.pool import Connection
 from commonplace.store.postgres.text_query import (
     Bound,
@@ -21,6 +20,7 @@ from commonplace.store.postgres.text_query import (
     idf,
     idf_sql,
 )
+from commonplace.text.query import COMMON_MOST, SAMPLE_ROWS
 
 # From so many rows on counts are remembered, at most so many, until the rows are this share more or fewer.
 REMEMBERED_FROM, REMEMBERED_MOST, REMEMBERED_SHARE = 2_000, 20_000, 0.01

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from commonplace.model import TextHit
-from commonplace.store import indexed_text
-from commonplace.store.indexed_text import COMMON_MOST, NEWEST_ROWS, PART, QueryWords, common_from, word_value
 from commonplace.store.postgres.bm25 import CountCache, Scored, ScoredRows, Statistics, count_rows
 from commonplace.store.postgres.fulltext_rows import lexeme, name_token
 from commonplace.store.postgres.pool import Connection
@@ -27,10 +25,20 @@ from commonplace.store.postgres.text_query import (
     leaves_of_word,
     narrowed,
 )
-from commonplace.store.sql import passages
-from commonplace.store.sql.items import Filter, Items, Words
+from commonplace.store.rows import PART
+from commonplace.store.sql.items import Filter, Items, Words, first_passages, items_of_passages
 from commonplace.store.types import TextAnswer
-from commonplace.text.query import Query, Word, word_forms
+from commonplace.text import query as query_words
+from commonplace.text.query import (
+    COMMON_MOST,
+    NEWEST_ROWS,
+    Query,
+    QueryWords,
+    Word,
+    common_from,
+    word_forms,
+    word_value,
+)
 
 # What so many times as many of the newest rows hold as make a word common need not be counted.
 GLANCE, CLEARLY = 1_000, 1.5
@@ -157,7 +165,7 @@ class TextSearch:
     def _known_as_common(self, leaves: Sequence[Leaves], common_rows: int) -> frozenset[int]:
         """The words that need not be looked for to know that they are common."""
         rows = self.within.rows
-        if rows < indexed_text.COMMON_LEAST:
+        if rows < query_words.COMMON_LEAST:
             return frozenset()
         if self.within.everything:
             known = self.statistics.counts.of_words
@@ -251,8 +259,8 @@ class TextSearch:
     def _hits(self, scores: Sequence[tuple[int, float]], items: Mapping[int, int]) -> list[TextHit]:
         """Scored rows as hits, in the order given; the whole of an item is found by its first passage."""
         unknown = [rowid for rowid, _score in scores if rowid not in items]
-        more = passages.items_of(self.connection, self.space_id, [rowid for rowid in unknown if rowid > 0])
-        firsts = passages.firsts_of(self.connection, self.space_id, [-rowid for rowid in unknown if rowid < 0])
+        more = items_of_passages(self.connection, self.space_id, [rowid for rowid in unknown if rowid > 0])
+        firsts = first_passages(self.connection, self.space_id, [-rowid for rowid in unknown if rowid < 0])
         found = {id_: (id_, item_id) for id_, item_id in (*items.items(), *more.items())}
         found |= {-item_id: (id_, item_id) for item_id, id_ in firsts.items()}
         return [TextHit(*found[rowid], score) for rowid, score in scores if rowid in found]

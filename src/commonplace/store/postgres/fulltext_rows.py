@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.model import Kind
-from commonplace.store.indexed_text import COLUMNS, PART, WEIGHTS
+from commonplace.store.rows import COLUMNS, PART, WEIGHTS
 from commonplace.store.sql.connection import FullTextRows
 
 if TYPE_CHECKING:

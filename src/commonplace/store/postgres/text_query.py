@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from commonplace.model import KINDS
-from commonplace.store.indexed_text import COLUMNS, WEIGHTS
 from commonplace.store.postgres.connection import translate
 from commonplace.store.postgres.fulltext_rows import BORDER, kind_token, lexeme, project_token, type_token
 from commonplace.store.postgres.pool import Connection
+from commonplace.store.rows import COLUMNS, WEIGHTS
 from commonplace.store.sql.items import Filter
 from commonplace.text.query import Word, word_forms
 from commonplace.text.query_grammar import And, Node, Not, Or, Term

@@ -8,7 +8,7 @@ from dataclasses import replace
 from commonplace.errors import Conflict, StoreError
 from commonplace.item_ids import Ref
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
-from commonplace.store.rows import change_of, session_before
+from commonplace.store.rows import change_of, item_of, session_before
 from commonplace.store.sql import item_changes, item_writes, items, projects, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection
 from commonplace.store.sql.item_changes import ItemLocation
@@ -95,18 +95,9 @@ class Conversations(Space):
         with self._database.read() as connection:
             return sessions.get(connection, self._space_id, session_ids)
 
-    def sessions_of(self, item_ids: Sequence[int]) -> dict[int, Session]:
-        with self._database.read() as connection:
-            rows = connection.rows(
-                f"SELECT id, session_id FROM items WHERE +space_id = ? AND id {IN_LIST} AND session_id IS NOT NULL",
-                (self._space_id, connection.array(item_ids)),
-            )
-            found = sessions.get(connection, self._space_id, {session_id for _item_id, session_id in rows})
-            return {item_id: found[session_id] for item_id, session_id in rows}
-
     def messages_of(self, session_id: int, limit: int | None = None, after: int = 0) -> list[Item]:
         with self._database.read(self._query_timeout) as connection:
-            return items.messages(connection, self._space_id, session_id, limit, after)
+            return _messages(connection, self._space_id, session_id, limit, after)
 
     @allow_replica
     def latest_sessions(
@@ -289,3 +280,13 @@ def _item_ids(
 ) -> list[int]:
     select = f"SELECT id FROM items WHERE +space_id = ? AND session_id = ? AND {condition} ORDER BY created_ms, id"
     return [row[0] for row in connection.rows(select, (space_id, session_id, *bindings))]
+
+
+def _messages(connection: Connection, space_id: int, session_id: int, limit: int | None, after: int) -> list[Item]:
+    """The live messages of a session in the order they were said; `after` is the id to go on from."""
+    rows = connection.rows(
+        f"{items.ITEMS} WHERE i.space_id = ? AND i.session_id = ? AND i.kind = 'message' AND i.id > ?"
+        " AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL ORDER BY i.id LIMIT ?",
+        (space_id, session_id, after, 2**62 if limit is None or limit < 0 else limit),
+    )
+    return [*map(item_of, rows)]

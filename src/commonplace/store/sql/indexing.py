@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import takewhile
 
 from commonplace.model import Draft, Item, Kind, Passage
-from commonplace.store.indexed_text import columns_of
+from commonplace.store.rows import columns_of
 from commonplace.store.sql.connection import IN_LIST, Connection, FullTextRows
 from commonplace.store.sql.items import NO_PROJECT
 from commonplace.text.tokens import index_text

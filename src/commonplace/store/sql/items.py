@@ -1,4 +1,4 @@
-"""Reading items: by id, by time, by their words, by their place in a session, and what they were before.
+"""Reading items and their passages: by id, by their words, by their place in a session, and what they were before.
 
 A plain question is an OR of its words, ranked by BM25. Ranking every row that holds a common word is what makes
 full-text search slow, so a word that stands in a great many rows does not find passages by itself when rarer words
@@ -8,16 +8,36 @@ that hold them all. A query with operators is a filter, and every hit satisfies 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any, TypeVar
 
 from commonplace.errors import NotFound
 from commonplace.item_ids import Ref
-from commonplace.model import KINDS, PROPOSED, SETTLED, VIA, Change, Item, Kind, Scope, TextHit, VectorHit
+from commonplace.model import (
+    KINDS,
+    PROPOSED,
+    SETTLED,
+    VIA,
+    Change,
+    Item,
+    Kind,
+    PassageText,
+    Scope,
+    Session,
+    TextHit,
+    VectorHit,
+)
 from commonplace.store.damaged_values import text_of
-from commonplace.store.rows import change_of, item_of
+from commonplace.store.rows import (
+    CONTEXT_CHARACTERS,
+    SHORT_MESSAGE,
+    change_of,
+    item_of,
+    passage_text,
+    speaker_of,
+    with_speaker,
+)
 from commonplace.store.sql import projects, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection
 from commonplace.store.sql.space import Space, allow_replica
@@ -33,10 +53,8 @@ Words = Sequence[Word]
 NO_PROJECT = 0
 # So many more than asked for are found at most, to be enough without those that do not hold.
 MOST_SPARE = 1_000
-# All of time, in milliseconds.
-_ALWAYS = (-(2**62), 2**62)
 
-_SELECT = """
+SELECT_ITEMS = """
 SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, s.key,
        CASE WHEN i.tagged THEN (SELECT json_group_array(tag /*pg ORDER BY tag */) FROM item_tags t
                                  WHERE t.space_id = i.space_id AND t.item_id = i.id) END,
@@ -45,10 +63,8 @@ SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, 
   FROM {rows} LEFT JOIN projects p ON p.space_id = i.space_id AND p.id = i.project_id
        LEFT JOIN sessions s ON s.space_id = i.space_id AND s.id = i.session_id
 """
-_BY_TIME = _SELECT.format(rows="items i")
-_BY_ID = f"{_BY_TIME} WHERE +i.space_id = ? AND i.id {IN_LIST}"
-# With a bound on time SQLite takes the index of time alone, and would look at every other kind on the way.
-_BY_KIND = _SELECT.format(rows="items i INDEXED BY items_kind")
+ITEMS = SELECT_ITEMS.format(rows="items i")
+_BY_ID = f"{ITEMS} WHERE +i.space_id = ? AND i.id {IN_LIST}"
 # By SQL that an index of what was proposed matches.
 _REVIEW = {PROPOSED: "i.review = 'proposed'", SETTLED: "(i.review IS NULL OR i.review <> 'proposed')"}
 # As the index items_validity has them.
@@ -66,6 +82,25 @@ SELECT i.id, i.session_id, i.details, coalesce(
          (SELECT n.id FROM items n WHERE +n.space_id = i.space_id AND n.session_id = i.session_id
              AND n.created_ms > i.created_ms ORDER BY n.created_ms, n.id LIMIT 1))
   FROM items i WHERE +i.space_id = ? AND i.id IN (SELECT value FROM json_each(?)) AND i.session_id IS NOT NULL
+"""
+_PASSAGE_TEXTS = f"""
+SELECT p.id, p.item_id, p.text, i.kind, i.type, i.title, i.body, i.details
+  FROM passages p JOIN items i ON i.space_id = p.space_id AND i.id = p.item_id
+ WHERE +p.space_id = ? AND p.id {IN_LIST}
+"""
+_PASSAGES_IN_CONTEXT = f"""
+SELECT p.id, p.item_id, p.text, i.kind, i.type, i.title, i.body, i.details,
+       substr(b.body, -{CONTEXT_CHARACTERS}), b.details
+  FROM json_each(?2) j CROSS JOIN passages p ON +p.space_id = ?1 AND p.id = j.value
+  CROSS JOIN items i ON i.space_id = p.space_id AND i.id = p.item_id
+  LEFT JOIN items b ON b.space_id = p.space_id AND b.id = CASE
+       WHEN i.kind = 'message' AND length(i.body) <= {SHORT_MESSAGE} THEN coalesce(
+       (SELECT n.id FROM items n WHERE +n.space_id = i.space_id AND n.session_id = i.session_id
+           AND n.created_ms = i.created_ms AND n.id < i.id AND n.kind = 'message' AND n.forgotten_ms IS NULL
+         ORDER BY n.id DESC LIMIT 1),
+       (SELECT n.id FROM items n WHERE +n.space_id = i.space_id AND n.session_id = i.session_id
+           AND n.created_ms < i.created_ms AND n.kind = 'message' AND n.forgotten_ms IS NULL
+         ORDER BY n.created_ms DESC, n.id DESC LIMIT 1)) END
 """
 
 
@@ -167,23 +202,6 @@ class Items(Space):
         with self._database.read() as connection:
             return get(connection, self._space_id, item_ids)
 
-    @allow_replica
-    def newest(self, scope: Scope, limit: int, before: tuple[int, int] | None = None) -> list[Item]:
-        with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope, self.clock())
-            return [] if filter_ is None else newest(connection, self._space_id, filter_, limit, before)
-
-    @allow_replica
-    def around(self, anchor: Item, before: int, after: int, scope: Scope) -> list[Item]:
-        with self._database.read(self._query_timeout) as connection:
-            filter_ = filter_of(connection, self._space_id, scope, self.clock())
-            if filter_ is None:
-                return [anchor]
-            at = (anchor.created_ms, anchor.id)
-            earlier = between(connection, self._space_id, filter_, _ALWAYS, before, at, oldest_first=False)
-            later = between(connection, self._space_id, filter_, _ALWAYS, after, at, oldest_first=True)
-            return [*reversed(earlier), anchor, *later]
-
     def history(self, item_id: int) -> list[Change]:
         select = (
             "SELECT rev, op, at_ms, before, author, origin FROM history WHERE space_id = ? AND item_id = ?"
@@ -248,12 +266,33 @@ class Items(Space):
                 f"   AND ({matching} >= ? OR s.label GLOB '*[^ -~]*') ORDER BY s.ended_ms DESC, s.id DESC LIMIT ?",
                 (*bindings, self._space_id, *patterns, least, limit),
             )
-        return {first: text_of(label) for first, label in rows if first is not None}
+        return {first: label if type(label) is str else text_of(label) for first, label in rows if first is not None}
 
     def turns(self, item_ids: Sequence[int]) -> dict[int, Turn]:
         with self._database.read(self._query_timeout) as connection:
             rows = connection.rows(_TURNS, (self._space_id, connection.array(item_ids)), prepared=True)
         return {row[0]: turn_of(row) for row in rows}
+
+    def sessions_of(self, item_ids: Sequence[int]) -> dict[int, Session]:
+        with self._database.read() as connection:
+            rows = connection.rows(
+                f"SELECT id, session_id FROM items WHERE +space_id = ? AND id {IN_LIST} AND session_id IS NOT NULL",
+                (self._space_id, connection.array(item_ids)),
+            )
+            found = sessions.get(connection, self._space_id, {session_id for _item_id, session_id in rows})
+            return {item_id: found[session_id] for item_id, session_id in rows}
+
+    def passages_of(self, item_ids: Sequence[int]) -> dict[int, list[int]]:
+        with self._database.read() as connection:
+            return passages_of(connection, self._space_id, item_ids)
+
+    def passage_texts(self, passage_ids: Sequence[int]) -> dict[int, PassageText]:
+        with self._database.read() as connection:
+            return passage_texts(connection, self._space_id, passage_ids)
+
+    def passages_in_context(self, passage_ids: Sequence[int]) -> dict[int, tuple[PassageText, str]]:
+        with self._database.read() as connection:
+            return passages_in_context(connection, self._space_id, passage_ids)
 
     def _search_strict(self, connection: Any, query: Query, filter_: Filter, k: int) -> TextAnswer:
         """The best `k` passages inside the filter that satisfy the query's tree."""
@@ -314,14 +353,14 @@ def _not_holding(connection: Connection, space_id: int, moment_ms: int, *, comin
 def get(connection: Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
     """Items by id, forgotten ones too; ids that do not exist are absent."""
     wanted = dict.fromkeys(item_ids)
-    known = _read_in_snapshot(connection, space_id)
+    known = read_in_snapshot(connection, space_id)
     if missing := [i for i in wanted if i not in known and -(2**63) <= i < 2**63]:
         rows = connection.rows(_BY_ID, (space_id, connection.array(missing)), prepared=True)
         known |= {item.id: item for item in map(item_of, rows)}
     return {i: known[i] for i in wanted if i in known}
 
 
-def _read_in_snapshot(connection: Connection, space_id: int) -> dict[int, Item]:
+def read_in_snapshot(connection: Connection, space_id: int) -> dict[int, Item]:
     """The items that were read in the snapshot that is open, by id, to be added to."""
     return connection.once(("items", space_id), dict[int, Item])
 
@@ -344,84 +383,6 @@ def find(connection: Connection, space_id: int, ref: Ref) -> int | None:
     return None
 
 
-def newest(
-    connection: Connection, space_id: int, filter_: Filter, limit: int, before: tuple[int, int] | None
-) -> list[Item]:
-    """Live items, newest first; `before` is the (created_ms, id) to go on from."""
-    found: list[Item] = []
-    for walk in index_walks(filter_):
-        condition, bindings = walk.sql(connection)
-        if before:
-            condition += " AND (i.created_ms, i.id) < (?, ?)"
-            bindings += before
-        rows = connection.rows(
-            f"{_BY_TIME} WHERE i.space_id = ? AND {condition} ORDER BY i.created_ms DESC, i.id DESC LIMIT ?",
-            [space_id, *bindings, limit],
-        )
-        found += map(item_of, rows)
-    _read_in_snapshot(connection, space_id).update((item.id, item) for item in found)
-    return sorted(found, key=_when, reverse=True)[:limit]
-
-
-def between(
-    connection: Connection,
-    space_id: int,
-    filter_: Filter,
-    span: tuple[int, int],
-    limit: int,
-    beyond: tuple[int, int] | None,
-    oldest_first: bool,
-) -> list[Item]:
-    """Live items of a time in its order; those of one session along its own index."""
-    # One bound on either side: of two, an index is walked from the looser one.
-    lower, upper = (span[0], -1), (span[1], 0)
-    if beyond and oldest_first:
-        lower = max(lower, beyond)
-    elif beyond:
-        upper = min(upper, beyond)
-    order = "ASC" if oldest_first else "DESC"
-    alone = filter_.sessions is not None and len(filter_.sessions) == 1
-    found: list[Item] = []
-    for walk in [filter_] if alone else index_walks(filter_):
-        condition, bindings = walk.sql(connection)
-        condition += " AND (i.created_ms, i.id) > (?, ?) AND (i.created_ms, i.id) < (?, ?)"
-        bindings += [*lower, *upper]
-        select = _BY_KIND if walk.kinds and not (alone or walk.projects or walk.types) else _BY_TIME
-        rows = connection.rows(
-            f"{select} WHERE {'+' * alone}i.space_id = ? AND {condition}"
-            f" ORDER BY i.created_ms {order}, i.id {order} LIMIT ?",
-            [space_id, *bindings, limit],
-        )
-        found += map(item_of, rows)
-    return sorted(found, key=_when, reverse=not oldest_first)[:limit]
-
-
-def messages(connection: Connection, space_id: int, session_id: int, limit: int | None, after: int) -> list[Item]:
-    """The live messages of a session in the order they were said; `after` is the id to go on from."""
-    rows = connection.rows(
-        f"{_BY_TIME} WHERE i.space_id = ? AND i.session_id = ? AND i.kind = 'message' AND i.id > ?"
-        " AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL ORDER BY i.id LIMIT ?",
-        (space_id, session_id, after, 2**62 if limit is None or limit < 0 else limit),
-    )
-    return [*map(item_of, rows)]
-
-
-def index_walks(filter_: Filter) -> Iterator[Filter]:
-    """The filter in parts that are each one walk along an index in the order of time."""
-    places: list[tuple[int, ...]] = [(project,) for project in filter_.projects]
-    types: list[tuple[str, ...]] = [(type_,) for type_ in filter_.types]
-    kinds: list[tuple[Kind, ...]] = [filter_.kinds]
-    if (places or filter_.kinds) and not types:
-        # With types the kind is checked on the way; without, it is part of the index.
-        kinds = [(kind,) for kind in filter_.kinds or KINDS]
-    for place, type_, kind in product(places or [()], types or [()], kinds):
-        yield replace(filter_, projects=place, types=type_, kinds=kind)
-
-
-def _when(item: Item) -> tuple[int, int]:
-    return item.created_ms, item.id
-
-
 def _marks(values: Sequence[object]) -> str:
     return ", ".join("?" * len(values))
 
@@ -429,3 +390,50 @@ def _marks(values: Sequence[object]) -> str:
 def _lower(text: str) -> str:
     """As both engines fold case: ASCII letters only."""
     return "".join(letter.lower() if letter.isascii() else letter for letter in text)
+
+
+def passage_texts(connection: Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, PassageText]:
+    """The text that stands for each passage: its own, or its item's when it is the whole of it."""
+    found = {}
+    for id_, item_id, *rest in connection.rows(_PASSAGE_TEXTS, (space_id, connection.array(passage_ids))):
+        found[id_] = PassageText(id_, item_id, passage_text(*rest))
+    return found
+
+
+def passages_in_context(
+    connection: Connection, space_id: int, passage_ids: Sequence[int]
+) -> dict[int, tuple[PassageText, str]]:
+    """Passages as they are to be understood: what was said with who said it, a few words with what was said before."""
+    found = {}
+    rows = connection.rows(_PASSAGES_IN_CONTEXT, (space_id, connection.array(passage_ids)))
+    for id_, item_id, text, kind, type_, title, body, details, before, of_before in rows:
+        whole = passage_text(text, kind, type_, title, body, details)
+        own = with_speaker(speaker_of(details), whole) if kind == "message" else whole
+        context = (
+            with_speaker(speaker_of(of_before), before if type(before) is str else text_of(before)) if before else ""
+        )
+        found[id_] = PassageText(id_, item_id, own), context
+    return found
+
+
+def passages_of(connection: Connection, space_id: int, item_ids: Sequence[int]) -> dict[int, list[int]]:
+    """The ids of each item's passages, in their order."""
+    select = f"SELECT item_id, id FROM passages WHERE space_id = ? AND item_id {IN_LIST} ORDER BY item_id, seq"
+    found: dict[int, list[int]] = {}
+    for item_id, passage_id in connection.rows(select, (space_id, connection.array(item_ids)), prepared=True):
+        found.setdefault(item_id, []).append(passage_id)
+    return found
+
+
+def items_of_passages(connection: Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, int]:
+    """The item of each passage."""
+    select = f"SELECT id, item_id FROM passages WHERE +space_id = ? AND id {IN_LIST}"
+    rows = connection.rows(select, (space_id, connection.array(passage_ids)), prepared=True) if passage_ids else ()
+    return dict(rows)
+
+
+def first_passages(connection: Connection, space_id: int, item_ids: Sequence[int]) -> dict[int, int]:
+    """The first passage of each item."""
+    select = f"SELECT item_id, id FROM passages WHERE space_id = ? AND item_id {IN_LIST} AND seq = 0"
+    rows = connection.rows(select, (space_id, connection.array(item_ids)), prepared=True) if item_ids else ()
+    return dict(rows)

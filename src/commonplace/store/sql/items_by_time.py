@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from commonplace.model import KINDS, SOURCE_FIELDS, VALIDITY_FIELDS, Item, Kind, Scope, Session
-from commonplace.store.damaged_values import object_of, texts_of
-from commonplace.store.rows import kind_of
+from commonplace.store.damaged_values import kind_of, object_of, texts_of
+from commonplace.store.rows import item_of
 from commonplace.store.sql import items, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection, json_field
-from commonplace.store.sql.items import NO_PROJECT, Filter, filter_of, index_walks
+from commonplace.store.sql.items import ITEMS, NO_PROJECT, SELECT_ITEMS, Filter, filter_of, read_in_snapshot
 from commonplace.store.sql.space import Space, allow_replica
 from commonplace.store.types import ItemHeader
 from commonplace.text.dates import DAY_MS
 
 _SHIFT = 1_000_000
+# All of time, in milliseconds.
+_ALWAYS = (-(2**62), 2**62)
+# With a bound on time SQLite takes the index of time alone, and would look at every other kind on the way.
+_BY_KIND = SELECT_ITEMS.format(rows="items i INDEXED BY items_kind")
 _HEADERS = """
 SELECT i.id, i.kind, i.type, i.title, i.details, i.meta, p.name, i.session_id, i.created_ms
   FROM items i LEFT JOIN projects p ON p.space_id = i.space_id AND p.id = i.project_id
@@ -53,6 +58,23 @@ SELECT item_id, before FROM history WHERE space_id = ? AND at_ms > ? AND op <> '
 
 class Periods(Space):
     """What happened when, in one space."""
+
+    @allow_replica
+    def newest(self, scope: Scope, limit: int, before: tuple[int, int] | None = None) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
+            return [] if filter_ is None else newest(connection, self._space_id, filter_, limit, before)
+
+    @allow_replica
+    def around(self, anchor: Item, before: int, after: int, scope: Scope) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
+            if filter_ is None:
+                return [anchor]
+            at = (anchor.created_ms, anchor.id)
+            earlier = between(connection, self._space_id, filter_, _ALWAYS, before, at, oldest_first=False)
+            later = between(connection, self._space_id, filter_, _ALWAYS, after, at, oldest_first=True)
+            return [*reversed(earlier), anchor, *later]
 
     @allow_replica
     def item_headers(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[ItemHeader]:
@@ -104,7 +126,7 @@ class Periods(Space):
             filter_ = filter_of(connection, self._space_id, scope, self.clock())
             if filter_ is None:
                 return []
-            return items.between(connection, self._space_id, filter_, (from_ms, to_ms), limit, beyond, oldest_first)
+            return between(connection, self._space_id, filter_, (from_ms, to_ms), limit, beyond, oldest_first)
 
     @allow_replica
     def states_at(self, moment_ms: int, limit: int) -> dict[int, Item | None]:
@@ -177,3 +199,71 @@ def _as_before(item: Item, before: Mapping[str, Any], moment_ms: int) -> Item | 
 
 
 _CHANGING = ("type", "title", "body", "details", "meta", "project", "importance")
+
+
+def newest(
+    connection: Connection, space_id: int, filter_: Filter, limit: int, before: tuple[int, int] | None
+) -> list[Item]:
+    """Live items, newest first; `before` is the (created_ms, id) to go on from."""
+    found: list[Item] = []
+    for walk in index_walks(filter_):
+        condition, bindings = walk.sql(connection)
+        if before:
+            condition += " AND (i.created_ms, i.id) < (?, ?)"
+            bindings += before
+        rows = connection.rows(
+            f"{ITEMS} WHERE i.space_id = ? AND {condition} ORDER BY i.created_ms DESC, i.id DESC LIMIT ?",
+            [space_id, *bindings, limit],
+        )
+        found += map(item_of, rows)
+    read_in_snapshot(connection, space_id).update((item.id, item) for item in found)
+    return sorted(found, key=_when, reverse=True)[:limit]
+
+
+def between(
+    connection: Connection,
+    space_id: int,
+    filter_: Filter,
+    span: tuple[int, int],
+    limit: int,
+    beyond: tuple[int, int] | None,
+    oldest_first: bool,
+) -> list[Item]:
+    """Live items of a time in its order; those of one session along its own index."""
+    # One bound on either side: of two, an index is walked from the looser one.
+    lower, upper = (span[0], -1), (span[1], 0)
+    if beyond and oldest_first:
+        lower = max(lower, beyond)
+    elif beyond:
+        upper = min(upper, beyond)
+    order = "ASC" if oldest_first else "DESC"
+    alone = filter_.sessions is not None and len(filter_.sessions) == 1
+    found: list[Item] = []
+    for walk in [filter_] if alone else index_walks(filter_):
+        condition, bindings = walk.sql(connection)
+        condition += " AND (i.created_ms, i.id) > (?, ?) AND (i.created_ms, i.id) < (?, ?)"
+        bindings += [*lower, *upper]
+        select = _BY_KIND if walk.kinds and not (alone or walk.projects or walk.types) else ITEMS
+        rows = connection.rows(
+            f"{select} WHERE {'+' * alone}i.space_id = ? AND {condition}"
+            f" ORDER BY i.created_ms {order}, i.id {order} LIMIT ?",
+            [space_id, *bindings, limit],
+        )
+        found += map(item_of, rows)
+    return sorted(found, key=_when, reverse=not oldest_first)[:limit]
+
+
+def index_walks(filter_: Filter) -> Iterator[Filter]:
+    """The filter in parts that are each one walk along an index in the order of time."""
+    places: list[tuple[int, ...]] = [(project,) for project in filter_.projects]
+    types: list[tuple[str, ...]] = [(type_,) for type_ in filter_.types]
+    kinds: list[tuple[Kind, ...]] = [filter_.kinds]
+    if (places or filter_.kinds) and not types:
+        # With types the kind is checked on the way; without, it is part of the index.
+        kinds = [(kind,) for kind in filter_.kinds or KINDS]
+    for place, type_, kind in product(places or [()], types or [()], kinds):
+        yield replace(filter_, projects=place, types=type_, kinds=kind)
+
+
+def _when(item: Item) -> tuple[int, int]:
+    return item.created_ms, item.id

@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.store.damaged_values import object_of, texts_of
-from commonplace.store.indexed_text import columns_of
-from commonplace.store.rows import kind_of, passage_text
+from commonplace.store.damaged_values import kind_of, object_of, texts_of
+from commonplace.store.rows import columns_of, passage_text
 from commonplace.store.sql import projects
 from commonplace.store.sql.connection import IN_LIST, Connection, json_field
 from commonplace.store.sql.space import Space

@@ -12,7 +12,6 @@ from commonplace.store.sql.items import Items
 from commonplace.store.sql.items_by_time import Periods
 from commonplace.store.sql.keys_and_spaces import ApiKeys, Spaces
 from commonplace.store.sql.links import Links
-from commonplace.store.sql.passages import Passages
 from commonplace.store.sql.projects import Projects
 from commonplace.store.sql.records import Records
 from commonplace.store.sql.scrubbing import Scrubbing
@@ -31,7 +30,6 @@ class SharedStore(
     Items,
     ItemWrites,
     Links,
-    Passages,
     Periods,
     Projects,
     Records,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.errors import InvalidInput
 from commonplace.model import KINDS, Kind, Scope, VectorHit
-from commonplace.store.sql import passages
+from commonplace.store.sql import items
 from commonplace.store.sql.connection import IN_LIST, Connection
 from commonplace.store.sql.items import NO_PROJECT, filter_of
 from commonplace.store.sql.space import Space
@@ -415,7 +415,7 @@ def _forgive(connection: Connection, space_id: int) -> None:
 
 
 def _jobs(connection: Connection, space_id: int, rows: Sequence[tuple[int, int]]) -> list[Job]:
-    found = passages.in_context(connection, space_id, [row[1] for row in rows])
+    found = items.passages_in_context(connection, space_id, [row[1] for row in rows])
     return [Job(job_id, *found[passage_id]) for job_id, passage_id in rows if passage_id in found]
 
 

@@ -29,7 +29,7 @@ from commonplace.errors import StoreError
 from commonplace.item_ids import new_uid
 from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS, Item, Kind, Session
 from commonplace.store.damaged_values import DamagedText, content_checksum
-from commonplace.store.indexed_text import COLUMNS, PART
+from commonplace.store.rows import COLUMNS, PART
 from commonplace.store.sql.connection import Bindings, Columns, Connection, FullTextRows, Ids, Rows
 from commonplace.text.dates import clamp_time
 
@@ -304,7 +304,7 @@ def set_up(connection: SqliteConnection) -> None:
     # Statements are planned once, not again for each new value: SQLite compares the values of some with the conditions
     # of partial indexes. Ours say those conditions in their text.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, True)
-    # The full-text rows that a question is limited to (fulltext.py).
+    # The full-text rows that a question is limited to (search.py).
     connection.execute("CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)")
 
 

@@ -21,8 +21,8 @@ import apsw
 from commonplace.errors import StoreBusy, StoreCorrupt, StoreError
 from commonplace.item_ids import new_uid
 from commonplace.model import KINDS, SOURCE_FIELDS, VALIDITY_FIELDS
-from commonplace.store.damaged_values import DamagedText, content_checksum, nearest, shown
-from commonplace.store.rows import STATUSES, item_before, item_of
+from commonplace.store.damaged_values import STATUSES, DamagedText, content_checksum, nearest, shown
+from commonplace.store.rows import item_before, item_of
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.error_translation import translated

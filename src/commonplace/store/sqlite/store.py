@@ -10,14 +10,13 @@ import apsw
 from commonplace.errors import NotFound
 from commonplace.store.sql.shared_store import SharedStore
 from commonplace.store.sqlite.database import Database
-from commonplace.store.sqlite.fulltext import FullText
 from commonplace.store.sqlite.integrity import SqliteIntegrity
 from commonplace.store.sqlite.migrate import check, migrations, recognise
 from commonplace.store.sqlite.migrate import migrate as run_migrations
-from commonplace.store.sqlite.vectors import Vectors
+from commonplace.store.sqlite.text_query import TextQueries
 
 
-class SqliteStore(SharedStore, FullText, Vectors, SqliteIntegrity):
+class SqliteStore(SharedStore, TextQueries, SqliteIntegrity):
     """One space of one SQLite file, shared with any number of other processes."""
 
     _database: Database

@@ -1,51 +1,92 @@
-"""Finding passages by their words with FTS5, at the bounded cost that `store/sql/items.py` promises."""
+"""Finding passages: by their words with FTS5, at the bounded cost that `store/sql/items.py` promises, and by vectors.
+
+The nearest vectors are found by their sign bits, which each process keeps, and then by the vectors themselves. Queries
+with operators are in text_query.py.
+"""
 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from commonplace.model import KINDS, TextHit
-from commonplace.store import indexed_text
-from commonplace.store.indexed_text import (
+from commonplace.model import KINDS, Scope, TextHit, VectorHit
+from commonplace.store.rows import WEIGHTS
+from commonplace.store.sql.items import Filter, Items, Words, filter_of, passage_texts
+from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, pack_bits, score, vector_hits
+from commonplace.store.sqlite.connection import SqliteConnection, kind_token, project_token, space_token
+from commonplace.store.sqlite.database import Database
+from commonplace.store.types import TextAnswer
+from commonplace.text import query as query_words
+from commonplace.text.query import (
     COMMON_LEAST,
     COMMON_MOST,
-    NEWEST_ROWS,
-    PART,
     SAMPLE_ROWS,
-    WEIGHTS,
     QueryWords,
+    Word,
     common_from,
     word_value,
+    words_to_fts5,
 )
-from commonplace.store.sql import passages
-from commonplace.store.sql.items import Filter, Items, Words
-from commonplace.store.sqlite.connection import SqliteConnection, kind_token, project_token, space_token
-from commonplace.store.types import TextAnswer
-from commonplace.text.query import Query, Word, to_fts5, words_to_fts5
 from commonplace.text.tokens import index_text
 
-_BM25 = f"-bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BM25 = f"-bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
 # A stretch of time that holds so many items, and this share of all, is cheaper to check at the end than to choose from.
 WIDE, WIDE_SHARE = 2_000, 0.1
 # The rows of a word that stands in fewer than these are read at once; of others they are counted first.
 FEW_ROWS = COMMON_LEAST
+# Vectors that are read at a time.
+READ_ROWS = 20_000
 # A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.
 SPEAKER_ROWS = 50_000
 
 
-class FullText(Items):
-    """Finding passages of one space by their words."""
+class Search(Items, EmbeddingJobs):
+    """Finding passages of one space by their words and by their vectors."""
 
-    def _search_strict(self, connection: SqliteConnection, query: Query, filter_: Filter, k: int) -> TextAnswer:
-        within = narrow(connection, self._space_id, filter_, exact=True)
-        answer = _strict(connection, self._space_id, query, filter_, within, k)
-        if within.share < 1.0 and len(answer.hits) < min(k, answer.total):
-            within = narrow(connection, self._space_id, filter_, exact=True, timely=True)
-            answer = _strict(connection, self._space_id, query, filter_, within, k)
-        return answer
+    _database: Database
+
+    _model_name = ""
+    _matrix: SignMatrix | None = None
+
+    def search_vectors(self, query: NDArray[np.float32], scope: Scope, k: int) -> list[VectorHit]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
+            matrix = self._current_matrix(connection)
+            if filter_ is None or matrix is None:
+                return []
+            return filter_.without_lapsed(k, lambda inside, most: matrix.nearest(connection, query, inside, most))
+
+    def cosines(self, query: NDArray[np.float32], passage_ids: Sequence[int]) -> dict[int, float]:
+        with self._database.read(self._query_timeout) as connection:
+            if self._model is None:
+                return {}
+            return dict(score(connection, self._space_id, self._model[0], query, passage_ids))
+
+    def _reread_vectors(self) -> None:
+        """Another file has taken the place of the store."""
+        model, self._model, self._matrix = self._model, None, None
+        if model is not None and self._space_id:
+            self.use_model(self._model_name, model[1])
+
+    def _adopt(self, name: str, model_id: int, dim: int) -> None:
+        super()._adopt(name, model_id, dim)
+        self._model_name = name
+
+    def _current_matrix(self, connection: SqliteConnection) -> SignMatrix | None:
+        if self._model is None or not self._is_current(connection):
+            return None
+        model_id, dim = self._model
+        with self._lock:
+            if self._matrix is None or self._matrix.model_id != model_id:
+                self._matrix = SignMatrix(self._space_id, model_id, dim)
+            return self._matrix
 
     def _search_plain(
         self, connection: SqliteConnection, words: Words, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
@@ -54,7 +95,7 @@ class FullText(Items):
         if not within.rows:
             return TextAnswer((), dict.fromkeys(also, 0.0), 0)
         if not shares:
-            if within.rows < indexed_text.COMMON_LEAST:
+            if within.rows < query_words.COMMON_LEAST:
                 # So few rows that no word can be common, and nobody asks what it is worth.
                 known = QueryWords(tuple(range(len(words))), (), (), 0)
             else:
@@ -79,39 +120,6 @@ class FullText(Items):
 
         # Most questions name nobody.
         return [word for word in words if speaks([word])] if speaks(words) else []
-
-
-def _strict(
-    connection: SqliteConnection, space_id: int, query: Query, filter_: Filter, within: Within, k: int
-) -> TextAnswer:
-    assert query.tree is not None
-    expression = to_fts5(query.tree)
-    if query.inverted:
-        expression = f"{scope_of([space_token(space_id)])} NOT {expression}"
-    whole = within.around(expression)
-    total, scored, all_seen = 0, [], True
-    # Items that are one passage, then the wholes of those that were cut (0001_everything.sql); the newest of each.
-    sides = [(">", "DESC", f"{whole} NOT {scope_of([PART])}"), ("<", "ASC", whole)]
-    for side, newest, match in sides if _has_wholes(connection) else sides[:1]:
-        rows = connection.rows(
-            f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid {side} 0{within.among}"
-            f" ORDER BY rowid {newest} LIMIT ?",
-            (match, NEWEST_ROWS),
-        )
-        if not rows:
-            continue
-        total += len(rows)
-        all_seen = all_seen and len(rows) < min(NEWEST_ROWS, within.reach(k))
-        scored += connection.rows(
-            f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid BETWEEN ? AND ?"
-            f"{within.among} ORDER BY score DESC, rowid DESC LIMIT ?",
-            (match, *sorted((rows[0][0], rows[-1][0])), within.reach(k)),
-        )
-    hits = _inside(connection, space_id, filter_, scored)
-    if within.share < 1.0 and all_seen:
-        total = len(hits)
-    hits.sort(key=lambda hit: (-hit.score, -hit.passage_id))
-    return TextAnswer(tuple(hits[:k]), {hit.passage_id: 1.0 for hit in hits[:k]}, total)
 
 
 def _plain(
@@ -163,7 +171,7 @@ def _best(
         return [row[0] for row in rows]
 
     scored, together = known.add_newest(scored, newest, k)
-    return _inside(connection, space_id, filter_, scored)[:k], together, 0 < rare < reach
+    return hits_inside(connection, space_id, filter_, scored)[:k], together, 0 < rare < reach
 
 
 def _scored(connection: SqliteConnection, within: Within, words: Sequence[Word], most: int) -> list[tuple[int, float]]:
@@ -175,7 +183,7 @@ def _scored(connection: SqliteConnection, within: Within, words: Sequence[Word],
 
     def read() -> list[tuple[int, float]]:
         return connection.rows(
-            f"SELECT rowid, {_BM25} AS score FROM passages_fts WHERE passages_fts MATCH ?{within.passages}"
+            f"SELECT rowid, {BM25} AS score FROM passages_fts WHERE passages_fts MATCH ?{within.passages}"
             " ORDER BY score DESC, rowid DESC LIMIT ?",
             (match, most),
         )
@@ -206,9 +214,7 @@ def _known_words(
 
 def _read(connection: SqliteConnection, space_id: int, passage_ids: Sequence[int]) -> dict[int, set[str]]:
     """The words of a few passages: quicker than asking the index for each of them."""
-    return {
-        id_: set(index_text(p.text).split()) for id_, p in passages.texts(connection, space_id, passage_ids).items()
-    }
+    return {id_: set(index_text(p.text).split()) for id_, p in passage_texts(connection, space_id, passage_ids).items()}
 
 
 def _count(connection: SqliteConnection, within: Within, words: Sequence[Word], limit: int) -> int:
@@ -238,7 +244,7 @@ def _estimated(connection: SqliteConnection, expression: str, rows: int) -> int:
     return int(rows * seen / max(1, min(SAMPLE_ROWS, highest)))
 
 
-def _inside(
+def hits_inside(
     connection: SqliteConnection, space_id: int, filter_: Filter, scored: Sequence[tuple[int, float]]
 ) -> list[TextHit]:
     """Scored rows as hits, without those that the full-text filter let slip through, in the order given."""
@@ -352,12 +358,6 @@ def _tally(connection: SqliteConnection, space_id: int, projects: tuple[int, ...
     return connection.once(("tally", space_id, projects), lambda: connection.rows(select, bindings))
 
 
-def _has_wholes(connection: SqliteConnection) -> bool:
-    """Whether any item was cut into passages, so that the whole of it has a row of its own."""
-    select = "SELECT rowid FROM passages_fts WHERE rowid < 0 LIMIT 1"
-    return connection.once("wholes", lambda: connection.first(select) is not None)
-
-
 def _highest_passage(connection: SqliteConnection) -> int:
     return connection.once("passages", lambda: int(connection.value("SELECT coalesce(max(id), 0) FROM passages")))
 
@@ -414,3 +414,58 @@ def _source(connection: SqliteConnection, space_id: int, filter_: Filter) -> tup
         bindings.insert(0, space_id)
     source += f" CROSS JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id WHERE {condition}"
     return f"{source} AND i.space_id = ?", [*bindings, space_id]
+
+
+class SignMatrix:
+    """The sign bits of one model's vectors in one space, caught up with the file before each use."""
+
+    def __init__(self, space_id: int, model_id: int, dim: int) -> None:
+        self.space_id, self.model_id, self.dim = space_id, model_id, dim
+        self._lock = threading.Lock()
+        self._signs = SignBits(dim)
+
+    def nearest(
+        self, connection: SqliteConnection, query: NDArray[np.float32], filter_: Filter, k: int, *, afresh: bool = False
+    ) -> list[VectorHit]:
+        """The `k` passages inside the filter whose vectors are nearest to the query."""
+        with self._lock:
+            # In a snapshot once, for all scopes of a question.
+            connection.once(self._signs, lambda: self._catch_up(connection))
+            near = self._near(connection, query, filter_, max(RESCORED, k))
+        scored = score(connection, self.space_id, self.model_id, query, near) if near else []
+        if afresh or len(scored) >= len(near) * (1 - GONE_SHARE):
+            return vector_hits(connection, self.space_id, scored[:k]) if scored else []
+        with self._lock:
+            self._signs = SignBits(self.dim)
+        return self.nearest(connection, query, filter_, k, afresh=True)
+
+    def _catch_up(self, connection: SqliteConnection) -> None:
+        import numpy as np
+
+        while True:
+            rows = connection.rows(
+                "SELECT seq, passage_id, project_id, kind, v FROM vectors"
+                " WHERE seq > ? AND +space_id = ? AND +model_id = ? ORDER BY seq LIMIT ?",
+                (self._signs.seen, self.space_id, self.model_id, READ_ROWS),
+            )
+            if not rows:
+                return
+            seqs, passages, projects, kinds, blobs = zip(*rows, strict=True)
+            values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), self.dim)
+            self._signs.add(seqs[-1], passages, projects, kinds, pack_bits(values > 0))
+
+    def _near(
+        self, connection: SqliteConnection, query: NDArray[np.float32], filter_: Filter, most: int
+    ) -> Sequence[int]:
+        """About so many passages inside the filter whose signs are nearest."""
+        beyond = replace(filter_, projects=(), kinds=())
+        if beyond == Filter():
+            return self._signs.nearest(query, filter_.projects, filter_.kinds, None, most)
+        if not beyond.types and (share := wide_share(connection, self.space_id, beyond, self._signs.size)):
+            more = int(2 * most / share)
+            near = self._signs.nearest(query, filter_.projects, filter_.kinds, None, more)
+            inside = [*chosen_passages(connection, self.space_id, beyond, near)]
+            if len(inside) >= most or len(near) < more:
+                return inside
+        among = [*chosen_passages(connection, self.space_id, beyond)]
+        return self._signs.nearest(query, filter_.projects, filter_.kinds, among, most)
