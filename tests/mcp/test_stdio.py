@@ -186,14 +186,14 @@ def test_standard_output_carries_protocol_only(tmp_path: Path) -> None:
     noisy.mkdir()
     # Python imports this first thing; it stands for libraries that print at the worst moment.
     (noisy / "sitecustomize.py").write_text(
-        "import commonplace.memory.question as question, os, warnings\n"
-        "plain = question.parse_query\n"
+        "import commonplace.memory.candidates as candidates, os, warnings\n"
+        "plain = candidates.parse_query\n"
         "def loud(*arguments):\n"
         "    print('printed by a library')\n"
         "    os.write(1, b'written past Python\\n')\n"
         "    warnings.warn('a warning', stacklevel=2)\n"
         "    return plain(*arguments)\n"
-        "question.parse_query = loud\n"
+        "candidates.parse_query = loud\n"
     )
     path = os.pathsep.join(filter(None, [str(noisy), os.environ.get("PYTHONPATH", "")]))
     replies, done = piped(

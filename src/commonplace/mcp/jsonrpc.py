@@ -21,7 +21,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from commonplace.errors import CommonplaceError, TooLarge
-from commonplace.input_limits import MAX_VALUES_OF_MANY, check_json
+from commonplace.input_limits import MAX_DEPTH, MAX_VALUES_OF_MANY, check_json
 
 LAST_WORDS_SECONDS = 5.0
 # A line that was refused reaches the SDK as this and the answer to it: no JSON begins so.
@@ -29,6 +29,7 @@ _REFUSED = b"\0refused:"
 # Bytes of a line that are parsed once more if the SDK cannot: that takes several times as much memory.
 _READ_AGAIN = 1 << 20
 _SKIPPED = 1 << 16
+_FEW_BYTES = MAX_VALUES_OF_MANY // 2
 # The id of a message as most clients write it: first, or last after the version.
 _ID = rb'"id"\s*:\s*([0-9]{1,15}|"[^"\\]{1,100}")\s*'
 _FIRST_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2[.]0"\s*,\s*)?' + _ID + rb"[,}]")
@@ -110,7 +111,9 @@ def line_or_refusal(line: bytes, max_bytes: int) -> bytes:
 
 def check_message(raw: bytes) -> None:
     """Refuse a message that would become too many objects."""
-    check_json(raw, MAX_VALUES_OF_MANY, "The message")
+    # Few bytes with few brackets, as of most calls, become few.
+    if len(raw) > _FEW_BYTES or raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+        check_json(raw, MAX_VALUES_OF_MANY, "The message")
 
 
 def error_for_message(raw: bytes, error: CommonplaceError) -> types.JSONRPCError:

@@ -7,6 +7,7 @@ waiting, never an upgrade that cannot succeed. Which file that is, `open_file.py
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,7 +24,7 @@ from commonplace.store.sqlite.connection import (
     roll_back,
 )
 from commonplace.store.sqlite.error_translation import full, refusal
-from commonplace.store.sqlite.file_watch import State, folder_lock
+from commonplace.store.sqlite.file_watch import FileWatch, State, folder_lock
 from commonplace.store.sqlite.files import connect, make_copy
 from commonplace.store.sqlite.open_file import COMPARE_SECONDS, MOVE_SECONDS, TRY_AGAIN, OpenFile
 from commonplace.store.sqlite.write_queue import next_in_line, retry_until
@@ -107,7 +108,7 @@ class Database(OpenFile):
             return
         with self._forks.holding_forks():
             self._forks.check()
-            if self._settled and watch.attached and watch.state() is State.CURRENT:
+            if self._settled and (_is_unchanged(watch) or (watch.attached and watch.state() is State.CURRENT)):
                 return
         with self._forks.alone(MOVE_SECONDS) as left:
             if not left:
@@ -258,3 +259,23 @@ class Database(OpenFile):
             finally:
                 connection.close()
             return not busy
+
+
+def _is_unchanged(watch: FileWatch) -> bool:
+    """Whether the files at the path are surely those that are open: nothing has changed since they were compared.
+
+    Asked before each transaction, so it takes three calls of stat and little more.
+    """
+    files = watch.files
+    if files is None:
+        return False
+    try:
+        main, log, shared = map(os.stat, watch.paths)
+    except OSError:
+        return False
+    return (
+        (main.st_dev, main.st_ino) == files.main
+        and (log.st_dev, log.st_ino) == files.log
+        and (shared.st_dev, shared.st_ino) == files.shared
+        and (main.st_size, main.st_mtime_ns) == watch.seen
+    )

@@ -134,10 +134,11 @@ class FileWatch:
     def __init__(self, path: Path, patience: float) -> None:
         self.path, self._patience = path, patience
         # As texts: they are looked at before each transaction.
-        self._paths = tuple(map(str, _three(path)))
+        self.paths = tuple(map(str, _three(path)))
         self._name = path.with_name(f".{path.name}.open")
-        self._files: Files | None = None
-        self._seen = (0, 0)
+        self.files: Files | None = None
+        # Size and time of the database when it was last compared.
+        self.seen = (0, 0)
         self._epoch = 0
         self._held: int | None = None
         self.opened_at = 0.0
@@ -145,11 +146,7 @@ class FileWatch:
     @property
     def attached(self) -> bool:
         """Whether this process has the store open."""
-        return self._files is not None
-
-    @property
-    def files(self) -> Files | None:
-        return self._files
+        return self.files is not None
 
     @property
     def held(self) -> int | None:
@@ -204,7 +201,7 @@ class FileWatch:
 
     def start(self, files: Files, epoch: int, *, joined: bool = False) -> None:
         """From now on these are the files that are open. `joined`: others have recorded them."""
-        self._files, self._seen, self._epoch = files, files.stamp, epoch
+        self.files, self.seen, self._epoch = files, files.stamp, epoch
         self.opened_at = time.time()
         if not joined:
             self.record()
@@ -215,7 +212,7 @@ class FileWatch:
         `clean`, with the lock of the folder held: if it is open in no other, and all is in the database, nothing is
         left beside it.
         """
-        self._files = None
+        self.files = None
         if self._held is not None:
             if clean and not files_at(self.path).log and self.is_alone():
                 self._name.unlink(missing_ok=True)
@@ -232,14 +229,14 @@ class FileWatch:
         was looked at before. Nothing is written down of a database that has just been put in the place of ours: the log
         at the path is not its own.
         """
-        now, files = files_at(self.path), self._files
+        now, files = files_at(self.path), self.files
         if self._held is None or files is None or now.main is None or now.main != files.main:
             return
         if log is None:
             log = files.log[1] if files.log else 0
         stamp = now.stamp if stamp is None else stamp
         if not checkpointing:
-            self._seen = stamp
+            self.seen = stamp
         self._write(Record(now.main[1], log, stamp, self._epoch, checkpointing))
 
     def record_overwritten(self) -> None:
@@ -280,17 +277,17 @@ class FileWatch:
         `patience` is how long the lock may be waited for, if it is needed. Whoever has the write lock of the database
         must not wait for long: another process may wait for that one.
         """
-        if self._files is None or fcntl is None:
+        if self.files is None or fcntl is None:
             return State.CURRENT
-        main = _stat(self._paths[0])
+        main = _stat(self.paths[0])
         if main is None:
             return State.MISSING
-        if _id(main) != self._files.main:
+        if _id(main) != self.files.main:
             return State.REPLACED
-        for path, known in zip(self._paths[1:], (self._files.log, self._files.shared), strict=True):
+        for path, known in zip(self.paths[1:], (self.files.log, self.files.shared), strict=True):
             if known is not None and _id(_stat(path)) != known:
                 return State.LOG_REMOVED
-        if (main.st_size, main.st_mtime_ns) == self._seen or self._held is None:
+        if (main.st_size, main.st_mtime_ns) == self.seen or self._held is None:
             return State.CURRENT
         if locked:
             return self._compare_alone()
@@ -303,7 +300,7 @@ class FileWatch:
             found = self.read()
             stamp = files_at(self.path).stamp
             if found is not None and found.epoch == self._epoch and found.stamp == stamp:
-                self._seen = stamp
+                self.seen = stamp
                 return State.CURRENT
             with folder_lock(self.path, 0.0) as mine:
                 if mine:
@@ -325,7 +322,7 @@ class FileWatch:
             return State.CURRENT
         if found.stamp != stamp:
             return State.OVERWRITTEN
-        self._seen = stamp
+        self.seen = stamp
         return State.CURRENT
 
     def is_alone(self) -> bool:
