@@ -60,6 +60,20 @@ def test_what_is_derived_is_found_and_mended(filled: LocalMemory) -> None:
     assert truth(filled.settings) == before
 
 
+def test_token_vectors_without_a_vector_are_found_and_deleted(filled: LocalMemory) -> None:
+    with behind(filled.settings) as ask:
+        # As a damaged database has them: neither engine would let them be.
+        ask("SET session_replication_role = replica" if filled.settings.database_url else "PRAGMA foreign_keys = off")
+        ask("DELETE FROM vectors WHERE passage_id = 1")
+        ask("UPDATE token_vectors SET passage_id = 999 WHERE passage_id = 2")
+    (fault,) = [fault for fault in check_store(filled) if fault.says == "token vectors belong to no vector"]
+    assert (fault.part, fault.count, fault.derived) == ("vectors", 2, True)
+    assert repair_store(filled.settings, filled.clock).left == ()
+    with behind(filled.settings) as ask:
+        kept = {passage for (passage,) in ask("SELECT passage_id FROM token_vectors")}
+        assert kept == {passage for (passage,) in ask("SELECT passage_id FROM vectors WHERE passage_id <> 2")}
+
+
 def test_words_of_something_else_and_of_what_was_forgotten(filled: LocalMemory) -> None:
     words = "words" if filled.settings.database_url else "passages_fts"
     stray = "items SET forgotten_ms = 1 WHERE id = 3"

@@ -49,6 +49,8 @@ DAMAGE = (
     "UPDATE vectors SET scale = -1 WHERE passage_id % {a} = {b}",
     "UPDATE vectors SET project_id = 99 WHERE passage_id % {a} = {b}",
     "DELETE FROM vectors WHERE passage_id % {a} = {b}",
+    "UPDATE token_vectors SET passage_id = passage_id + 1000 WHERE passage_id % {a} = {b}",
+    "UPDATE token_vectors SET model_id = 99 WHERE passage_id % {a} = {b}",
     "DELETE FROM jobs WHERE passage_id % {a} = {b}",
     "UPDATE jobs SET passage_id = passage_id + 1000 WHERE passage_id % {a} = {b}",
     "UPDATE items SET tagged = NOT tagged WHERE id % {a} = {b}",
@@ -80,11 +82,13 @@ def fill(memory: LocalMemory) -> None:
 
 
 def embed(memory: LocalMemory) -> None:
-    """A vector for everything that waits, made of nothing but its number."""
+    """A vector and token vectors for everything that waits, made of nothing but its number."""
     memory.maintenance.use_model("tiny", 8)
     while jobs := memory.maintenance.claim_jobs("me", 100, memory.clock(), 60_000):
         vectors = np.array([np.roll(np.arange(1, 9), job.passage.id) for job in jobs], np.float32)
-        memory.maintenance.finish_jobs(jobs, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), "me")
+        tokens = [f"of passage {job.passage.id}".encode() for job in jobs]
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        memory.maintenance.finish_jobs(jobs, vectors / lengths, "me", None, tokens)
 
 
 def truth(settings: Settings) -> dict[str, list[str]]:

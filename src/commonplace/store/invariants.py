@@ -105,6 +105,9 @@ _MISPLACED_VECTORS = (
     " JOIN items i ON i.space_id = p.space_id AND i.id = p.item_id"
     f" WHERE v.{_HERE} AND (v.project_id <> coalesce(i.project_id, 0) OR v.kind <> {_KIND})"
 )
+# The ones of a vector that is deleted go with it.
+STRAY_TOKENS = f"""FROM token_vectors t WHERE t.{_HERE} AND NOT EXISTS (SELECT 1 FROM vectors v
+    WHERE v.{_HERE} AND v.passage_id = t.passage_id AND v.model_id = t.model_id)"""
 VECTORLESS = f"""{SEARCHED} AND NOT EXISTS (
     SELECT 1 FROM vectors v WHERE v.{_HERE} AND v.passage_id = p.id AND v.model_id = coalesce({{model}}, v.model_id))
   AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.{_HERE} AND j.kind = 'embed' AND j.passage_id = p.id)"""
@@ -149,6 +152,10 @@ DERIVED = (
     _deleted("vectors", "vectors belong to nothing searchable", STRAY_VECTORS, *_VECTOR),
     _deleted("vectors", "vectors have the wrong shape", _BAD_VECTORS, *_VECTOR),
     _deleted("vectors", "vectors have a different project or kind from their items", _MISPLACED_VECTORS, *_VECTOR),
+    _deleted(
+        *("vectors", "token vectors belong to no vector", STRAY_TOKENS, "t.passage_id", "passage {}"),
+        *("token_vectors", "t.space_id, t.passage_id"),
+    ),
     _deleted(
         *("jobs", "jobs are for nothing searchable", _STRAY_JOBS, "j.id", "job {}"),
         *("jobs", "j.space_id, j.id"),
