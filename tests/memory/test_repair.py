@@ -50,6 +50,7 @@ DAMAGE = (
     "UPDATE vectors SET project_id = 99 WHERE passage_id % {a} = {b}",
     "DELETE FROM vectors WHERE passage_id % {a} = {b}",
     "UPDATE token_vectors SET passage_id = passage_id + 1000 WHERE passage_id % {a} = {b}",
+    "DELETE FROM token_vectors WHERE passage_id % {a} = {b}",
     "UPDATE token_vectors SET model_id = 99 WHERE passage_id % {a} = {b}",
     "DELETE FROM jobs WHERE passage_id % {a} = {b}",
     "UPDATE jobs SET passage_id = passage_id + 1000 WHERE passage_id % {a} = {b}",
@@ -188,6 +189,22 @@ def test_all_that_can_be_read_of_damaged_pages_is_saved(closed: Settings) -> Non
     assert done.old_copy is not None and done.old_copy.parent == closed.backups and "damaged" in done.old_copy.name
     again = repair_store(closed, Clock())
     assert again.saved is None and again.done == () and again.left == done.left
+
+
+def test_token_vectors_of_damaged_pages_are_made_again(closed: Settings) -> None:
+    count = "SELECT count(*) FROM token_vectors"
+    with behind(closed) as ask:
+        before, said = ask(count), truth(closed)
+    assert hurt_pages(closed.database, "token_vectors", 1) == 1
+    assert repair_store(closed, Clock()).left == ()
+    with behind(closed) as ask:
+        assert ask(count) < before
+    memory = open_memory(closed, Clock())
+    embed(memory)
+    assert check_store(memory) == []
+    memory.close()
+    with behind(closed) as ask:
+        assert ask(count) == before and truth(closed) == said
 
 
 def test_numbers_of_lost_items_are_not_given_again(closed: Settings) -> None:

@@ -180,7 +180,7 @@ class EmbeddingJobs(Space):
                 binary=True,
                 prepared=True,
             )
-            return {passage_id: bytes(tokens) for passage_id, tokens in rows}
+            return {passage_id: bytes(tokens) for passage_id, tokens in rows if tokens}
 
     def pending_reason(self) -> str | None:
         """Why the newest waiting passage was given back the last time, whoever tried; None if none was."""
@@ -244,11 +244,7 @@ class EmbeddingJobs(Space):
         made_tokens = zip(jobs, tokens, strict=False)
         connection.run_all(
             _STORE_TOKENS,
-            [
-                (self._space_id, job.passage.id, model_id, value)
-                for job, value in made_tokens
-                if value and job.id in mine
-            ],
+            [(self._space_id, job.passage.id, model_id, value) for job, value in made_tokens if job.id in mine],
         )
         return len(made)
 
