@@ -10,6 +10,7 @@ import apsw
 import numpy as np
 import pytest
 from tests.contract.conftest import THEN, make_draft
+from tests.damage import INVALID_UTF8, damage_row
 
 from commonplace.errors import StoreCorrupt, TimedOut
 from commonplace.model import Scope
@@ -102,6 +103,13 @@ def test_stray_token_vectors_are_found_and_taken_away(store: SqliteStore, behind
     assert [store.repair_text_index(1) for _ in range(3)] == [1, 1, 0]
     assert store.index_state(10).stray == 0
     assert store.token_vectors([1, 2, 3]) == {3: b"tokens"}
+
+
+@pytest.mark.parametrize("value", ["NULL", "7", "'text'", INVALID_UTF8])
+def test_a_value_that_is_no_token_vectors_is_not_read(store: SqliteStore, path: Path, value: str) -> None:
+    damage_row(path, "token_vectors", 2, "tokens", value, key="passage_id")
+    assert store.token_vectors([1, 2, 3]) == {1: b"tokens", 3: b"tokens"}
+    assert store.file_problems(10)
 
 
 def test_lost_vectors_are_found_and_made_again(store: SqliteStore, behind: Behind) -> None:

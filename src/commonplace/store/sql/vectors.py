@@ -180,7 +180,8 @@ class EmbeddingJobs(Space):
                 binary=True,
                 prepared=True,
             )
-            return {passage_id: bytes(tokens) for passage_id, tokens in rows if tokens}
+            # A damaged row may hold something else.
+            return {passage_id: tokens for passage_id, tokens in rows if isinstance(tokens, bytes) and tokens}
 
     def pending_reason(self) -> str | None:
         """Why the newest waiting passage was given back the last time, whoever tried; None if none was."""
