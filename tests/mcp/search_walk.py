@@ -1,6 +1,6 @@
-"""Prints which of our files one `search` over stdio runs, and how many functions of each.
+"""Prints which of our files one `search` over stdio runs, and which functions of each.
 
-`python -m tests.mcp.search_walk` serves MCP over pipes in this process, without a resident process, and asks a question
+`python -m tests.mcp.search_walk` serves MCP over pipes in this process, without a resident process, and asks questions
 that nobody has asked before. What only works in the background does not count.
 """
 
@@ -35,7 +35,13 @@ MESSAGES = (
     ("assistant", "Thirty days, unless they log out themselves."),
 )
 EARLIER_QUESTIONS = ("who reviews migrations?", "where do backups go?", "which port does the API use?")
-QUESTION = "how do we keep users logged in?"
+# Asked one after the other; the shortest walk counts, since a thread may have to open its connection first.
+QUESTIONS = (
+    "how do we keep users logged in?",
+    "how long do users stay logged in?",
+    "for how many days are users logged in?",
+    "what keeps users logged in?",
+)
 # Threads that would do the same if nobody asked.
 BACKGROUND = ("commonplace-background", "commonplace-embed")
 
@@ -96,12 +102,15 @@ def walk() -> dict[str, set[str]]:
         for question in EARLIER_QUESTIONS:
             # The first one waits for the vectors.
             client.call("search", query=question)
-        seen.on = True
-        found = client.call("search", query=QUESTION)
-        seen.on = False
+        walks = []
+        for question in QUESTIONS:
+            seen.functions, seen.on = defaultdict(set), True
+            found = client.call("search", query=question)
+            seen.on = False
+            assert "Redis" in found["observations"][0]["text"] and "notice" not in found, found
+            walks.append(seen.functions)
         client.close()
-    assert "Redis" in found["observations"][0]["text"] and "notice" not in found, found
-    return seen.functions
+    return min(walks, key=len)
 
 
 def report(functions: dict[str, set[str]]) -> Iterator[str]:
