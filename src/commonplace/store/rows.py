@@ -27,6 +27,7 @@ from commonplace.store.damaged_values import (
     texts_of,
 )
 from commonplace.store.records import RECORD_KINDS, RecordKind
+from commonplace.store.types import Turn
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 
 # In the order of the full-text table; `scope` follows them there and cannot be named in a query.
@@ -257,9 +258,20 @@ def passage_text(text: object, kind: object, type_: object, title: object, body:
 
 def speaker_of(details: object) -> str:
     """Who said something, by name or else by role."""
-    found = {} if details is None else _texts_or_none(details)
-    texts = texts_of(details) if found is None else found
+    texts = {} if details is None else _details_of(details)
     return texts.get("speaker") or texts.get("role", "")
+
+
+def turn_of(row: Sequence[Any]) -> Turn:
+    """A turn from the id of its item and of its session, its details and the id of the next one."""
+    _id, session_id, details, next_id = row
+    texts = _details_of(details)
+    return Turn(session_id, texts.get("speaker", ""), texts.get("role", ""), next_id)
+
+
+def _details_of(details: object) -> Mapping[str, str]:
+    found = _texts_or_none(details)
+    return texts_of(details) if found is None else found
 
 
 def _texts_or_none(details: object) -> Mapping[str, str] | None:

@@ -6,13 +6,11 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import log
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.errors import InvalidInput
 from commonplace.model import Kind, PassageText, Stream, TextHit
-from commonplace.store.damaged_values import texts_of
 from commonplace.text.dates import DAY_MS, HOUR_MS
 
 if TYPE_CHECKING:
@@ -137,22 +135,6 @@ class Turn(NamedTuple):
     speaker: str
     role: str
     next_id: int | None
-
-
-# Details of fewer letters say little but who speaks, and are read once.
-_SHORT_DETAILS = 64
-
-
-@lru_cache(maxsize=256)
-def _short_texts(details: str) -> Mapping[str, str]:
-    return texts_of(details)
-
-
-def turn_of(row: Sequence[Any]) -> Turn:
-    """A turn from the id of its item and of its session, its details and the id of the next one."""
-    _id, session_id, details, next_id = row
-    texts = _short_texts(details) if type(details) is str and len(details) < _SHORT_DETAILS else texts_of(details)
-    return Turn(session_id, texts.get("speaker", ""), texts.get("role", ""), next_id)
 
 
 # Links between passages: edges from what came later to what came earlier.

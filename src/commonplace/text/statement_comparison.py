@@ -24,14 +24,18 @@ from commonplace.text.statement_values import (
     CALLED,
     MAX_VALUE,
     OWNER,
+    WORD,
     all_of_family,
     are_disjoint,
+    content_in,
     differ_in_one_place,
     is_renamed,
     is_segment,
     is_stated,
     names_value,
     own_words,
+    related,
+    roots_in,
     same_attribute,
     same_head,
     values_differ,
@@ -51,7 +55,6 @@ from commonplace.text.statement_words import (
     WIDE,
 )
 from commonplace.text.tokens import stem
-from commonplace.text.word_roots import WORD, content_in, related, roots_in
 
 # How much of their words two statements share (of all words of both) before each kind of contradiction is looked for.
 SAME_WORDS, MOST_WORDS = 0.75, 0.6

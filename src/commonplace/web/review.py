@@ -26,10 +26,10 @@ from commonplace.memory.conversations import (
     update_conversation,
 )
 from commonplace.memory.edit_and_forget import Changes
-from commonplace.memory.inbox import MOST_PROPOSALS, Inbox, PruneThresholds, proposals_by_session, read_inbox
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE
+from commonplace.memory.review import MOST_PROPOSALS, Inbox, PruneThresholds, proposals_by_session, read_inbox
 from commonplace.model import MEMORY_TYPES, Item
 from commonplace.text.paths import ROOT_FOLDER
 from commonplace.text.project_names import normalise_project

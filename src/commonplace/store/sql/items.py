@@ -36,12 +36,13 @@ from commonplace.store.rows import (
     item_of,
     passage_text,
     speaker_of,
+    turn_of,
     with_speaker,
 )
 from commonplace.store.sql import projects, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection
 from commonplace.store.sql.space import Space, allow_replica
-from commonplace.store.types import TextAnswer, Turn, Use, turn_of
+from commonplace.store.types import TextAnswer, Turn, Use
 from commonplace.text.dates import LATEST_MS
 from commonplace.text.query import Query, Word
 
