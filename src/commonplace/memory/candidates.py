@@ -12,17 +12,20 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from commonplace.errors import TooLarge
+from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS
 from commonplace.memory.items import ROOT_KEY
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import DEFAULT_IMPORTANCE, MESSAGE_ROLES, SAME_AS, Item, Scope, Session, VectorHit, linked_uids
 from commonplace.ranking.fusion import LEXICAL_WEIGHT, Evidence, lexical_signal
 from commonplace.ranking.rerank import Weight, WordSets, group_near_duplicates, hit_weight
 from commonplace.store.rows import QUERY_COLUMNS, embedding_text
+from commonplace.store.types import Job
 from commonplace.text.dates import NamedTime, named_time
 from commonplace.text.query import Query, like_pattern, parse_query, plain_words, speaker_role, without_names
 from commonplace.text.tokens import index_text, stem
@@ -108,6 +111,38 @@ def query_tokens(question: str) -> frozenset[str]:
     exact = {token for word in query.words for token in (word.token, *word.phrase, *word.parts)}
     begun = {f"{word.casefold()}*" for word in _BEGUN.findall(question[:MAX_QUERY])} if query.strict else set()
     return frozenset(exact | begun)
+
+
+def embed_waiting(
+    memory: LocalMemory,
+    parsed: ParsedQuestion,
+    scopes: Sequence[Scope],
+    most: int = EMBED_FIRST_PASSAGES,
+    seconds: float = EMBED_FIRST_SECONDS,
+) -> ParsedQuestion:
+    """Embed what has no vector yet before a question is answered: first what holds its words, then the newest.
+
+    Not inside a moment of the store, because vectors are stored. What did not fit the time is counted in the question.
+    """
+    if not something_waits(memory, parsed):
+        return parsed
+
+    def waiting() -> list[Job]:
+        found = [memory.store.search_text(parsed.query, scope, most, shares=False).hits for scope in scopes]
+        by_rank = [hit.passage_id for rank in zip_longest(*found) for hit in rank if hit is not None]
+        jobs = {job.id: job for job in memory.store.pending_jobs(by_rank)[:most]}
+        for scope in scopes:
+            if len(jobs) < most:
+                jobs |= {job.id: job for job in memory.store.newest_pending_jobs(scope, most)}
+        return list(jobs.values())[:most]
+
+    memory.embeddings.embed_now(waiting, seconds)
+    return replace(parsed, waiting=sum(memory.store.pending(scope) for scope in scopes))
+
+
+def something_waits(memory: LocalMemory, parsed: ParsedQuestion) -> bool:
+    """Whether anything has no vector yet that a question could be compared with."""
+    return parsed.vector is not None and memory.store.pending() > 0
 
 
 def find_candidates(

@@ -236,8 +236,7 @@ def _parse_query(memory: LocalMemory, project: str | None, query: str | None) ->
     """The query, unless there is none: a session that starts does not load what looks for something."""
     if not (query and query.strip()):
         return None
-    from commonplace.memory.candidates import parse_question
-    from commonplace.memory.recall import embed_waiting
+    from commonplace.memory.candidates import embed_waiting, parse_question
 
     return embed_waiting(
         memory, parse_question(memory, query), [Scope.around(project, kinds=(*EVENT_KINDS, "summary"))]

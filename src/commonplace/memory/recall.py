@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import zip_longest
 
 from commonplace.errors import EmbedderUnavailable
 from commonplace.memory.candidates import (
     ParsedQuestion,
     PartsOfScore,
     ScoreParts,
+    embed_waiting,
     evidence_by_meaning,
     find_candidates,
     first_passages,
@@ -19,10 +19,10 @@ from commonplace.memory.candidates import (
     is_stale,
     parse_question,
     show_twins_once,
+    something_waits,
     weightiest_first,
     words_of,
 )
-from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import MESSAGE_ROLES, Item, Scope, Session
 from commonplace.ranking.fusion import (
@@ -45,6 +45,7 @@ from commonplace.ranking.rerank import (
     Weight,
     WordSets,
     add_answer_scores,
+    add_token_scores,
     attribute_boosts,
     boost_by_adjacent_words,
     boost_by_context,
@@ -57,7 +58,6 @@ from commonplace.ranking.rerank import (
     reading_order,
     rerank_score,
 )
-from commonplace.store.types import Job
 from commonplace.text.attributes import answers, mentions, stated_attribute
 from commonplace.text.query import (
     adjacent_words,
@@ -173,43 +173,12 @@ def recall_scopes(
 
     def unless_something_waits() -> tuple[ParsedQuestion, list[RecallResult] | None]:
         parsed = parse_question(memory, question)
-        return parsed, None if _something_waits(memory, parsed) else answers(parsed)
+        return parsed, None if something_waits(memory, parsed) else answers(parsed)
 
     # Who speaks there is part of what is understood: one moment for both, unless it would wait for somebody.
     ready = memory.embeddings.is_ready
     parsed, found = memory.store.snapshot(unless_something_waits) if ready else unless_something_waits()
     return answers(embed_waiting(memory, parsed, scopes)) if found is None else found
-
-
-def embed_waiting(
-    memory: LocalMemory,
-    parsed: ParsedQuestion,
-    scopes: Sequence[Scope],
-    most: int = EMBED_FIRST_PASSAGES,
-    seconds: float = EMBED_FIRST_SECONDS,
-) -> ParsedQuestion:
-    """Embed what has no vector yet before a question is answered: first what holds its words, then the newest.
-
-    Not inside a moment of the store, because vectors are stored. What did not fit the time is counted in the question.
-    """
-    if not _something_waits(memory, parsed):
-        return parsed
-
-    def waiting() -> list[Job]:
-        found = [memory.store.search_text(parsed.query, scope, most, shares=False).hits for scope in scopes]
-        by_rank = [hit.passage_id for rank in zip_longest(*found) for hit in rank if hit is not None]
-        jobs = {job.id: job for job in memory.store.pending_jobs(by_rank)[:most]}
-        for scope in scopes:
-            if len(jobs) < most:
-                jobs |= {job.id: job for job in memory.store.newest_pending_jobs(scope, most)}
-        return list(jobs.values())[:most]
-
-    memory.embeddings.embed_now(waiting, seconds)
-    return replace(parsed, waiting=sum(memory.store.pending(scope) for scope in scopes))
-
-
-def _something_waits(memory: LocalMemory, parsed: ParsedQuestion) -> bool:
-    return parsed.vector is not None and memory.store.pending() > 0
 
 
 class _ReadItems:
@@ -266,6 +235,9 @@ def _recall_current(
             first.append(item.id)
             read.append(item)
     scores = _score_read(parsed, parts, scores, read)
+    similar = _compare_tokens(memory, parsed, {item.id: chosen[item.id] for item in read})
+    known = {item.id: evidence[chosen[item.id]].semantic for item in read}
+    scores = parts.add("tokens", scores | add_token_scores(scores, similar, known))
     # What repeats the question resembles it more than anything: that says nothing about it.
     repeated = dict.fromkeys(item.id for item in repeats)
     cosines = {item.id: evidence[chosen[item.id]].semantic for item in read if item.id not in repeated}
@@ -457,6 +429,15 @@ def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Seq
         )
         for item in items
     }
+
+
+def _compare_tokens(memory: LocalMemory, parsed: ParsedQuestion, chosen: Mapping[int, int]) -> dict[int, float]:
+    """How well items hold what each word of the question asks for, by the token vectors of their chosen passages."""
+    if parsed.vector is None or parsed.query.strict or not memory.embeddings.compares_tokens:
+        return {}
+    tokens = memory.store.token_vectors(list(chosen.values()))
+    similar = memory.embeddings.compare_tokens(parsed.text, tokens)
+    return {item_id: similar[passage] for item_id, passage in chosen.items() if passage in similar}
 
 
 def _read_together(
