@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.embed import ModelCost, token_vectors
-from commonplace.embed.onnx_embedder import ModelFiles, OnnxEmbedder
-from commonplace.embed.token_vectors import AskedTokens
+from commonplace.embed import ModelCost
+from commonplace.embed.onnx_embedder import AskedTokens, ModelFiles, OnnxEmbedder, compare_tokens
 from commonplace.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class MiniLM(OnnxEmbedder):
         if text not in self._asked:
             self.embed_query(text)
         asked = self._asked.get(text)
-        return token_vectors.compare(asked, passages) if asked is not None else []
+        return compare_tokens(asked, passages) if asked is not None else []
 
     def files(self) -> ModelFiles:
         missing = [name for name in ("model.onnx", "tokenizer.json") if not (self._folder / name).is_file()]
