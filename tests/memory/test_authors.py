@@ -13,7 +13,6 @@ from commonplace.memory.authors import (
     for_import,
     http_writer,
     local_writer,
-    trust,
     with_writer,
 )
 from commonplace.memory.captured_events import EventOutcome, StartedSession, store_captured
@@ -117,8 +116,8 @@ def test_trust_falls_from_a_person_to_what_was_proposed(anna: LocalMemory) -> No
     levels = []
     for number, origin in enumerate((*ORIGINS, None)):
         stored = remember(with_writer(anna, Author("x", origin)), NewItem(f"Fact number {number}"))
-        levels.append(trust(get_item(anna, stored.id)))
+        levels.append(get_item(anna, stored.id).trust)
     assert levels[:5] == sorted(levels[:5], reverse=True) and len(set(levels[:5])) == 5
     assert levels[5] == levels[2], "unknown counts as an agent's"
     proposed = remember_item(anna, NewItem("Perhaps", review="proposed")).item
-    assert trust(proposed) == 0.0 < min(levels)
+    assert proposed.trust == 0.0 < min(levels)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from commonplace.memory.authors import with_writer
-from commonplace.memory.contradictions import SAME_AS, list_contradictions, reopen_contradiction, settle_contradiction
+from commonplace.memory.contradictions import list_contradictions, reopen_contradiction, settle_contradiction
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, Remembered, remember_item
-from commonplace.model import Author, Scope
+from commonplace.model import SAME_AS, Author, Scope
 from commonplace.text.statement_comparison import says_the_same
 
 SAID = "Node 20 is required for all builds"

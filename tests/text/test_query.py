@@ -353,10 +353,10 @@ def test_a_document_is_found_by_its_own_words_phrases_and_prefixes(
     assert not ask(f'after NOT "{word}"').accepts(row)
 
 
-PIECES = ("redis", "title", "AND", "OR", "NOT", "and", "NEAR(", *'+*:"“„^(){}-?, ', "ANDROID", "é")
+MARKS_AND_WORDS = ("redis", "title", "AND", "OR", "NOT", "and", "NEAR(", *'+*:"“„^(){}-?, ', "ANDROID", "é")
 
 
-@given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES)).map("".join)))
+@given(st.one_of(st.text(), st.lists(st.sampled_from(MARKS_AND_WORDS)).map("".join)))
 def test_only_operators_make_a_query_of_the_language(query: str) -> None:
     """Whatever the grammar accepts holds one of the marks by which plain questions are told from it at once."""
     assert ask(query).strict == (parse_strict(query, COLUMNS) is not None)
