@@ -480,12 +480,12 @@ def _reading_helps(
     and no hit has one: it would answer them with anything.
     """
     query, reader = parsed.query, memory.cross_encoder
-    if parsed.vector is None or query.strict or not found or is_about_questions(query.text):
+    if reader is None or parsed.vector is None or query.strict or not found or is_about_questions(query.text):
         return False
     if not is_keywords(query.text):
         return True
     best = max(found, key=scores.__getitem__)
-    return found[best] < 1.0 and (any(found.values()) or reader is None or reader.knows_a_word(query.text))
+    return found[best] < 1.0 and (any(found.values()) or reader.knows_a_word(query.text))
 
 
 def _read_together(
@@ -501,8 +501,7 @@ def _read_together(
     Those are read that may be better than the first, or the first few if their odds leave open whether any answers.
     Thoroughly: those near the best one, and the others if none of these surely answers.
     """
-    if memory.cross_encoder is None:
-        return {}
+    assert memory.cross_encoder is not None
     known = {item_id: scores[item_id] for item_id in cosines}
     if parsed.thorough:
         steps = list(zip(reading_order(known), THOROUGHLY, strict=True))
