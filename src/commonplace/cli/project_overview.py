@@ -53,7 +53,7 @@ def overview(call: Call, project: str | None, every: bool, done: str | None) -> 
 
 def _answer_one(call: Call, memory: Memory, project: str, *, named: bool) -> bool:
     """Whether there was such a project. That of the current folder may have nothing yet, but a named one must exist."""
-    from commonplace.dialects.overview_records import overview_record
+    from commonplace.dialects.project_and_entity_records import overview_record
 
     try:
         data: Data = redact_data(overview_record(memory.overview(project)))
@@ -66,7 +66,7 @@ def _answer_one(call: Call, memory: Memory, project: str, *, named: bool) -> boo
 
 
 def _answer_all(call: Call, found: Sequence[ProjectBrief]) -> None:
-    from commonplace.dialects.overview_records import brief_record
+    from commonplace.dialects.project_and_entity_records import brief_record
 
     records: list[Data] = [redact_data(brief_record(one)) for one in found]
     call.answer_list("projects", records, lambda rows: _print(call, _brief_lines(rows)), NOTHING)

@@ -233,7 +233,7 @@ def item_record(item: Item) -> ItemRecord:
         "updated_at_epoch": item.updated_ms,
         "rev": item.rev,
         "is_stale": is_stale(item),
-        "forgotten_at": _iso_or_none(item.forgotten_ms),
+        "forgotten_at": iso_or_none(item.forgotten_ms),
         "superseded_by": item.superseded_by,
         "author": item.author,
         "origin": item.origin,
@@ -301,7 +301,7 @@ def project_record(project: Project) -> ProjectRecord:
         "name": project.name,
         "aliases": list(project.aliases),
         "items": project.items,
-        "last_at": _iso_or_none(project.last_ms),
+        "last_at": iso_or_none(project.last_ms),
         "last_at_epoch": project.last_ms,
     }
 
@@ -333,9 +333,9 @@ def key_record(key: Key, now_ms: int) -> KeyRecord:
         "project": key.project,
         "state": "revoked" if key.revoked_ms is not None else "works" if key.works(now_ms) else "expired",
         "created_at": iso_time(key.created_ms),
-        "expires_at": _iso_or_none(key.expires_ms),
-        "revoked_at": _iso_or_none(key.revoked_ms),
-        "used_at": _iso_or_none(key.used_ms),
+        "expires_at": iso_or_none(key.expires_ms),
+        "revoked_at": iso_or_none(key.revoked_ms),
+        "used_at": iso_or_none(key.used_ms),
         "used_at_epoch": key.used_ms,
     }
 
@@ -422,5 +422,5 @@ def _damage(one: Item | Session) -> dict[str, Any]:
     return {"damaged": {_OUTER.get(name, name): found for name, found in one.damaged.items()}}
 
 
-def _iso_or_none(ms: int | None) -> str | None:
+def iso_or_none(ms: int | None) -> str | None:
     return None if ms is None else iso_time(ms)

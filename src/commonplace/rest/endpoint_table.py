@@ -11,7 +11,6 @@ from commonplace.rest import (
     conversations,
     entities,
     events,
-    hooks,
     import_export,
     items,
     keys_and_spaces,
@@ -19,14 +18,12 @@ from commonplace.rest import (
     messages,
     metrics,
     openapi,
-    overview,
     remote,
     review,
     search,
     sekha_tools,
     status,
     streams,
-    summaries,
 )
 from commonplace.rest.endpoint import Call, Endpoint, Method, Scope
 
@@ -180,11 +177,11 @@ CONVERSATIONS = _tagged(
         if_match=True,
         many_values=True,
     ),
-    _ask("/conversations/{id}/summary", summaries.summarize_conversation, "summaries_summary", "Summarize it"),
+    _ask("/conversations/{id}/summary", messages.summarize_conversation, "summaries_summary", "Summarize it"),
     _ask(
         *(
             "/conversations/{id}/suggest-labels",
-            summaries.suggest_conversation_labels,
+            messages.suggest_conversation_labels,
             "summaries_labels_of",
             "Suggest labels for it",
         ),
@@ -214,8 +211,8 @@ ASKING = _tagged(
     _ask("/query/smart", search.smart, "queries_smart", "Search, and assemble a context"),
     _ask("/search/fts", search.by_words, "queries_by_words", "Search by words"),
     _ask("/context/assemble", search.assembled, "queries_assembled", "Assemble messages for a model"),
-    _ask("/summarize", summaries.summarize, "summaries_summarize", "Summarize a conversation", also=(404,)),
-    _ask("/labels/suggest", summaries.suggest_labels, "summaries_labels", "Suggest labels", also=(404,)),
+    _ask("/summarize", messages.summarize, "summaries_summarize", "Summarize a conversation", also=(404,)),
+    _ask("/labels/suggest", messages.suggest_labels, "summaries_labels", "Suggest labels", also=(404,)),
 )
 
 KEEPING = _tagged(
@@ -293,8 +290,8 @@ TOOLS = _tagged(
 PLACE = _tagged(
     "Projects and keys",
     _get("/projects", status.list_projects, "place_projects", "List projects"),
-    _get("/overview", overview.read_overview, "place_overview", "Show where a project stands", also=(404, 409)),
-    _get("/overviews", overview.list_briefs, "place_overviews", "Show all projects in short"),
+    _get("/overview", status.read_overview, "place_overview", "Show where a project stands", also=(404, 409)),
+    _get("/overviews", status.list_briefs, "place_overviews", "Show all projects in short"),
     _post("/projects/aliases", status.alias_project, "place_alias", "Give a project another name", also=(404,)),
     _get("/status", status.read_status, "place_status", "Show what is stored"),
     _get("/keys", keys_and_spaces.list_keys, "place_key_list", "List keys", scope="admin"),
@@ -348,14 +345,14 @@ SYNCING = _tagged(
 HOOKS = _tagged(
     "Hooks",
     _post(
-        *("/hooks/events", hooks.take_events, "hooks_take", "Store captured events"),
+        *("/hooks/events", remote.take_events, "hooks_take", "Store captured events"),
         packed=True,
         slow=True,
         many_values=True,
     ),
-    _get("/hooks/context", hooks.read_start_context, "hooks_context", "Get the context for a new session"),
+    _get("/hooks/context", remote.read_start_context, "hooks_context", "Get the context for a new session"),
     _ask(
-        *("/hooks/hints", hooks.read_hints, "hooks_hints", "Get what concerns a prompt or a tool"),
+        *("/hooks/hints", remote.read_hints, "hooks_hints", "Get what concerns a prompt or a tool"),
         packed=True,
         many_values=True,
     ),

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypedDict
 
 from pydantic import Field
 
-from commonplace.dialects.entity_records import (
+from commonplace.dialects.project_and_entity_records import (
     EntityRecord,
     KnowledgeRecord,
     ProfileRecord,
