@@ -140,7 +140,7 @@ CONVERSATIONS = _tagged(
     ),
     _put(
         "/conversations/{id}",
-        conversations.put_conversation,
+        conversations.change_conversation,
         "organising_replace",
         "Change it (for clients that use PUT)",
     ),
@@ -258,7 +258,7 @@ KEEPING = _tagged(
 TOOLS = _tagged(
     "Tools over HTTP",
     _get("/mcp/tools", sekha_tools.list_tools, "tools_listing", "List the tools"),
-    _get("/api/v1/mcp/tools", sekha_tools.list_api_tools, "tools_listing_of_api", "List the tools"),
+    _get("/api/v1/mcp/tools", sekha_tools.list_tools, "tools_listing_of_api", "List the tools"),
     _post(
         *("/mcp/tools/memory_store", sekha_tools.memory_store, "tools_memory_store", "The tool memory_store"),
         many_values=True,
@@ -283,7 +283,7 @@ TOOLS = _tagged(
         also=(404,),
     ),
     _ask("/mcp/tools/memory_stats", sekha_tools.memory_stats, "tools_memory_stats", "The tool memory_stats"),
-    _ask("/mcp/memory/search", search.query_for_bridge, "queries_searched", "Search"),
+    _ask("/mcp/memory/search", search.query, "queries_searched", "Search"),
     _ask("/mcp/memory/stats", status.statistics_by_body, "figures_figures_by_body", "Count"),
 )
 

@@ -6,7 +6,7 @@ Patterns say which signs are no letters, because what `\\w` means depends on who
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
@@ -124,6 +124,8 @@ class Strict(BaseModel):
     """Nothing unknown, nothing of another type. Null for a field that has a default means that it was left out."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    at_least_one: ClassVar[tuple[str, ...]] = ()
+    """Fields of which one has to be given."""
 
     @model_validator(mode="before")
     @classmethod
@@ -140,12 +142,21 @@ class Strict(BaseModel):
             raise ValueError(f"It has {len(given):,} fields, more than there are")
         return given
 
+    @model_validator(mode="after")
+    def gives_at_least_one(self) -> Self:
+        if self.at_least_one and all(getattr(self, name) is None for name in self.at_least_one):
+            raise ValueError(f"Give at least one of {', '.join(self.at_least_one)}")
+        return self
+
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         schema = handler.resolve_ref_schema(handler(core))
         properties = schema.get("properties", {})
         for name in _defaulted(cls) & properties.keys():
             properties[name] = _nullable(properties[name])
+        if cls.at_least_one:
+            given = {"not": {"type": "null"}}
+            schema["anyOf"] = [{"required": [name], "properties": {name: given}} for name in cls.at_least_one]
         return schema
 
 

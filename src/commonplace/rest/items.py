@@ -58,21 +58,24 @@ _TYPES: dict[str, Any] = dict.fromkeys(_LISTS, _Names) | {"paths": _Globs, "cate
 _VISIBLE = re.compile(fields.VISIBLE_CHARACTER)
 
 
-class NewItemFields(Strict):
-    """What every kind has. Null is as good as leaving it out."""
-
+class _ItemFields(Strict):
     content: fields.Text | None = None
     type: fields.Type | None = None
     title: fields.Title | None = None
     project: fields.ProjectName | None = None
-    session: fields.SessionKey | None = None
     tags: fields.Tags | None = None
     importance: fields.Importance | None = None
-    created_at_epoch: fields.EpochMs | None = None
     valid_from: fields.Bound | None = None
     valid_until: fields.Bound | None = None
     expires: fields.Bound | None = None
     metadata: dict[str, Any] | None = None
+
+
+class NewItemFields(_ItemFields):
+    """What every kind has. Null is as good as leaving it out."""
+
+    session: fields.SessionKey | None = None
+    created_at_epoch: fields.EpochMs | None = None
     proposed: bool = Field(False, description="It waits for a person's review.")
 
     @model_validator(mode="after")
@@ -129,22 +132,14 @@ class ItemsBody(Strict):
     items: Annotated[list[ItemBody], Field(min_length=1, max_length=MAX_BATCH, fail_fast=True)]
 
 
-_Changed: Any = create_model("_Changed", __base__=Strict, **_details(*DETAILS))
+_Changed: Any = create_model("_Changed", __base__=_ItemFields, **_details(*DETAILS))
 
 
 class ItemChanges(_Changed):  # type: ignore[misc]
     """New values. What is left out, or null, stays as it is."""
 
     content: fields.NonBlankText | None = None
-    type: fields.Type | None = None
     title: Annotated[fields.Title, Field(pattern=fields.VISIBLE_CHARACTER)] | None = None
-    project: fields.ProjectName | None = None
-    tags: fields.Tags | None = None
-    importance: fields.Importance | None = None
-    valid_from: fields.Bound | None = None
-    valid_until: fields.Bound | None = None
-    expires: fields.Bound | None = None
-    metadata: dict[str, Any] | None = None
     rev: fields.Rev | None = None
     supersedes: fields.Id | None = None
 
@@ -393,7 +388,7 @@ def read_item(memory: LocalMemory, request: ApiRequest[Seen, None]) -> Answer[It
     """Everything about an item."""
     item = find_item(memory, request.path["id"], forgotten=request.query.forgotten)
     record_use(memory, [item])
-    return _item_answer(item)
+    return item_answer(item)
 
 
 def change_item(memory: LocalMemory, request: ApiRequest[None, ItemChanges]) -> Answer[ItemRecord]:
@@ -410,8 +405,8 @@ def change_item(memory: LocalMemory, request: ApiRequest[None, ItemChanges]) -> 
         )
     old = None if wanted.supersedes is None else find_item(memory, wanted.supersedes).id
     if changes == Changes() and old is None:
-        return _item_answer(item)
-    return _item_answer(edit_item(memory, item.id, changes, rev, old))
+        return item_answer(item)
+    return item_answer(edit_item(memory, item.id, changes, rev, old))
 
 
 def forget_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ForgottenItem]:
@@ -427,7 +422,7 @@ def restore_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer
     item = find_item(memory, request.path["id"], forgotten=True)
     request.expected_rev(item)
     bring_back(memory, [item.id])
-    return _item_answer(get_item(memory, item.id))
+    return item_answer(get_item(memory, item.id))
 
 
 def item_history(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ItemHistory]:
@@ -442,7 +437,7 @@ def revert_item(memory: LocalMemory, request: ApiRequest[None, Reverted]) -> Ans
     item = find_item(memory, request.path["id"])
     request.expected_rev(item)
     try:
-        return _item_answer(go_back(memory, item.id, request.body.rev))
+        return item_answer(go_back(memory, item.id, request.body.rev))
     except InvalidInput as error:
         # The request is sound; it is the item that has nothing to go back to.
         raise Conflict(error.message, error.hint) from error
@@ -486,7 +481,8 @@ def created_item(stored: Remembered) -> CreatedItem:
     return {**item_record(stored.item), "duplicate": stored.duplicate, "contradicts": contradicts}
 
 
-def _item_answer(item: Item) -> Answer[ItemRecord]:
+def item_answer(item: Item) -> Answer[ItemRecord]:
+    """An item, with its revision as the ETag."""
     return Answer(item_record(item), etag=etag_of(item))
 
 

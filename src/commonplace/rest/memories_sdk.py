@@ -109,27 +109,12 @@ class SdkAddition(_Statement):
     content: fields.NonBlankText
 
 
-CHANGEABLE = ("content", "type", "layer", "tags", "paths", "category", "metadata")
-
-
-def _changing(schema: dict[str, Any]) -> None:
-    """Tell in the document that there has to be a new value."""
-    schema["anyOf"] = [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in CHANGEABLE]
-
-
 class SdkChange(_Statement):
     """New values for a memory, at least one."""
 
-    model_config = ConfigDict(**Strict.model_config, json_schema_extra=_changing)
-
+    at_least_one = ("content", "type", "layer", "tags", "paths", "category", "metadata")
     id: fields.Id
     content: fields.NonBlankText | None = None
-
-    @model_validator(mode="after")
-    def changes_something(self) -> SdkChange:
-        if all(getattr(self, name) is None for name in CHANGEABLE):
-            raise ValueError(f"Give at least one of {', '.join(CHANGEABLE)}")
-        return self
 
 
 class SdkAnyScope(_Scoped):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field
 
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.sekha_records import parse_message
@@ -222,27 +222,13 @@ class Levelled(Strict):
     level: Level = "daily"
 
 
-def _either(schema: dict[str, Any]) -> None:
-    schema["anyOf"] = [
-        {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
-        for name in ("conversation_id", "messages")
-    ]
-
-
 class Unlabelled(Strict):
     """What needs a label: a conversation that is kept, or messages that are not."""
 
-    model_config = ConfigDict(**Strict.model_config, json_schema_extra=_either)
-
+    at_least_one = ("conversation_id", "messages")
     conversation_id: fields.Id | None = None
     messages: Annotated[list[MessageBody], Field(min_length=1, max_length=MOST_MESSAGES, fail_fast=True)] | None = None
     count: Annotated[int, Field(ge=1, le=50), fields.WHOLE] = MAX_LABELS
-
-    @model_validator(mode="after")
-    def names_something(self) -> Unlabelled:
-        if self.conversation_id is None and self.messages is None:
-            raise ValueError("Give a conversation_id, or messages")
-        return self
 
 
 @component("Summary")

@@ -11,11 +11,11 @@ from commonplace.memory import review
 from commonplace.memory.edit_and_forget import Changes
 from commonplace.memory.items import MAX_PAGE
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import Item, Scope
+from commonplace.model import Scope
 from commonplace.rest import fields
-from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
+from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
-from commonplace.rest.items import Page, find_item
+from commonplace.rest.items import Page, find_item, item_answer
 
 
 class Waiting(Strict):
@@ -51,22 +51,18 @@ def accept_proposal(memory: LocalMemory, request: ApiRequest[None, AcceptedAs]) 
     rev = request.expected_rev(item)
     wanted = request.body
     changes = Changes(wanted.content, wanted.title, wanted.type, tags=wanted.tags, importance=wanted.importance)
-    return _answer(review.accept_changed(memory, item.id, changes, rev))
+    return item_answer(review.accept_changed(memory, item.id, changes, rev))
 
 
 def dismiss_proposal(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ItemRecord]:
     """Turn a proposal down: it vanishes from every answer, and is not proposed again."""
     item = find_item(memory, request.path["id"])
     request.expected_rev(item)
-    return _answer(review.dismiss(memory, [item.id])[0])
+    return item_answer(review.dismiss(memory, [item.id])[0])
 
 
 def undo_review(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ItemRecord]:
     """Let something that was accepted or dismissed wait for review again."""
     item = find_item(memory, request.path["id"], forgotten=True)
     request.expected_rev(item)
-    return _answer(review.undo_review(memory, item.id))
-
-
-def _answer(item: Item) -> Answer[ItemRecord]:
-    return Answer(item_record(item), etag=etag_of(item))
+    return item_answer(review.undo_review(memory, item.id))
