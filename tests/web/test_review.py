@@ -12,7 +12,7 @@ from tests.mcp.conftest import Served
 from tests.polling import until
 from tests.web.conftest import LOOKS, Visit
 
-from commonplace.cli.contradictions import REASONS
+from commonplace.cli.review import REASONS
 from commonplace.memory.contradictions import Reason
 from commonplace.memory.conversations import NewConversation, NewMessage, find_session, store_conversation
 from commonplace.memory.items import get_item
