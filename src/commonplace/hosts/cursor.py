@@ -27,9 +27,18 @@ from commonplace.hosts.hook_event import (
 )
 from commonplace.hosts.host import Hooks, Host, Locations, McpSettings, RuleFiles, Transcripts, http_entry
 from commonplace.hosts.rule_files import RuleGroup, file_per_group
-from commonplace.hosts.session_database import foreign_errors, open_for_reading
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
-from commonplace.hosts.transcript import Block, Counts, Draft, Position, Transcript, Turn, named
+from commonplace.hosts.transcript import (
+    Block,
+    Counts,
+    Draft,
+    Position,
+    Transcript,
+    Turn,
+    foreign_errors,
+    named,
+    open_for_reading,
+)
 from commonplace.text.json_fields import as_object, object_in, objects_in, parse_if_json, text_in, time_in
 
 if TYPE_CHECKING:

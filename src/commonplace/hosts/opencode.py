@@ -18,9 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.hosts.hook_event import Event, EventTable, HookRecord, event_from_table, tool_details
 from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Server, Transcripts, http_entry
-from commonplace.hosts.session_database import foreign_errors, open_for_reading
 from commonplace.hosts.tool_text import call_block, clean_text, result_block
-from commonplace.hosts.transcript import Block, Counts, Draft, Position, Transcript, Turn, named
+from commonplace.hosts.transcript import (
+    Block,
+    Counts,
+    Draft,
+    Position,
+    Transcript,
+    Turn,
+    foreign_errors,
+    named,
+    open_for_reading,
+)
 from commonplace.text.json_fields import as_object, object_in, text_in
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from commonplace.web import (
     conversations,
     home,
     items,
-    profile,
     projects,
     review,
     rules,
@@ -78,8 +77,8 @@ PAGES: tuple[Page, ...] = (
     Page("POST", "/review/{id}/dismiss", "write", review.dismiss_proposal, "review"),
     Page("GET", "/about", "read", about.list_page, "about"),
     Page("GET", "/about/{name:path}", "read", about.entity_page, "about"),
-    Page("GET", "/profile", "read", profile.profile_page, "about"),
-    Page("POST", "/profile/{id}", "write", profile.show_in_profile, "about"),
+    Page("GET", "/profile", "read", about.profile_page, "about"),
+    Page("POST", "/profile/{id}", "write", about.show_in_profile, "about"),
     # Where these had pages of their own.
     Page("GET", "/contradictions", "read", review.contradictions_moved, "review"),
     Page("GET", "/prune", "read", review.prune_moved, "review"),
