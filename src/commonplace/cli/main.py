@@ -93,8 +93,8 @@ GROUPS: tuple[tuple[str, tuple[CommandRow, ...]], ...] = (
         (
             ("connect", "connect:connect", "Connect your editors and agents to this memory."),
             ("disconnect", "connect:disconnect", "Undo `connect`."),
-            ("hook", "hooks:hook", "Capture an event; editors run this, not you."),
-            ("drain", "hooks:drain", "Store captured events now instead of later."),
+            ("hook", "serve_and_hooks:hook", "Capture an event; editors run this, not you."),
+            ("drain", "serve_and_hooks:drain", "Store captured events now instead of later."),
             ("streams", "items:streams", "List memories that agents are still sending in parts."),
         ),
     ),
@@ -115,9 +115,9 @@ GROUPS: tuple[tuple[str, tuple[CommandRow, ...]], ...] = (
     (
         "Server and settings",
         (
-            ("serve", "serve:serve", "Serve the dashboard, and agents over HTTP."),
-            ("mcp", "serve:mcp", "Serve one agent over stdio; editors run this, not you."),
-            ("stop", "serve:stop", "Stop the background process that editors share."),
+            ("serve", "serve_and_hooks:serve", "Serve the dashboard, and agents over HTTP."),
+            ("mcp", "serve_and_hooks:mcp", "Serve one agent over stdio; editors run this, not you."),
+            ("stop", "serve_and_hooks:stop", "Stop the background process that editors share."),
             ("status", "status:status", "Show what is stored, where, and how much."),
             ("doctor", "doctor:doctor", "Check the whole installation; --fix repairs it."),
             ("settings", "status:settings", "Show every setting and where it comes from."),
