@@ -8,8 +8,9 @@ process answers if there is one, else the store is opened and only read. Whateve
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -203,14 +204,6 @@ def _newest(memory: LocalMemory, count: int) -> Sequence[Item]:
     return browse_items(memory, Scope(), count).items
 
 
-def _sessions(memory: LocalMemory, incomplete: str) -> Iterator[Value]:
-    return _latest(memory, incomplete, SessionScope(empty=True))
-
-
-def _conversations(memory: LocalMemory, incomplete: str) -> Iterator[Value]:
-    return _latest(memory, incomplete, SessionScope())
-
-
 def _latest(memory: LocalMemory, incomplete: str, scope: SessionScope) -> Iterator[Value]:
     from commonplace.memory.conversations import latest_conversations
 
@@ -218,10 +211,10 @@ def _latest(memory: LocalMemory, incomplete: str, scope: SessionScope) -> Iterat
         yield session.short_id, session.label or session.key
 
 
-_VALUES = {
+_VALUES: dict[str, Callable[[LocalMemory, str], Iterator[Value]]] = {
     "projects": _projects,
     "types": _types,
     "items": _items,
-    "sessions": _sessions,
-    "conversations": _conversations,
+    "sessions": partial(_latest, scope=SessionScope(empty=True)),
+    "conversations": partial(_latest, scope=SessionScope()),
 }

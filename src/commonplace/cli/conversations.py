@@ -6,7 +6,6 @@ import io
 import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,7 +49,7 @@ from commonplace.memory.conversations import (
 from commonplace.memory.export_conversations import message_data
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Session
-from commonplace.text.paths import ROOT_FOLDER, folder_names
+from commonplace.text.paths import ROOT_FOLDER, folder_names, totals_by_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -125,7 +124,7 @@ def folders(call: Call, folder: str | None) -> None:
     """Show the tree of folders, and how many conversations are in each."""
     with call.memory() as memory:
         own = memory.stats(folder).counts.folders
-    totals = _folder_totals(own)
+    totals = totals_by_folder(own)
     rows = [{"folder": path, "conversations": own.get(path, 0), "total": total} for path, total in totals.items()]
     call.answer_list("folders", rows, lambda rows: _show_folders(rows, own, totals), EMPTY)
 
@@ -136,16 +135,6 @@ def _show_folders(rows: Sequence[Mapping[str, Any]], own: Mapping[str, int], tot
         tables.table(("folder", "conversations", "total"), rows)
     else:
         _draw_folders(terminal, own, totals)
-
-
-def _folder_totals(own: Mapping[str, int]) -> dict[str, int]:
-    """Conversations in each folder with its subfolders, a folder before its subfolders."""
-    totals: Counter[str] = Counter()
-    for path, count in own.items():
-        names = folder_names(path)
-        for depth in range(len(names) + 1):
-            totals[ROOT_FOLDER + "/".join(names[:depth])] += count
-    return {path: totals[path] for path in sorted(totals, key=lambda path: [n.casefold() for n in folder_names(path)])}
 
 
 def _draw_folders(terminal: Console, own: Mapping[str, int], totals: Mapping[str, int]) -> None:

@@ -270,21 +270,15 @@ def _activity(data: Mapping[str, Any]) -> None:
     values = [entry["messages"] for entry in data["messages"]]
     most = max(data["messages"], key=lambda entry: entry["messages"])
     click.secho(f"\nMessages per {data['unit']}", bold=True, nl=False)
-    click.secho(f"  at most {most['messages']:,}, {_of(data['unit'], most['from'])}", dim=True)
+    is_week = data["unit"] == "week"
+    when = f"in the week of {most['from']}" if is_week else f"in {most['from'][:7]}"
+    click.secho(f"  at most {most['messages']:,}, {when}", dim=True)
     for line in chart(values):
         click.secho(f"  {line}", fg="green")
-    first, last = (_day(data["unit"], data["messages"][end]["from"]) for end in (0, -1))
+    first, last = (data["messages"][end]["from"][: None if is_week else 7] for end in (0, -1))
     click.secho(f"  {first}{last:>{2 * len(values) - 1 - len(first)}}", dim=True)
     if data["earlier"]:
         click.secho(f"  and {data['earlier']:,} before", dim=True)
-
-
-def _of(unit: str, day: str) -> str:
-    return f"in the week of {day}" if unit == "week" else f"in {day[:7]}"
-
-
-def _day(unit: str, day: str) -> str:
-    return day if unit == "week" else day[:7]
 
 
 def _print_tables(data: Mapping[str, Any]) -> None:

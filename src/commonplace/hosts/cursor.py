@@ -85,14 +85,13 @@ _EVENTS: EventTable = {
     "stop": ("stop", lambda fields: {"reason": fields.text("status")}),
     "subagentstop": (
         "subagent-stop",
-        lambda fields: {"text": fields.text("summary", "result"), "agent": _agent(fields)},
+        lambda fields: {
+            "text": fields.text("summary", "result"),
+            "agent": fields.text("agent_id", "subagent_id", "subagent_type") or "subagent",
+        },
     ),
     "sessionend": ("session-end", lambda fields: {"reason": fields.text("reason")}),
 }
-
-
-def _agent(fields: PayloadFields) -> str:
-    return fields.text("agent_id", "subagent_id", "subagent_type") or "subagent"
 
 
 def _read_event(name: str, payload: Mapping[str, Any], record: HookRecord) -> Event | None:

@@ -10,13 +10,14 @@ The reader is written against version 1.18.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.hosts.hook_event import Event, EventTable, HookRecord, event_from_table, tool_details
+from commonplace.hosts.hook_event import EventTable, event_from_table, tool_details
 from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Server, Transcripts, http_entry
 from commonplace.hosts.tool_text import call_block, clean_text, result_block
 from commonplace.hosts.transcript import (
@@ -62,10 +63,6 @@ _EVENTS: EventTable = {
     "tool.execute.after": ("tool", lambda fields: tool_details(fields, fields.any("tool_response"))),
     "session.idle": ("stop", lambda fields: {"text": fields.text("last_assistant_message")}),
 }
-
-
-def _read_event(name: str, payload: Mapping[str, Any], record: HookRecord) -> Event | None:
-    return event_from_table(_EVENTS, name, payload, record)
 
 
 def _unquoted(text: str) -> str:
@@ -198,7 +195,7 @@ HOST = Host(
         file=_plugin,
         events=("session.created", "chat.message", "tool.execute.after", "session.idle"),
         entry=lambda _event, _command: {},
-        read=_read_event,
+        read=partial(event_from_table, _EVENTS),
         script=Path(__file__).with_name("opencode_plugin.js"),
         starts=("session.created",),
         ends=("session.idle",),

@@ -23,7 +23,6 @@ from commonplace.rest import (
     search,
     sekha_tools,
     status,
-    streams,
 )
 from commonplace.rest.endpoint import Call, Endpoint, Method, Scope
 
@@ -82,8 +81,8 @@ ITEMS = _tagged(
     _post("/items/{id}/revert", items.revert_item, "items_revert", "Revert an item", body_optional=True, if_match=True),
     _post("/items/{id}/supersede", items.supersede_item, "items_supersede", "Supersede an item", if_match=True),
     _get("/items/{id}/timeline", items.item_timeline, "items_timeline", "Show what happened before and after it"),
-    _get("/contradictions", items.list_contradictions, "contradictions_listing", "List contradictions"),
-    _post("/contradictions", items.settle, "contradictions_settle", "Settle a contradiction", also=(404,)),
+    _get("/contradictions", review.list_contradictions, "contradictions_listing", "List contradictions"),
+    _post("/contradictions", review.settle, "contradictions_settle", "Settle a contradiction", also=(404,)),
 )
 
 REVIEW = _tagged(
@@ -116,11 +115,11 @@ FINDING = _tagged(
 
 STREAMS = _tagged(
     "Streams",
-    _get("/streams", streams.list_streams, "streams_listing", "List open streams"),
-    _post("/streams", streams.start_stream, "streams_start", "Start a stream", status=201, body_optional=True),
-    _post("/streams/{id}/chunks", streams.append_chunk, "streams_append", "Append a chunk"),
-    _post("/streams/{id}/finalize", streams.finalize_stream, "streams_finalize", "Store it as one memory"),
-    _delete("/streams/{id}", streams.cancel_stream, "streams_cancel", "Cancel it"),
+    _get("/streams", items.list_streams, "streams_listing", "List open streams"),
+    _post("/streams", items.start_stream, "streams_start", "Start a stream", status=201, body_optional=True),
+    _post("/streams/{id}/chunks", items.append_chunk, "streams_append", "Append a chunk"),
+    _post("/streams/{id}/finalize", items.finalize_stream, "streams_finalize", "Store it as one memory"),
+    _delete("/streams/{id}", items.cancel_stream, "streams_cancel", "Cancel it"),
 )
 
 CONVERSATIONS = _tagged(

@@ -25,8 +25,7 @@ from commonplace.rest import fields
 from commonplace.rest.conversation_records import AnswerRow, CitedRow, answer_row, cited_row
 from commonplace.rest.conversations import Chosen
 from commonplace.rest.endpoint import Answer, ApiRequest
-from commonplace.rest.fields import Strict
-from commonplace.rest.items import Narrowed
+from commonplace.rest.fields import Narrowed, Strict
 from commonplace.text.tokens import count_tokens
 
 MOST = 1000
