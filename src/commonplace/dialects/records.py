@@ -35,6 +35,16 @@ class ItemHead(TypedDict):
     title: str
 
 
+class _Remarks(TypedDict, total=False):
+    # When it holds, where that is limited; whether that was read from its text, and whether it holds now.
+    valid_from: str
+    valid_until: str
+    expires_at: str
+    validity_from_text: bool
+    # Of a damaged item: the fields that could not be read as they should be, and what was found there.
+    damaged: dict[str, Any]
+
+
 class _ItemContent(ItemHead):
     content: str
 
@@ -69,7 +79,7 @@ class ItemDetails(_ItemContent, total=False):
 
 
 @component("Item")
-class ItemRecord(ItemDetails):
+class ItemRecord(ItemDetails, _Remarks):
     """Everything about an item."""
 
     project: str | None
@@ -88,13 +98,6 @@ class ItemRecord(ItemDetails):
     origin: Origin | None
     review: Literal["proposed", "accepted", "dismissed"] | None
     metadata: dict[str, Any]
-    # When it holds, where that is limited; whether that was read from its text, and whether it holds now.
-    valid_from: NotRequired[str]
-    valid_until: NotRequired[str]
-    expires_at: NotRequired[str]
-    validity_from_text: NotRequired[bool]
-    # Of a damaged item: the fields that could not be read as they should be, and what was found there.
-    damaged: NotRequired[dict[str, Any]]
 
 
 @component("Brief")
@@ -120,10 +123,9 @@ class PairRecord(TypedDict):
     supersede: bool
 
 
-class HitRecord(ItemHead):
+class HitRecord(_ItemContent, _Remarks):
     """A search result: the item in short, and what speaks for it."""
 
-    content: str
     project: str | None
     created_at: Time
     created_at_epoch: int
@@ -135,12 +137,7 @@ class HitRecord(ItemHead):
     origin: NotRequired[Origin]
     review: NotRequired[str]
     why: NotRequired[Annotated[dict[str, float], Json(description="What each part added to the score.")]]
-    valid_from: NotRequired[str]
-    valid_until: NotRequired[str]
-    expires_at: NotRequired[str]
-    validity_from_text: NotRequired[bool]
     twins: NotRequired[list[ItemBrief]]
-    damaged: NotRequired[dict[str, Any]]
 
 
 class ChangeRecord(TypedDict):

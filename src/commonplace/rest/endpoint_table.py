@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -57,6 +58,19 @@ _post = partial(_row, "POST")
 _put = partial(_row, "PUT", if_match=True)
 _patch = partial(_row, "PATCH")
 _delete = partial(_row, "DELETE")
+
+
+# Many records at once, from another Commonplace.
+_BULK: dict[str, Any] = {"packed": True, "many_values": True, "slow": True}
+
+
+def _tool(row: Callable[..., Endpoint], call: Call, **more: Any) -> Endpoint:
+    name = call.__name__
+    return row(f"/mcp/tools/{name}", call, f"tools_{name}", f"The tool {name}", **more)
+
+
+def _sdk(row: Callable[..., Endpoint], path: str, call: Call, name: str, summary: str, **more: Any) -> Endpoint:
+    return row(f"{memories_sdk.ROOT}/{path}", call, f"memories_sdk_{name}", summary, **more)
 
 
 def _tagged(tag: str, *rows: Endpoint) -> tuple[Endpoint, ...]:
@@ -258,30 +272,13 @@ TOOLS = _tagged(
     "Tools over HTTP",
     _get("/mcp/tools", sekha_tools.list_tools, "tools_listing", "List the tools"),
     _get("/api/v1/mcp/tools", sekha_tools.list_tools, "tools_listing_of_api", "List the tools"),
-    _post(
-        *("/mcp/tools/memory_store", sekha_tools.memory_store, "tools_memory_store", "The tool memory_store"),
-        many_values=True,
-    ),
-    _ask("/mcp/tools/memory_search", sekha_tools.memory_search, "tools_memory_search", "The tool memory_search"),
-    _post(
-        *("/mcp/tools/memory_update", sekha_tools.memory_update, "tools_memory_update", "The tool memory_update"),
-        also=(404,),
-    ),
-    _ask(
-        *(
-            "/mcp/tools/memory_get_context",
-            sekha_tools.memory_get_context,
-            "tools_memory_get_context",
-            "The tool memory_get_context",
-        ),
-        also=(404,),
-    ),
-    _ask("/mcp/tools/memory_prune", sekha_tools.memory_prune, "tools_memory_prune", "The tool memory_prune", slow=True),
-    _ask(
-        *("/mcp/tools/memory_export", sekha_tools.memory_export, "tools_memory_export", "The tool memory_export"),
-        also=(404,),
-    ),
-    _ask("/mcp/tools/memory_stats", sekha_tools.memory_stats, "tools_memory_stats", "The tool memory_stats"),
+    _tool(_post, sekha_tools.memory_store, many_values=True),
+    _tool(_ask, sekha_tools.memory_search),
+    _tool(_post, sekha_tools.memory_update, also=(404,)),
+    _tool(_ask, sekha_tools.memory_get_context, also=(404,)),
+    _tool(_ask, sekha_tools.memory_prune, slow=True),
+    _tool(_ask, sekha_tools.memory_export, also=(404,)),
+    _tool(_ask, sekha_tools.memory_stats),
     _ask("/mcp/memory/search", search.query, "queries_searched", "Search"),
     _ask("/mcp/memory/stats", status.statistics_by_body, "figures_figures_by_body", "Count"),
 )
@@ -323,32 +320,15 @@ SYNCING = _tagged(
     "Sync",
     _get("/sync", remote.sync_position, "syncing_standing", "Show the state of the space"),
     _get("/sync/changes", remote.changes, "syncing_changes", "List changes", slow=True),
-    _ask(
-        "/sync/compare", remote.compare, "syncing_compare", "Compare records", packed=True, slow=True, many_values=True
-    ),
-    _ask(
-        *("/sync/fetch", remote.records_by_name, "syncing_fetch", "Fetch records by name"),
-        packed=True,
-        slow=True,
-        many_values=True,
-    ),
+    _ask("/sync/compare", remote.compare, "syncing_compare", "Compare records", **_BULK),
+    _ask("/sync/fetch", remote.records_by_name, "syncing_fetch", "Fetch records by name", **_BULK),
     _get("/sync/records", remote.changed_records, "syncing_told", "Fetch changed records", slow=True),
-    _post(
-        *("/sync/records", remote.take_records, "syncing_take", "Store records"),
-        packed=True,
-        slow=True,
-        many_values=True,
-    ),
+    _post("/sync/records", remote.take_records, "syncing_take", "Store records", **_BULK),
 )
 
 HOOKS = _tagged(
     "Hooks",
-    _post(
-        *("/hooks/events", remote.take_events, "hooks_take", "Store captured events"),
-        packed=True,
-        slow=True,
-        many_values=True,
-    ),
+    _post("/hooks/events", remote.take_events, "hooks_take", "Store captured events", **_BULK),
     _get("/hooks/context", remote.read_start_context, "hooks_context", "Get the context for a new session"),
     _ask(
         *("/hooks/hints", remote.read_hints, "hooks_hints", "Get what concerns a prompt or a tool"),
@@ -369,26 +349,15 @@ LIBRARY = _tagged(
 
 MEMORIES_SDK = _tagged(
     "memories.sh SDK",
-    _ask(
-        "/api/sdk/v1/context/get", memories_sdk.get_context, "memories_sdk_context", "Get rules and relevant memories"
-    ),
-    _post("/api/sdk/v1/memories/add", memories_sdk.add, "memories_sdk_add", "Store a memory", status=201, also=(200,)),
-    _ask("/api/sdk/v1/memories/search", memories_sdk.search, "memories_sdk_search", "Search memories"),
-    _ask("/api/sdk/v1/memories/list", memories_sdk.list_memories, "memories_sdk_listing", "List memories"),
-    _post("/api/sdk/v1/memories/edit", memories_sdk.edit, "memories_sdk_edit", "Edit a memory", also=(404,)),
-    _post("/api/sdk/v1/memories/forget", memories_sdk.forget, "memories_sdk_forget", "Forget a memory", also=(404,)),
-    _post(
-        *(
-            "/api/sdk/v1/memories/bulk-forget",
-            memories_sdk.bulk_forget,
-            "memories_sdk_bulk_forget",
-            "Forget several memories",
-        ),
-    ),
-    _post(
-        "/api/sdk/v1/memories/vacuum",
-        memories_sdk.vacuum,
-        "memories_sdk_vacuum",
+    _sdk(_ask, "context/get", memories_sdk.get_context, "context", "Get rules and relevant memories"),
+    _sdk(_post, "memories/add", memories_sdk.add, "add", "Store a memory", status=201, also=(200,)),
+    _sdk(_ask, "memories/search", memories_sdk.search, "search", "Search memories"),
+    _sdk(_ask, "memories/list", memories_sdk.list_memories, "listing", "List memories"),
+    _sdk(_post, "memories/edit", memories_sdk.edit, "edit", "Edit a memory", also=(404,)),
+    _sdk(_post, "memories/forget", memories_sdk.forget, "forget", "Forget a memory", also=(404,)),
+    _sdk(_post, "memories/bulk-forget", memories_sdk.bulk_forget, "bulk_forget", "Forget several memories"),
+    _sdk(
+        *(_post, "memories/vacuum", memories_sdk.vacuum, "vacuum"),
         "Purge nothing: forgotten memories can be restored",
     ),
 )
