@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from commonplace.errors import InvalidInput
 from commonplace.text.project_names import detect_project, normalise_project
@@ -200,6 +200,50 @@ class Draft:
             self.model,
             tuple(sorted(self.spawned.items())),
         )
+
+
+class Message(NamedTuple):
+    """What was said or done at once, in a product that lists messages. `by_user` if a person began a turn with it."""
+
+    name: str
+    at_ms: int | None
+    blocks: list[Block]
+    by_user: bool
+    model: str = ""
+
+
+@dataclass(slots=True)
+class MessageSession:
+    """A session that its product keeps as messages, read when its turns are asked for, each time from the start."""
+
+    transcript: Transcript
+    messages: Iterable[Message]
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def position(self) -> Position:
+        return Position(self.transcript)
+
+    def turns(self) -> Iterator[Turn]:
+        """What a person said, and all that followed up to what they said next."""
+        session, agent = self.transcript.session, self.transcript.agent_id
+        draft: Draft | None = None
+        for name, at_ms, blocks, by_user, model in self.messages:
+            self.counts.records += 1
+            if not blocks:
+                continue
+            if draft is None or by_user:
+                parent = draft.identity if draft else None
+                if draft:
+                    yield draft.done()
+                identity = named(session, name or named(parent, at_ms, blocks[0].text))
+                draft = Draft(identity, blocks[0].who, at_ms, parent, agent_id=agent)
+            for block in blocks:
+                draft.add(block)
+            draft.touch(at_ms)
+            draft.model = model or draft.model
+        if draft:
+            yield draft.done()
 
 
 class TurnBuilder:
