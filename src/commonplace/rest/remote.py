@@ -6,6 +6,7 @@ hooks: to store their events, and what a session there should know.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypedDict
 
 from pydantic import Field, RootModel
@@ -212,11 +213,7 @@ def find_records(memory: LocalMemory, names: list[sync_records.Name]) -> list[sy
 def take_records(memory: LocalMemory, request: ApiRequest[None, SyncRecords]) -> Answer[OutcomesReply]:
     """Take records in. What is known already changes nothing; what fails is told and left out."""
     outcomes = sync_records.take_records(memory, [one.model_dump() for one in request.body.records])
-    rows = [
-        {"what": o.what, "name": o.name, "result": o.result, "took": o.took, "other": o.other, "why": o.why}
-        for o in outcomes
-    ]
-    return _answer({"outcomes": rows})
+    return _answer({"outcomes": [asdict(one) for one in outcomes]})
 
 
 def _answer(data: dict[str, Any]) -> Answer[Any]:

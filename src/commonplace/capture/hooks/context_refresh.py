@@ -20,6 +20,7 @@ from commonplace.config import load
 from commonplace.memory.content_mark import mark_reader
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.session_context import NO_CHANGES, WorkInProgress, session_context
+from commonplace.text.project_names import file_text
 from commonplace.text.redact import redact
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def work_in_progress(folder: str) -> WorkInProgress:
     if root is None or not Path(folder).is_absolute():
         return NO_CHANGES
     git = _own_folder(root / ".git")
-    head = _text(git / "HEAD")
+    head = file_text(git / "HEAD")
     branch = head.removeprefix(_BRANCH).strip() if head.startswith(_BRANCH) else ""
     files = tuple(name for _place, name in zip(range(_MAX_CHANGES), _changed(git / "index", root), strict=False))
     return WorkInProgress("" if branch in _USUAL_BRANCHES else branch[:200], files)
@@ -125,7 +126,7 @@ def _own_folder(marker: Path) -> Path:
     """Where git keeps the HEAD and the index of a folder; those of a worktree are its own."""
     if marker.is_dir():
         return marker
-    return marker.parent / _text(marker).removeprefix("gitdir:").strip()
+    return marker.parent / file_text(marker).removeprefix("gitdir:").strip()
 
 
 def _changed(index: Path, root: Path) -> Iterator[str]:
@@ -165,10 +166,3 @@ def _entries(index: Path) -> Iterator[tuple[str, int, int, int]]:
         at += (end - at + 8) // 8 * 8
         if not flags & _STAGE:
             yield content[start:end].decode("utf-8", "replace"), fields[2], fields[3], fields[9]
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")[:4096] if path.is_file() else ""
-    except OSError:
-        return ""
