@@ -206,7 +206,7 @@ def _shade(count: int, fullest: int) -> int:
     return 0 if not count else 1 + min(SHADES - 1, int(SHADES * (count / fullest) ** 0.5 - 0.001))
 
 
-CARD_BARS = 22
+CARD_BAR_HEIGHT = 22
 PROFILE_LINES = 5
 
 
@@ -221,9 +221,11 @@ def home_page(memory: LocalMemory, request: PageRequest) -> Rendered:
     values = {
         "outside": outside,
         "briefs": [
-            (brief, activity_bars(brief.activity, today, CARD_DAYS, CARD_BARS)) for brief in briefs if brief != outside
+            (brief, activity_bars(brief.activity, today, CARD_DAYS, CARD_BAR_HEIGHT))
+            for brief in briefs
+            if brief != outside
         ],
-        "bar_height": CARD_BARS,
+        "bar_height": CARD_BAR_HEIGHT,
         "cards": CARDS,
         "proposals": count_proposals(memory),
         "status": status(memory),
