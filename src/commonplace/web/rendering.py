@@ -7,11 +7,13 @@ fetched from elsewhere), and the result is cleaned once more.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import lru_cache
+from importlib.resources import files
 from typing import Any
 
 import nh3
@@ -30,10 +32,42 @@ from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt
 from commonplace.text.tokens import index_text
 from commonplace.web.static import address_of
-from commonplace.web.texts import counted, load_texts
 
 KILO = 1024
 RECENT_MS = 7 * DAY_MS
+
+
+class Texts:
+    """Texts by name. A missing one is an error, never an empty place on a page."""
+
+    def __init__(self, values: Mapping[str, Any], name: str = "say") -> None:
+        self._values, self._name = values, name
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._values:
+            raise KeyError(f"{self._name}.{name} is not in the texts")
+        value = self._values[name]
+        return Texts(value, f"{self._name}.{name}") if isinstance(value, Mapping) else value
+
+    def get(self, name: str) -> str | None:
+        """A text that may be missing."""
+        value = self._values.get(name)
+        return value if isinstance(value, str) else None
+
+
+def load_texts() -> Texts:
+    """The texts of all pages, one file for each: `say.home.title` is `title` in texts/home.toml."""
+    found = [file for file in (files("commonplace.web") / "texts").iterdir() if file.name.endswith(".toml")]
+    return Texts({file.name.removesuffix(".toml"): tomllib.loads(file.read_text("utf-8")) for file in found})
+
+
+def counted(forms: Texts, number: int) -> str:
+    """`one` or `many` of a text, with its number."""
+    text: str = forms.one if number == 1 else forms.many
+    return text.format(n=f"{number:,}")
 
 
 class Templates:

@@ -31,8 +31,7 @@ from commonplace.text.sentences import excerpt, truncate
 from commonplace.text.tokens import words_of
 from commonplace.text.validity import parse_as_of
 from commonplace.web.page import PART_HEADER, KeyScope, PageRequest, Redirect, Rendered, project_names, with_query
-from commonplace.web.rendering import highlight
-from commonplace.web.texts import Texts, load_texts
+from commonplace.web.rendering import Texts, highlight, load_texts
 
 FILTER_NAMES = (
     *("project", "kind", "type", "tag", "folder", "author", "origin", "when", "since", "until"),
