@@ -151,13 +151,19 @@ class Embeddings:
         self._questions[text] = vector
         return vector
 
+    @property
+    def compares_tokens(self) -> bool:
+        """Whether the model compares questions with passages word by word."""
+        return hasattr(self._embedder, "compare_tokens")
+
     def compare_tokens(self, text: str, tokens: Mapping[int, bytes]) -> dict[int, float]:
         """How well passages answer a question, word by word, of their token vectors; none if the model cannot tell."""
-        if self._embedder is None or not tokens or not hasattr(self._embedder, "compare_tokens"):
+        compare = getattr(self._embedder, "compare_tokens", None)
+        if compare is None or not tokens:
             return {}
         self.note_request()
         try:
-            scores = _compare_tokens(self._embedder.compare_tokens, text, [*tokens.items()])
+            scores = _compare_tokens(compare, text, [*tokens.items()])
         except EmbedderUnavailable as error:
             self._failure = error.message
             return {}
