@@ -172,21 +172,21 @@ def sync_position(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answ
 
 def changes(memory: LocalMemory, request: ApiRequest[Since, None]) -> Answer[ChangesReply]:
     """What changed after a mark, in order: the name of each record and a digest of what it says."""
-    walked = sync_records.changed_records(
-        memory, request.query.since, request.query.limit, SyncScope(tuple(request.query.project))
-    )
+    walked = _walked(memory, request.query)
     digests = [{"what": one.what, "name": one.name, "digest": one.digest} for one in walked.records]
     return _answer({"changes": digests, "mark": walked.mark, "last": walked.last})
 
 
 def changed_records(memory: LocalMemory, request: ApiRequest[Since, None]) -> Answer[RecordsReply]:
     """The records themselves, in the same order, as many as fit."""
-    walked = sync_records.changed_records(
-        memory, request.query.since, request.query.limit, SyncScope(tuple(request.query.project))
-    )
+    walked = _walked(memory, request.query)
     chosen = sync_records.first_fitting(walked.records, MOST_BYTES)
     mark = walked.mark if len(chosen) == len(walked.records) else chosen[-1][0].seq
     return _answer({"records": [data for _record, data in chosen], "mark": mark, "last": walked.last})
+
+
+def _walked(memory: LocalMemory, wanted: Since) -> sync_records.RecordBatch:
+    return sync_records.changed_records(memory, wanted.since, wanted.limit, SyncScope(tuple(wanted.project)))
 
 
 def compare(memory: LocalMemory, request: ApiRequest[None, Digests]) -> Answer[DifferingReply]:
