@@ -124,7 +124,7 @@ class TokenVectors(nn.Module):
 
 
 def similarities(asked: Tensor, weights: Tensor, read: Tensor, own: Tensor) -> Tensor:
-    """Questions x passages: for each token of the question the most similar one of the passage, as far as it matters."""
+    """Questions x passages: each token of a question counts for its most similar one, as far as it matters."""
     size = max(1, MOST_SIMILARITIES // (read.shape[0] * read.shape[1] * asked.shape[1]))
     parts = []
     for start in range(0, len(asked), size):
