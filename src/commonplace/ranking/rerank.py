@@ -45,9 +45,9 @@ REPEATED_QUESTION_PENALTY, REPEATED_QUESTION_CAP = 0.4, 0.55
 # For the reply to such a text, which then ranks this far behind it.
 REPLY_BOOST, REPLY_MARGIN = 0.15, 0.01
 
-# The second is read together with the question, and the first, if their scores are so close that reading may change
-# which comes first: it is most of what a search costs. So many are if it is open whether anything answers.
-CLOSE, READ_UNSURE = 0.1, 5
+# So many of the first are read together with the question, if their scores are so close to the best one that reading
+# may change which comes first: it is most of what a search costs. So many are if it is open whether anything answers.
+READ_CLOSE, CLOSE, READ_UNSURE = 3, 0.15, 5
 # Where certainty counts, so many are, and those within this first.
 READ_THOROUGHLY, NEAR = 8, 0.4
 # What a cross-encoder says of one, between minus the limit and the limit, counts this much; what was not read counts as
@@ -165,13 +165,13 @@ def add_token_scores(scores: Scores, similar: dict[int, float], cosines: Mapping
 
 
 def worth_reading(scores: Scores, *, unsure: bool) -> list[int]:
-    """The candidates to read together with the question: the first two, if the second may be better.
+    """The candidates to read together with the question: the first, and those that may be better.
 
-    If it is open whether anything answers, the first few.
+    If it is open whether anything answers, the first few. None if the first is better than all.
     """
     first = best_first(scores, newest={})[:READ_UNSURE]
-    close = len(first) > 1 and scores[first[1]] >= scores[first[0]] - CLOSE
-    return first if unsure else first[:2] if close else []
+    close = [key for key in first[:READ_CLOSE] if scores[key] >= scores[first[0]] - CLOSE]
+    return first if unsure else close if len(close) > 1 else []
 
 
 def reading_order(scores: Scores) -> tuple[list[int], list[int]]:
