@@ -124,7 +124,7 @@ class TokenVectors(nn.Module):
 
 
 def similarities(asked: Tensor, weights: Tensor, read: Tensor, own: Tensor) -> Tensor:
-    """Questions x passages: for each token of the question the most similar one of the passage, as far as it matters."""
+    """Questions x passages: each token of a question counts for its most similar one, as far as it matters."""
     size = max(1, MOST_SIMILARITIES // (read.shape[0] * read.shape[1] * asked.shape[1]))
     parts = []
     for start in range(0, len(asked), size):
@@ -263,8 +263,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("out", type=Path, help="the adapter that is written")
     parser.add_argument("--encoder", type=Path, required=True, help="the adapter of the encoder")
     parser.add_argument("--folder", type=Path, default=Path("build/training"), help="where base model and examples are")
-    parser.add_argument("--layers", type=int, default=3, help="how many of the last layers are taken a second time")
-    parser.add_argument("--rank", type=int, default=16)
+    parser.add_argument("--layers", type=int, default=2, help="how many of the last layers are taken a second time")
+    parser.add_argument("--rank", type=int, default=32)
     parser.add_argument("--dim", type=int, default=48, help="numbers for each token")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--rate", type=float, default=1e-3)

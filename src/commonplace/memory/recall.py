@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from commonplace.errors import EmbedderUnavailable
 from commonplace.memory.candidates import (
     ParsedQuestion,
     PartsOfScore,
@@ -23,27 +22,21 @@ from commonplace.memory.candidates import (
     weightiest_first,
     words_of,
 )
+from commonplace.memory.judging import compare_tokens, judge
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import MESSAGE_ROLES, Item, Scope, Session
 from commonplace.ranking.fusion import (
-    JUDGED,
     STALE_FACTOR,
     Evidence,
-    answer_odds,
-    answer_relevance,
     best_first,
     expected_cosines,
     fused_score,
-    is_answered,
     is_noise,
     is_noise_when_judged,
-    is_surely_answered,
-    is_unsure,
     lexical_signal,
     noise_borders,
     relevance,
     relevances_in_order,
-    token_odds,
 )
 from commonplace.ranking.rerank import (
     RULE_BOOST,
@@ -60,15 +53,12 @@ from commonplace.ranking.rerank import (
     first_per_key,
     newer_boosts,
     prefer_answers,
-    reading_order,
     rerank_score,
-    worth_reading,
 )
 from commonplace.text.attributes import answers, mentions, stated_attribute
 from commonplace.text.query import (
     adjacent_words,
     is_about_questions,
-    is_keywords,
     is_only_question,
     question_ratio,
     repeats_question,
@@ -83,13 +73,12 @@ CANDIDATES = 100
 CONTEXT_BOOSTED = 150
 # The best so many are read before they are put in order.
 RERANKED = 100
+# The best so many are compared with the question word by word.
+COMPARED_BY_WORD = 60
 # Characters of a hit that are read then: what it is about it says early.
 READ_CHARACTERS = 2_000
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
-# Tokens of the best hits that are read together with the question; thoroughly, so many, and so many of further ones if
-# none of these answers.
-READ_TOKENS, THOROUGHLY = 300, (400, 200)
 # What holds now and says since when or until when was said of just this time: it comes before what says no time.
 DATED_BOOST = 0.15
 _NOBODY = frozenset(MESSAGE_ROLES) | {""}
@@ -236,22 +225,18 @@ def _recall_current(
             first.append(item.id)
             read.append(item)
     scores = _score_read(parsed, parts, scores, read)
-    similar = _compare_tokens(memory, parsed, {item.id: chosen[item.id] for item in read})
-    known = {item.id: evidence[chosen[item.id]].semantic for item in read}
-    scores = parts.add("tokens", scores | add_token_scores(scores, similar, known))
+    known = {item.id: evidence[chosen[item.id]] for item in read}
+    similar = compare_tokens(memory, parsed, {item.id: chosen[item.id] for item in read[:COMPARED_BY_WORD]})
+    cosines = {item_id: one.semantic for item_id, one in known.items()}
+    scores = parts.add("tokens", scores | add_token_scores(scores, similar, cosines))
     repeated = dict.fromkeys(item.id for item in repeats)
-    judges = _reading_helps(memory, parsed, scores, {item.id: evidence[chosen[item.id]].found for item in read})
-    # What repeats the question resembles it more than anything: that says nothing about it.
-    odds = {id_: token_odds(value) for id_, value in similar.items() if judges and id_ not in repeated}
-    answers = _read_together(memory, parsed, scores, chosen, known, odds) if judges else {}
-    odds |= {id_: token_odds(similar[id_], answer) for id_, answer in answers.items() if id_ in odds}
-    scores = parts.add("reading", scores | add_answer_scores(scores, answers))
+    judged = judge(memory, parsed, scores, chosen, known, similar, repeated)
+    scores = parts.add("reading", scores | add_answer_scores(scores, judged.answers))
     scores = parts.add("reply", scores | prefer_answers(scores, repeated, {one.id: reply.id for reply, one in replies}))
     weights = hit_weights(memory, [*items.values()])
     order = parts.add("newer", _prefer_newer(scores, read, weights))
-    by_reading = {id_: answer_relevance(value) for id_, value in odds.items()}
-    answered = is_answered(_first_odds(scores, odds)) if odds else None
-    noise = set() if parsed.query.strict else _noise(boosted, chosen, evidence, by_reading, answered=answered)
+    answered = judged.is_answered(scores)
+    noise = set() if parsed.query.strict else _noise(boosted, chosen, evidence, judged.relevances, answered=answered)
     noise -= {reply.id for reply, _question in replies}
     found = sorted(
         (items[item_id] for item_id in first if item_id in items and item_id not in noise),
@@ -260,22 +245,17 @@ def _recall_current(
     relevances = {item.id: relevance(scores[item.id]) for item in found}
     once, twins = show_twins_once(found := weightiest_first(memory, found, relevances, weights, read_items.words))
     shown = first_per_key(drop_near_duplicates(once, read_items.words), _session_requests)
-    by_score, read_too = [relevances[item.id] for item in shown], [by_reading.get(item.id) for item in shown]
+    by_score, read_too = [relevances[item.id] for item in shown], [judged.relevances.get(item.id) for item in shown]
     relevant = relevances_in_order(by_score, read_too, answered=answered)
     hits = [
         Hit(item, passage, value, e.semantic, lexical_signal(e, best), why, twins.get(item.id, ()), answer)
         for item, value in zip(shown[:limit], relevant, strict=False)
         for passage, e in [(chosen[item.id], evidence[chosen[item.id]])]
-        for why, answer in [(PartsOfScore(parts, item.id, e, weights[item.id]), answers.get(item.id))]
+        for why, answer in [(PartsOfScore(parts, item.id, e, weights[item.id]), judged.answers.get(item.id))]
     ]
     count = len(scores.keys() - noise) - (len(found) - len(shown))
     total = count if len(evidence) < most else max(total, count)
     return RecallResult(tuple(hits), total, parsed.vector is not None, parsed.waiting)
-
-
-def _first_odds(scores: Mapping[int, float], odds: Mapping[int, float]) -> list[float]:
-    """The odds of the first hits."""
-    return [odds[id_] for id_ in best_first({id_: scores[id_] for id_ in odds}, newest={})[:JUDGED]]
 
 
 def _own_scores(evidence: Mapping[int, Evidence], best: float) -> dict[int, float]:
@@ -437,62 +417,3 @@ def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Seq
         )
         for item in items
     }
-
-
-def _compare_tokens(memory: LocalMemory, parsed: ParsedQuestion, chosen: Mapping[int, int]) -> dict[int, float]:
-    """How well items hold what each word of the question asks for, by the token vectors of their chosen passages."""
-    if parsed.vector is None or parsed.query.strict or not memory.embeddings.compares_tokens:
-        return {}
-    tokens = memory.store.token_vectors(list(chosen.values()))
-    similar = memory.embeddings.compare_tokens(parsed.text, tokens)
-    return {item_id: similar[passage] for item_id, passage in chosen.items() if passage in similar}
-
-
-def _reading_helps(
-    memory: LocalMemory, parsed: ParsedQuestion, scores: Mapping[int, float], found: Mapping[int, float]
-) -> bool:
-    """Whether the models can tell what answers a question, of candidates with these shares of its words.
-
-    They cannot if the question is only words to look for, and the best hit has them all, or a model knows none of them
-    and no hit has one: it would answer them with anything.
-    """
-    query, reader = parsed.query, memory.cross_encoder
-    if reader is None or parsed.vector is None or query.strict or not found or is_about_questions(query.text):
-        return False
-    if not is_keywords(query.text):
-        return True
-    best = max(found, key=scores.__getitem__)
-    return found[best] < 1.0 and (any(found.values()) or reader.knows_a_word(query.text))
-
-
-def _read_together(
-    memory: LocalMemory,
-    parsed: ParsedQuestion,
-    scores: Mapping[int, float],
-    chosen: Mapping[int, int],
-    cosines: Mapping[int, float],
-    odds: Mapping[int, float],
-) -> dict[int, float]:
-    """What the cross-encoder says of the best items, each read together with the question.
-
-    Those are read that may be better than the first, or the first few if their odds leave open whether any answers.
-    Thoroughly: those near the best one, and the others if none of these surely answers.
-    """
-    assert memory.cross_encoder is not None
-    known = {item_id: scores[item_id] for item_id in cosines}
-    if parsed.thorough:
-        steps = list(zip(reading_order(known), THOROUGHLY, strict=True))
-    else:
-        steps = [(worth_reading(known, unsure=is_unsure(_first_odds(scores, odds))), READ_TOKENS)]
-    answers: dict[int, float] = {}
-    for some, most in steps:
-        texts = memory.store.passages_in_context([chosen[item_id] for item_id in some]) if some else {}
-        passages = [(passage.text, before) for item_id in some for passage, before in [texts[chosen[item_id]]]]
-        try:
-            answers |= zip(some, memory.cross_encoder.score(parsed.text, passages, most), strict=False)
-        except EmbedderUnavailable:
-            # The order is a little worse without it, and search goes on.
-            return {}
-        if is_surely_answered([answer_odds(answer, cosines[id_]) for id_, answer in answers.items()]):
-            break
-    return answers

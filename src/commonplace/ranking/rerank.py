@@ -47,7 +47,7 @@ REPLY_BOOST, REPLY_MARGIN = 0.15, 0.01
 
 # So many of the first are read together with the question, if their scores are so close to the best one that reading
 # may change which comes first: it is most of what a search costs. So many are if it is open whether anything answers.
-READ_CLOSE, CLOSE, READ_UNSURE = 4, 0.1, 5
+READ_CLOSE, CLOSE, READ_UNSURE = 3, 0.15, 5
 # Where certainty counts, so many are, and those within this first.
 READ_THOROUGHLY, NEAR = 8, 0.4
 # What a cross-encoder says of one, between minus the limit and the limit, counts this much; what was not read counts as
@@ -165,9 +165,9 @@ def add_token_scores(scores: Scores, similar: dict[int, float], cosines: Mapping
 
 
 def worth_reading(scores: Scores, *, unsure: bool) -> list[int]:
-    """The candidates to read together with the question: those that may be better than the first, and the first.
+    """The candidates to read together with the question: the first, and those that may be better.
 
-    If it is open whether anything answers, the first few.
+    If it is open whether anything answers, the first few. None if the first is better than all.
     """
     first = best_first(scores, newest={})[:READ_UNSURE]
     close = [key for key in first[:READ_CLOSE] if scores[key] >= scores[first[0]] - CLOSE]
