@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import contextvars
 import threading
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Hashable
-from concurrent.futures import Future
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from commonplace.errors import RateLimited
@@ -42,8 +42,10 @@ class Helpers(Protocol):
 
 
 class _Job(NamedTuple):
+    """Work, and what its caller waits for; None if nobody does."""
+
     work: Callable[[], Any]
-    future: Future[Any]
+    done: asyncio.Future[Any] | None
 
 
 class Workers:
@@ -95,12 +97,13 @@ class Workers:
         """
         self._called = time.monotonic()
         context = contextvars.copy_context()
-        done: _T = await asyncio.wrap_future(self._submit(lambda: context.run(work), caller, self._most_waiting))
-        return done
+        done: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+        self._submit(_Job(lambda: context.run(work), done), caller, self._most_waiting)
+        return await done
 
     def later(self, work: Callable[[], object]) -> None:
         """Have something done that nobody waits for."""
-        self._submit(work, None, None)
+        self._submit(_Job(work, None), None, None)
 
     def close(self) -> None:
         """Finish what has begun, and begin nothing more."""
@@ -111,12 +114,11 @@ class Workers:
             self._waiting.clear()
             self._changed.notify_all()
         for job in jobs:
-            job.future.cancel()
+            _settle_soon(job.done, asyncio.Future.cancel)
         for thread in self._threads:
             thread.join()
 
-    def _submit(self, work: Callable[[], Any], caller: Hashable, most: int | None) -> Future[Any]:
-        job = _Job(work, Future())
+    def _submit(self, job: _Job, caller: Hashable, most: int | None) -> None:
         with self._changed:
             if self._closed:
                 raise RuntimeError("these workers have ended")
@@ -132,7 +134,6 @@ class Workers:
                 thread.start()
             if not self._watching or not self._seconds_until_free():
                 self._changed.notify()
-        return job.future
 
     def _work(self) -> None:
         thread = threading.get_ident()
@@ -198,11 +199,18 @@ def slow_workers() -> Workers:
 
 
 def _run(job: _Job) -> None:
-    if not job.future.set_running_or_notify_cancel():
+    if job.done is not None and job.done.cancelled():
         return
     try:
         result = job.work()
     except BaseException as error:  # noqa: BLE001 - it is for whoever waits
-        job.future.set_exception(error)
+        _settle_soon(job.done, asyncio.Future.set_exception, error)
     else:
-        job.future.set_result(result)
+        _settle_soon(job.done, asyncio.Future.set_result, result)
+
+
+def _settle_soon(done: asyncio.Future[Any] | None, settle: Callable[..., object], *how: object) -> None:
+    """Settle what a caller waits for, in the caller's event loop, unless that has ended or the caller is gone."""
+    if done is not None:
+        with contextlib.suppress(RuntimeError):
+            done.get_loop().call_soon_threadsafe(lambda: done.done() or settle(done, *how))
