@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ENCODER = Path(__file__).with_name("encoder.safetensors")
+TOKEN_VECTORS = ENCODER.with_name("token_vectors.safetensors")
 # What reads two texts together, by the name of its graph in the package.
 CROSS_ENCODERS = {
     f"{name}.onnx": ENCODER.with_name(f"{name}.safetensors") for name in ("cross_encoder", "contradictions")

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 # Stored beside every vector. Raise it whenever vectors of the new model cannot be compared with those of the old.
-NAME = "commonplace-memory-2/int8"
+NAME = "commonplace-memory-3/int8"
 FILES = ("model.onnx", "cross_encoder.onnx", "contradictions.onnx", "tokenizer.json")
 RECORD = "build.json"
 
@@ -22,13 +22,14 @@ def ensure(folder: Path) -> bool:
     import minilm_adapter
     import minilm_calibration
     import minilm_cross_graph
-    import minilm_graph
     import minilm_source
+    import minilm_token_graph
 
     source = minilm_source.fetch()
     tensors = minilm_adapter.merged(source.tensors, minilm_adapter.read(minilm_adapter.ENCODER))
     smoothing = minilm_calibration.smoothing(tensors)
-    model = minilm_graph.build(tensors, smoothing).SerializeToString(deterministic=True)
+    tokens = minilm_adapter.read(minilm_adapter.TOKEN_VECTORS)
+    model = minilm_token_graph.build(tensors, smoothing, tokens).SerializeToString(deterministic=True)
     folder.mkdir(parents=True, exist_ok=True)
     _replace(folder / "model.onnx", model)
     for name, adapter in minilm_adapter.CROSS_ENCODERS.items():

@@ -44,9 +44,14 @@ def inputs_of_norms() -> dict[str, str]:
     return watched
 
 
+def plain(step: str) -> str:
+    """A step of the encoder, or the one that a further layer ("tokens/4.qkv") takes a second time."""
+    return step.rpartition("/")[2]
+
+
 def weight_of(tensors: Tensors, step: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Weight (out, in) and bias of a linear step. Query, key and value are one; the query carries 1/sqrt(width)."""
-    layer, _, part = step.partition(".")
+    layer, _, part = plain(step).partition(".")
     root = f"encoder.layer.{layer}."
     if part != "qkv":
         inner = {"attention.out": "attention.output", "ffn.up": "intermediate", "ffn.down": "output"}[part]
@@ -62,7 +67,7 @@ class Encoder:
     """Writes the graph; a subclass may read, add or end otherwise."""
 
     inputs: tuple[str, ...] = INPUTS
-    output: tuple[str, list[str | int]] = ("embedding", ["batch", WIDTH])
+    outputs: Mapping[str, list[str | int]] = {"embedding": ["batch", WIDTH]}
     layers = LAYERS
 
     def __init__(self, tensors: Tensors, smoothing: Tensors | None) -> None:
@@ -83,13 +88,19 @@ class Encoder:
         heads = self.node("Concat", [shape, self.constant([3, HEADS, HEAD_WIDTH])], "shape.heads", axis=0)
         x = self.embedding()
         for layer in range(self.layers):
-            x = self.attention(x, f"{layer}", hidden, heads)
-            x = self.feed_forward(x, f"{layer}")
+            self.before_layer(layer, x, hidden, heads)
+            x = self.layer(x, f"{layer}", hidden, heads)
         pooled = (
             mask if "pooled" not in self.inputs else self.node("Cast", ["pooled"], "pooled.float", to=TensorProto.FLOAT)
         )
         self.pool(x, pooled, shape)
         return self.assembled()
+
+    def before_layer(self, layer: int, x: str, hidden: str, heads: str) -> None:
+        """A subclass may branch off here."""
+
+    def layer(self, x: str, layer: str, hidden: str, heads: str) -> str:
+        return self.feed_forward(self.attention(x, layer, hidden, heads), layer)
 
     def embedding(self) -> str:
         words = self.tensors["embeddings.word_embeddings.weight"]
@@ -127,12 +138,12 @@ class Encoder:
         mixed = self.node("Transpose", [mixed], f"{root}.joined", perm=[0, 2, 1, 3])
         mixed = self.node("Reshape", [mixed, self.constant([-1, WIDTH])], f"{root}.flat")
         added = self.node("Add", [self.linear(mixed, f"{root}.out"), x], f"{root}.sum")
-        return self.norm(added, f"encoder.layer.{layer}.attention.output.LayerNorm", f"{root}.norm")
+        return self.norm(added, f"encoder.layer.{plain(layer)}.attention.output.LayerNorm", f"{root}.norm")
 
     def feed_forward(self, x: str, layer: str) -> str:
         wide = self.node("Gelu", [self.linear(x, f"{layer}.ffn.up")], f"{layer}.ffn.gelu", domain=FUSED)
         added = self.node("Add", [self.linear(wide, f"{layer}.ffn.down"), x], f"{layer}.ffn.sum")
-        return self.norm(added, f"encoder.layer.{layer}.output.LayerNorm", f"{layer}.ffn.norm")
+        return self.norm(added, f"encoder.layer.{plain(layer)}.output.LayerNorm", f"{layer}.ffn.norm")
 
     def pool(self, x: str, pooled: str, shape: str) -> None:
         """The masked sum points where the masked mean points, and only the direction is kept."""
@@ -148,8 +159,8 @@ class Encoder:
         if self.smoothing is None:
             product = self.node("MatMul", [x, self.weight(step, weight)], f"{step}.product")
             return self.node("Add", [product, self.weights(f"{step}.bias", bias)], step)
-        if step in self.smoothing:
-            factor = self.smoothing[step]
+        if plain(step) in self.smoothing:
+            factor = self.smoothing[plain(step)]
             x = self.node("Mul", [x, self.weights(f"{step}.smoothing", 1 / factor)], f"{step}.smoothed")
             weight = weight * factor
         size = self.node("Abs", [x], f"{step}.size")
@@ -191,7 +202,9 @@ class Encoder:
 
     def assembled(self) -> onnx.ModelProto:
         inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"]) for name in self.inputs]
-        outputs = [helper.make_tensor_value_info(self.output[0], TensorProto.FLOAT, self.output[1])]
+        outputs = [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in self.outputs.items()
+        ]
         graph = helper.make_graph(self.nodes, "all-MiniLM-L6-v2", inputs, outputs, list(self.constants.values()))
         versions = [helper.make_opsetid("", 18), helper.make_opsetid(FUSED, 1)]
         return helper.make_model(graph, opset_imports=versions, ir_version=8, producer_name="commonplace")

@@ -11,7 +11,7 @@ import apsw
 INVALID_UTF8 = "CAST(x'4170706c65ff20c328' AS TEXT)"
 
 
-def damage_row(path: Path, table: str, id_: int, column: str, value: str) -> None:
+def damage_row(path: Path, table: str, id_: int, column: str, value: str, key: str = "id") -> None:
     """Put a value, given as SQL, into a column of one row, past its type, constraints and triggers."""
     with contextlib.closing(apsw.Connection(str(path))) as file:
         whole = file.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).fetchall()[0][0]
@@ -20,7 +20,7 @@ def damage_row(path: Path, table: str, id_: int, column: str, value: str) -> Non
     with contextlib.closing(apsw.Connection(str(path))) as file:
         file.pragma("ignore_check_constraints", True)
         file.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-        file.execute(f"UPDATE {table} SET {column} = {value} WHERE id = ?", (id_,))
+        file.execute(f"UPDATE {table} SET {column} = {value} WHERE {key} = ?", (id_,))
         assert file.changes() == 1
         _write_schema(file, table, whole)
 

@@ -97,10 +97,14 @@ class Encoder(nn.Module):
             Layer(tensors, f"encoder.layer.{number}", rank, generator) for number in range(layers)
         )
 
-    def forward(self, ids: Tensor, mask: Tensor, types: Tensor | None = None) -> Tensor:
+    def embedded(self, ids: Tensor, types: Tensor | None = None) -> Tensor:
+        """What the first layer reads."""
         x = self.word[ids] + self.position[: ids.shape[1]]
         x = x + (self.token_type[0] if types is None else self.token_type[types])
-        x = functional.layer_norm(x, (WIDTH,), self.norm_weight, self.norm_bias, EPSILON)
+        return functional.layer_norm(x, (WIDTH,), self.norm_weight, self.norm_bias, EPSILON)
+
+    def forward(self, ids: Tensor, mask: Tensor, types: Tensor | None = None) -> Tensor:
+        x = self.embedded(ids, types)
         readable = mask.bool()[:, None, None, :]
         for layer in self.layers:
             x = layer(x, readable)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import minilm_adapter
-import minilm_graph
 import minilm_source
+import minilm_token_graph
 from commonplace.embed.minilm import MiniLM
 
 
@@ -23,6 +23,7 @@ def fp32(tmp_path_factory: pytest.TempPathFactory) -> MiniLM:
     folder: Path = tmp_path_factory.mktemp("fp32")
     source = minilm_source.fetch()
     tensors = minilm_adapter.merged(source.tensors, minilm_adapter.read(minilm_adapter.ENCODER))
-    (folder / "model.onnx").write_bytes(minilm_graph.build(tensors).SerializeToString())
+    tokens = minilm_adapter.read(minilm_adapter.TOKEN_VECTORS)
+    (folder / "model.onnx").write_bytes(minilm_token_graph.build(tensors, None, tokens).SerializeToString())
     (folder / "tokenizer.json").write_bytes(source.tokenizer)
     return MiniLM(folder=folder)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.conftest import Clock
+from tests.memory.test_repair import embed
 from tests.raw_sql import all_rows, behind
 
 from commonplace import config
@@ -63,13 +64,15 @@ def items(settings: Settings) -> int:
 
 
 def test_a_copy_is_one_private_file_with_everything(filled_memory: LocalMemory, tmp_path: Path) -> None:
+    embed(filled_memory)
     made = back_up_store(filled_memory, tmp_path / "copy.db")
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["copy.db"]
     if sys.platform != "win32":
         assert stat.S_IMODE(made.path.stat().st_mode) == 0o600
     (tmp_path / "other").mkdir()
     made.path.replace(tmp_path / "other" / "commonplace.db")
-    assert all_rows(replace(filled_memory.settings, data_dir=tmp_path / "other")) == all_rows(filled_memory.settings)
+    copied = all_rows(replace(filled_memory.settings, data_dir=tmp_path / "other"))
+    assert copied == all_rows(filled_memory.settings) and len(copied["token_vectors"]) == 5
 
 
 def test_nothing_is_overwritten_and_a_folder_will_do(filled_memory: LocalMemory, tmp_path: Path) -> None:
@@ -106,11 +109,13 @@ def test_a_dry_run_tells_what_would_change(filled_memory: LocalMemory, clock: Cl
 
 
 def test_a_backup_is_put_back_and_the_store_kept(filled_memory: LocalMemory, clock: Clock) -> None:
+    embed(filled_memory)
     made = back_up_store(filled_memory)
     remember(filled_memory, NewItem("Pear"))
+    forget_items(filled_memory, [1])
     filled_memory.close()
     done = restore_backup(filled_memory.settings, "latest", clock())
-    assert items(filled_memory.settings) == 5
+    assert items(filled_memory.settings) == 5 and len(all_rows(filled_memory.settings)["token_vectors"]) == 5
     assert done.old_copy is not None and done.old_copy != made.path
     # The way back is the same; `latest` is still what a person made.
     restore_backup(filled_memory.settings, done.old_copy.name, clock())

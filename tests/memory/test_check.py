@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from tests.memory.test_repair import fill, truth
+from tests.memory.test_repair import embed, fill, truth
 from tests.raw_sql import all_rows, behind
 
 from commonplace.errors import StoreError
@@ -58,6 +59,44 @@ def test_what_is_derived_is_found_and_mended(filled: LocalMemory) -> None:
         seen |= {fault.says for fault in fresh}
     assert repair_store(filled.settings, filled.clock).left == ()
     assert truth(filled.settings) == before
+
+
+def test_token_vectors_without_a_vector_are_found_and_deleted(filled: LocalMemory) -> None:
+    before = tokens(filled)
+    with behind(filled.settings) as ask:
+        # As a damaged database has them: neither engine would let them be.
+        ask("SET session_replication_role = replica" if filled.settings.database_url else "PRAGMA foreign_keys = off")
+        ask("DELETE FROM vectors WHERE passage_id = 1")
+        ask("UPDATE token_vectors SET passage_id = 999 WHERE passage_id = 2")
+    (fault,) = [fault for fault in check_store(filled) if fault.says == "token vectors belong to no vector"]
+    assert (fault.part, fault.count, fault.derived) == ("vectors", 2, True)
+    assert repair_store(filled.settings, filled.clock).left == ()
+    assert tokens(filled) == before[2:]
+    embed(filled)
+    assert tokens(filled) == before, "also that of the passage that had a vector"
+
+
+def test_token_vectors_that_were_lost_are_made_again(filled: LocalMemory) -> None:
+    before = tokens(filled)
+    with behind(filled.settings) as ask:
+        ask("DELETE FROM token_vectors WHERE passage_id > 4")
+    (fault,) = check_store(filled)
+    assert (fault.part, fault.count, fault.derived) == ("vectors", len(before) - 4, True)
+    assert repair_store(filled.settings, filled.clock).left == () and tokens(filled) == before[:4]
+    embed(filled)
+    assert tokens(filled) == before and check_store(filled) == []
+
+
+def test_a_model_that_makes_no_token_vectors_has_lost_none(filled: LocalMemory) -> None:
+    filled.maintenance.use_model("another", 8)
+    jobs = filled.maintenance.claim_jobs("me", 3, filled.clock(), 60_000)
+    assert filled.maintenance.finish_jobs(jobs, np.eye(3, 8, dtype=np.float32), "me") == 3
+    assert tokens(filled) and check_store(filled) == []
+
+
+def tokens(memory: LocalMemory) -> list[tuple[int, bytes]]:
+    with behind(memory.settings) as ask:
+        return [(id_, bytes(one)) for id_, one in ask("SELECT passage_id, tokens FROM token_vectors ORDER BY 1")]
 
 
 def test_words_of_something_else_and_of_what_was_forgotten(filled: LocalMemory) -> None:

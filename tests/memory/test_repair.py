@@ -49,6 +49,9 @@ DAMAGE = (
     "UPDATE vectors SET scale = -1 WHERE passage_id % {a} = {b}",
     "UPDATE vectors SET project_id = 99 WHERE passage_id % {a} = {b}",
     "DELETE FROM vectors WHERE passage_id % {a} = {b}",
+    "UPDATE token_vectors SET passage_id = passage_id + 1000 WHERE passage_id % {a} = {b}",
+    "DELETE FROM token_vectors WHERE passage_id % {a} = {b}",
+    "UPDATE token_vectors SET model_id = 99 WHERE passage_id % {a} = {b}",
     "DELETE FROM jobs WHERE passage_id % {a} = {b}",
     "UPDATE jobs SET passage_id = passage_id + 1000 WHERE passage_id % {a} = {b}",
     "UPDATE items SET tagged = NOT tagged WHERE id % {a} = {b}",
@@ -80,11 +83,13 @@ def fill(memory: LocalMemory) -> None:
 
 
 def embed(memory: LocalMemory) -> None:
-    """A vector for everything that waits, made of nothing but its number."""
+    """A vector and token vectors for everything that waits, made of nothing but its number."""
     memory.maintenance.use_model("tiny", 8)
     while jobs := memory.maintenance.claim_jobs("me", 100, memory.clock(), 60_000):
         vectors = np.array([np.roll(np.arange(1, 9), job.passage.id) for job in jobs], np.float32)
-        memory.maintenance.finish_jobs(jobs, vectors / np.linalg.norm(vectors, axis=1, keepdims=True), "me")
+        tokens = [f"of passage {job.passage.id}".encode() for job in jobs]
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        memory.maintenance.finish_jobs(jobs, vectors / lengths, "me", None, tokens)
 
 
 def truth(settings: Settings) -> dict[str, list[str]]:
@@ -184,6 +189,22 @@ def test_all_that_can_be_read_of_damaged_pages_is_saved(closed: Settings) -> Non
     assert done.old_copy is not None and done.old_copy.parent == closed.backups and "damaged" in done.old_copy.name
     again = repair_store(closed, Clock())
     assert again.saved is None and again.done == () and again.left == done.left
+
+
+def test_token_vectors_of_damaged_pages_are_made_again(closed: Settings) -> None:
+    count = "SELECT count(*) FROM token_vectors"
+    with behind(closed) as ask:
+        before, said = ask(count), truth(closed)
+    assert hurt_pages(closed.database, "token_vectors", 1) == 1
+    assert repair_store(closed, Clock()).left == ()
+    with behind(closed) as ask:
+        assert ask(count) < before
+    memory = open_memory(closed, Clock())
+    embed(memory)
+    assert check_store(memory) == []
+    memory.close()
+    with behind(closed) as ask:
+        assert ask(count) == before and truth(closed) == said
 
 
 def test_numbers_of_lost_items_are_not_given_again(closed: Settings) -> None:

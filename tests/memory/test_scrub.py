@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from tests.capture.hooks.hook_sessions import Telling, only_item
 from tests.raw_sql import all_rows, behind
@@ -74,6 +75,10 @@ def everywhere(memory: LocalMemory, text: str) -> list[int]:
     answer = SavedReply(200, "{}", f'{{"content": "{text}"}}'.encode())
     run_once(memory, "me", "first", b"x", lambda: answer)
     memory.maintenance.save_source_mark(f"/home/{text}/x.jsonl", {"title": text}, 1)
+    memory.maintenance.use_model("tiny", 8)
+    jobs = memory.maintenance.claim_jobs("me", 1000, memory.clock(), 1000)
+    tokens = [job.passage.text.encode() for job in jobs]
+    memory.maintenance.finish_jobs(jobs, np.ones((len(jobs), 8), np.float32), "me", None, tokens)
     return [first, long, gone]
 
 
@@ -93,7 +98,7 @@ def test_it_is_found_everywhere_and_leaves_no_trace(
     with careless(monkeypatch):
         ids = everywhere(memory, text)
     other = remember(memory, NewItem("Sessions are kept in Redis")).id
-    assert in_files(settings, text)
+    assert in_files(settings, text) and text in "".join(all_rows(settings)["token_vectors"])
     named = NAME if text == NAME else None
     looked = scrub_secrets(memory, named, dry_run=True)
     assert in_files(settings, text)

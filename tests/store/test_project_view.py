@@ -102,11 +102,11 @@ def filled(whole: Store, part: SpaceStore) -> World:
     )
     whole.use_model("tiny", 8)
     while jobs := whole.claim_jobs("w", 100, THEN, 1000):
-        whole.finish_jobs(jobs, np.stack([VECTOR] * len(jobs)), "w")
+        whole.finish_jobs(jobs, np.stack([VECTOR] * len(jobs)), "w", None, [job.passage.text.encode() for job in jobs])
     whole.rewrite(theirs, make_draft("zebra theirs changed", project=THEIRS), THEN)
     whole.rewrite(ours, make_draft("zebra ours changed", project=OURS), THEN)
     while jobs := whole.claim_jobs("w", 100, THEN, 1000):
-        whole.finish_jobs(jobs, np.stack([VECTOR] * len(jobs)), "w")
+        whole.finish_jobs(jobs, np.stack([VECTOR] * len(jobs)), "w", None, [job.passage.text.encode() for job in jobs])
     whole.link(100, references, THEN)
     for place in whole.stale_topics():
         points = whole.topic_points(place.place, 0, 100)
@@ -180,6 +180,7 @@ READING: Mapping[str, Callable[[World], object]] = {
     ],
     "search_vectors": lambda w: [w.part.search_vectors(VECTOR, s, 50) for s in (Scope(), Scope(project=THEIRS))],
     "cosines": lambda w: w.part.cosines(VECTOR, w.passages(w.theirs)),
+    "token_vectors": lambda w: w.part.token_vectors(w.passages(w.theirs)),
     "passages_of": lambda w: w.part.passages_of([w.theirs, w.everywhere]),
     "passage_texts": lambda w: w.part.passage_texts(w.passages(w.theirs)),
     "passages_in_context": lambda w: w.part.passages_in_context(w.passages(w.theirs)),
@@ -419,6 +420,8 @@ def test_what_tells_only_numbers_tells_ours(world: World) -> None:
     assert world.ours in {one.item_id for one in part.item_headers(Scope(), 0, 2 * THEN, 50)}
     assert [session.id for session in part.sessions_during(Scope(), 0, 2 * THEN, 50)] == [world.our_session]
     assert part.cosines(VECTOR, world.passages(world.theirs)) == {}
+    both = [*world.passages(world.theirs), *world.passages(world.ours)]
+    assert [*part.token_vectors(both).values()] == [b"zebra ours changed"] and len(world.whole.token_vectors(both)) == 2
     assert part.passages_of([world.theirs, world.everywhere]) == {}
     assert part.sketches().keys() == {world.our_session}
     assert part.resolve_session(ref("zzz"), "s-theirs") is None

@@ -91,6 +91,11 @@ def pages_of(path: Path, table: str) -> list[int]:
         return [int(str(row[0])) for row in file.execute(question, (table,))]
 
 
+def token_vectors(settings: Settings) -> list[tuple[object, ...]]:
+    with behind(settings) as ask:
+        return ask("SELECT passage_id, space_id, model_id, tokens FROM token_vectors ORDER BY 1")
+
+
 @pytest.mark.parametrize("how", [*HARMLESS])
 def test_no_row_is_lost_where_no_row_is_damaged(whole: Settings, settings: Settings, how: str) -> None:
     data = HARMLESS[how](bytearray(settings.database.read_bytes()), pages_of(settings.database, "sqlite_schema"))
@@ -98,6 +103,7 @@ def test_no_row_is_lost_where_no_row_is_damaged(whole: Settings, settings: Setti
     assert any(fault.part == "file" for fault in check_and_record(settings, Clock()))
     done = repair_store(settings, Clock())
     assert done.left == () and truth(settings) == truth(whole)
+    assert token_vectors(settings) == token_vectors(whole)
     assert done.saved is None or (done.saved.lost == [] and done.saved.changed == [])
     assert done.old_copy is not None and (done.saved is None or done.old_copy.read_bytes() == data)
 

@@ -25,7 +25,10 @@ def failed_state(why: str) -> str:
 class Embedder(Protocol):
     """Turns any text into a vector; near vectors mean similar things. Safe to call from several threads.
 
-    One that reads questions differently from what answers them also has a method `embed_query(text)`.
+    One that reads questions differently from what answers them also has a method `embed_query(text)`. One that also
+    compares word by word has `embed_with_tokens(texts, before)`, which returns the vectors and, for each text, bytes to
+    be kept with it; and `compare_tokens(text, tokens)`, which returns how well each of such bytes answers a question.
+    It raises ValueError for bytes that it cannot read.
     """
 
     @property
@@ -61,6 +64,17 @@ def embed_query(embedder: Embedder, text: str) -> NDArray[float32]:
     own = getattr(embedder, "embed_query", None)
     vector: NDArray[float32] = embedder.embed([text])[0] if own is None else own(text)
     return vector
+
+
+def embed_with_tokens(
+    embedder: Embedder, texts: Sequence[str], before: Sequence[str] = ()
+) -> tuple[NDArray[float32], Sequence[bytes]]:
+    """The vectors of texts, and their token vectors: none if the embedder makes none."""
+    own = getattr(embedder, "embed_with_tokens", None)
+    made: tuple[NDArray[float32], Sequence[bytes]] = (
+        (embedder.embed(texts, before), ()) if own is None else own(texts, before)
+    )
+    return made
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from string import punctuation
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from commonplace.embed import NOT_LOADED, READY, ModelCost, failed_state, without_surrogates
+from commonplace.embed import NOT_LOADED, READY, ModelCost, failed_state, token_vectors, without_surrogates
 from commonplace.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
@@ -45,9 +46,18 @@ TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
 TEXT_OUTPUTS = ("sentence_embedding", "sentence_embeddings", "embedding", "embeddings")
 # A graph with this input pools by itself, the tokens that are marked in it.
 POOLED_INPUT = "pooled"
+# What a graph may have beside: short vectors of the tokens, and how much each matters in a question.
+TOKEN_VECTOR_OUTPUTS = ("token_vectors", "token_weights")
 
 Tokens = tuple[list[int], int, int]
 """The tokens that are read, and which of them the vector represents."""
+
+
+class ReadTexts(NamedTuple):
+    """What a model makes of texts: a unit vector of each, and what it says of their tokens, if it does."""
+
+    vectors: NDArray[float32]
+    tokens: tuple[NDArray[float32], NDArray[float32]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +115,13 @@ class OnnxEmbedder(ABC):
     def cost(self) -> ModelCost: ...
 
     def embed(self, texts: Sequence[str], before: Sequence[str] = ()) -> NDArray[float32]:
-        model = self._loaded()
-        return self._embed(model, texts, before, model.files.passage_prefix)
+        return self.read_all(texts, before)[0]
 
     def embed_query(self, text: str) -> NDArray[float32]:
         """The vector of a question, which some models read with another prefix than what answers it."""
         model = self._loaded()
-        vector: NDArray[float32] = self._embed(model, [text], (), model.files.query_prefix)[0]
+        prefix = model.files.query_prefix
+        vector: NDArray[float32] = model.read([model.tokens(text, "", prefix)], prefix).vectors[0]
         return vector
 
     def state(self) -> str:
@@ -119,29 +129,33 @@ class OnnxEmbedder(ABC):
             return failed_state(self._failure.message)
         return NOT_LOADED if self._model is None else READY
 
-    def _embed(self, model: OnnxModel, texts: Sequence[str], before: Sequence[str], prefix: str) -> NDArray[float32]:
+    def read_all(self, texts: Sequence[str], before: Sequence[str] = ()) -> tuple[NDArray[float32], list[bytes]]:
+        """The vector of each text, and its token vectors if the model makes some."""
         import numpy as np
 
+        model = self._loaded()
+        prefix = model.files.passage_prefix
         vectors = np.empty((len(texts), model.dim), dtype=np.float32)
+        packed = [b""] * len(texts)
         contexts = before or [""] * len(texts)
         for start in range(0, len(texts), WINDOW):
             stop = start + WINDOW
             pairs = zip(texts[start:stop], contexts[start:stop], strict=True)
             window = [model.tokens(text, context, prefix) for text, context in pairs]
             batches = list(_batches(window))
-            for batch, rows in zip(batches, self._run(model, window, batches, prefix), strict=True):
-                vectors[[start + place for place in batch]] = rows
-        return vectors
+            for batch, read in zip(batches, self._run(model, window, batches, prefix), strict=True):
+                vectors[[start + place for place in batch]] = read.vectors
+                for row, place in enumerate(batch):
+                    packed[start + place] = model.packed_tokens(read, row, window[place])
+        return vectors, packed
 
-    def _run(
-        self, model: OnnxModel, window: list[Tokens], batches: list[list[int]], prefix: str
-    ) -> list[NDArray[float32]]:
+    def _run(self, model: OnnxModel, window: list[Tokens], batches: list[list[int]], prefix: str) -> list[ReadTexts]:
         work = [[window[place] for place in batch] for batch in batches]
         threads = min(self._threads, len(work))
         if threads <= 1:
-            return [model.vectors(batch, prefix) for batch in work]
+            return [model.read(batch, prefix) for batch in work]
         with ThreadPoolExecutor(threads, thread_name_prefix="commonplace-embed") as pool:
-            return list(pool.map(lambda batch: model.vectors(batch, prefix), work))
+            return list(pool.map(lambda batch: model.read(batch, prefix), work))
 
     def _loaded(self) -> OnnxModel:
         """The model, loaded once. A failure is final for this process: files do not appear while it runs."""
@@ -186,6 +200,10 @@ class OnnxModel:
         self._inputs = _checked_inputs(self._session, files)
         self._output = _chosen_output(self._session, files)
         self._pools = POOLED_INPUT in self._inputs
+        outputs = {one.name for one in self._session.get_outputs()}
+        self._token_outputs = TOKEN_VECTOR_OUTPUTS if outputs.issuperset(TOKEN_VECTOR_OUTPUTS) else ()
+        # Punctuation says nothing by itself, and is a third of the tokens.
+        self._punctuation = frozenset(map(self._tokenizer.token_to_id, punctuation))
         self._offsets: dict[str, NDArray[float32]] = {}
         self.dim = files.dim or int(self.vectors([self.tokens("dimension", "", "")], "").shape[1])
 
@@ -244,8 +262,20 @@ class OnnxModel:
     def _encoding(self, text: str) -> Encoding:
         return self._tokenizer.encode(without_surrogates(text[:MAX_CHARS]))
 
+    def packed_tokens(self, read: ReadTexts, row: int, tokens: Tokens) -> bytes:
+        """The token vectors of a text that was read; none if the model makes none."""
+        if read.tokens is None:
+            return b""
+        ids, start, stop = tokens
+        places = [place for place in range(start, stop) if ids[place] not in self._punctuation]
+        return token_vectors.pack(read.tokens[0][row, places or range(start, stop)])
+
     def vectors(self, batch: list[Tokens], prefix: str) -> NDArray[float32]:
         """A unit vector for each of these texts, which were all read with this prefix."""
+        return self.read(batch, prefix).vectors
+
+    def read(self, batch: list[Tokens], prefix: str) -> ReadTexts:
+        """A unit vector for each of these texts, which were all read with this prefix, and what is said of tokens."""
         import numpy as np
 
         longest = max(len(tokens) for tokens, _, _ in batch)
@@ -260,14 +290,13 @@ class OnnxModel:
         made["position_ids"] = np.broadcast_to(np.arange(longest), ids.shape)
         try:
             feeds = {name: made[name].astype(kind, copy=False) for name, kind in self._inputs.items()}
-            (rows,) = self._session.run([self._output], feeds)
+            rows, *read = self._session.run([self._output, *self._token_outputs], feeds)
         except Exception as error:
             raise self.files.unavailable(f"failed: {_first_line(error)}") from error
         offset = self._offsets.get(prefix)
-        if self._pools and offset is None:
-            unit: NDArray[float32] = rows
-            return unit
-        return self._unit(self._pooled(rows, mask, pooled), offset)
+        if not self._pools or offset is not None:
+            rows = self._unit(self._pooled(rows, mask, pooled), offset)
+        return ReadTexts(rows, (read[0], read[1]) if read else None)
 
     def _pooled(self, rows: NDArray[Any], mask: NDArray[Any], pooled: NDArray[Any]) -> NDArray[float32]:
         import numpy as np

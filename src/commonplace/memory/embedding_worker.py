@@ -10,11 +10,11 @@ import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
-from math import inf
+from collections.abc import Callable, Mapping, Sequence
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
-from commonplace.embed import READY, Embedder, embed_query
+from commonplace.embed import READY, Embedder, embed_query, embed_with_tokens
 from commonplace.errors import CommonplaceError, EmbedderUnavailable, StoreError
 from commonplace.text.dates import MINUTE_MS
 
@@ -151,6 +151,25 @@ class Embeddings:
         self._questions[text] = vector
         return vector
 
+    @property
+    def compares_tokens(self) -> bool:
+        """Whether the model compares questions with passages word by word."""
+        return hasattr(self._embedder, "compare_tokens")
+
+    def compare_tokens(self, text: str, tokens: Mapping[int, bytes]) -> dict[int, float]:
+        """How well passages answer a question, word by word, of their token vectors; none if the model cannot tell."""
+        compare = getattr(self._embedder, "compare_tokens", None)
+        if compare is None or not tokens:
+            return {}
+        self.note_request()
+        try:
+            scores = _compare_tokens(compare, text, [*tokens.items()])
+        except EmbedderUnavailable as error:
+            self._failure = error.message
+            return {}
+        self._failure = ""
+        return scores
+
     def embed_texts(self, texts: Sequence[str]) -> NDArray[float32]:
         """Vectors of texts that are not stored, such as what an item said before; those made last are kept."""
         import numpy as np
@@ -226,17 +245,20 @@ class Embeddings:
         import numpy as np
 
         done: list[Job] = []
-        vectors = []
+        vectors: list[NDArray[float32]] = []
+        tokens: list[bytes] = []
         for start in range(0, len(jobs), EMBED_FIRST_BATCH):
             if done and time.monotonic() >= end:
                 break
             self.note_request()
             batch = jobs[start : start + EMBED_FIRST_BATCH]
-            vectors.append(self._embed([job.passage.text for job in batch], [job.before for job in batch], NO_WAIT))
+            made, made_tokens = self._embed(batch, NO_WAIT)
+            vectors.append(made)
+            tokens += made_tokens
             done += batch
         if not done:
             return 0
-        finished = self._store.finish_jobs(done, np.concatenate(vectors), None, EMBED_FIRST_WRITE_WAIT)
+        finished = self._store.finish_jobs(done, np.concatenate(vectors), None, EMBED_FIRST_WRITE_WAIT, tokens)
         self.embedded += finished
         return finished
 
@@ -257,13 +279,13 @@ class Embeddings:
         """Embed and store. If the embedder is well but refuses a text, the others are done without it."""
         assert self._embedder is not None
         try:
-            vectors = self._embed([job.passage.text for job in jobs], [job.before for job in jobs], patience)
+            vectors, tokens = self._embed(jobs, patience)
         except EmbedderUnavailable:
             if self._embedder.state().startswith("failed"):
                 raise
             # The refused one keeps its lease: tried again when that ends, and given up after a few times.
             return sum(self._do([job], patience) for job in jobs) if len(jobs) > 1 else 0
-        return self._store.finish_jobs(jobs, vectors, self._owner, patience)
+        return self._store.finish_jobs(jobs, vectors, self._owner, patience, tokens)
 
     def start(self) -> None:
         """Embed in the background from now on, for as long as the process lives."""
@@ -300,11 +322,12 @@ class Embeddings:
             self._wake.wait(POLL_SECONDS)
             self._wake.clear()
 
-    def _embed(self, texts: list[str], before: Sequence[str] = (), patience: float | None = None) -> NDArray[float32]:
+    def _embed(self, jobs: Sequence[Job], patience: float | None) -> tuple[NDArray[float32], Sequence[bytes]]:
+        """The vectors of what waits, and their token vectors."""
         assert self._embedder is not None
-        vectors = self._embedder.embed(texts, before)
+        made = embed_with_tokens(self._embedder, [job.passage.text for job in jobs], [job.before for job in jobs])
         self._adopt(patience)
-        return vectors
+        return made
 
     def _adopt(self, patience: float | None = None) -> None:
         """Make the store compare vectors of this model, once."""
@@ -312,3 +335,18 @@ class Embeddings:
             if self._embedder is not None and not self._adopted:
                 self._store.use_model(self._embedder.name, self._embedder.dim, patience)
                 self._adopted = True
+
+
+def _compare_tokens(
+    compare: Callable[[str, list[bytes]], Sequence[float]], text: str, tokens: Sequence[tuple[int, bytes]]
+) -> dict[int, float]:
+    """The score of each passage, but of none whose token vectors cannot be read: found by halves, for they are few."""
+    try:
+        scores = compare(text, [value for _id, value in tokens])
+    except ValueError:
+        if len(tokens) == 1:
+            return {}
+        middle = len(tokens) // 2
+        return _compare_tokens(compare, text, tokens[:middle]) | _compare_tokens(compare, text, tokens[middle:])
+    pairs = zip(tokens, map(float, scores), strict=True)
+    return {passage_id: score for (passage_id, _value), score in pairs if isfinite(score)}

@@ -37,6 +37,7 @@ from commonplace.ranking.rerank import (
     Weight,
     WordSets,
     add_answer_scores,
+    add_token_scores,
     attribute_boosts,
     boost_by_adjacent_words,
     boost_by_context,
@@ -257,6 +258,9 @@ def _recall_current(
             first.append(item.id)
             read.append(item)
     scores = _score_read(parsed, parts, scores, read)
+    similar = _compare_tokens(memory, parsed, {item.id: chosen[item.id] for item in read})
+    known = {item.id: evidence[chosen[item.id]].semantic for item in read}
+    scores = parts.add("tokens", scores | add_token_scores(scores, similar, known))
     # What repeats the question resembles it more than anything: that says nothing about it.
     repeated = dict.fromkeys(item.id for item in repeats)
     cosines = {item.id: evidence[chosen[item.id]].semantic for item in read if item.id not in repeated}
@@ -448,6 +452,15 @@ def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Seq
         )
         for item in items
     }
+
+
+def _compare_tokens(memory: LocalMemory, parsed: ParsedQuestion, chosen: Mapping[int, int]) -> dict[int, float]:
+    """How well items hold what each word of the question asks for, by the token vectors of their chosen passages."""
+    if parsed.vector is None or parsed.query.strict or not memory.embeddings.compares_tokens:
+        return {}
+    tokens = memory.store.token_vectors(list(chosen.values()))
+    similar = memory.embeddings.compare_tokens(parsed.text, tokens)
+    return {item_id: similar[passage] for item_id, passage in chosen.items() if passage in similar}
 
 
 def _read_together(

@@ -50,6 +50,11 @@ READ_TOGETHER, READ_MARGIN = 8, 0.25
 # if it had said UNREAD.
 ANSWER_WEIGHT, ANSWER_LIMIT, UNREAD = 0.04, 5.0, -2.5
 
+# What a hit is worth for holding what each word of the question asks for, more or less than this. Where that is not
+# known, it is about this much by the cosine.
+TOKEN_WEIGHT, TOKEN_MIDPOINT = 0.8, 0.5
+TOKENS_BY_COSINE, TOKENS_AT_LEAST = 0.92, 0.17
+
 # What counts for a hit besides what it says, and the most that each counts for: importance, from 0 to 10 around the
 # middle; trust in who stated it; uses, as many as are enough. Together less than a word of the question more or less.
 IMPORTANCE_WEIGHT, TRUST_WEIGHT, USE_WEIGHT = 0.03, 0.02, 0.015
@@ -142,6 +147,17 @@ def attribute_boosts(since_ms: Mapping[int, int]) -> dict[int, float]:
 def rerank_score(score: float, *, nearness: float, question_ratio: float) -> float:
     """The score of a hit once it was read; `nearness` in time and the share that is questions are from 0 to 1."""
     return score + TIME_BOOST * nearness - QUESTION_PENALTY * question_ratio
+
+
+def add_token_scores(scores: Scores, similar: Mapping[int, float], cosines: Mapping[int, float]) -> dict[int, float]:
+    """The scores of items with how well each holds what the words of the question ask for.
+
+    Of an item without token vectors that is estimated from its cosine. Nothing changes if none has some.
+    """
+    if not similar:
+        return {}
+    expected = {key: TOKENS_BY_COSINE * cosine + TOKENS_AT_LEAST for key, cosine in cosines.items()}
+    return {key: scores[key] + TOKEN_WEIGHT * (value - TOKEN_MIDPOINT) for key, value in (expected | similar).items()}
 
 
 def reading_order(scores: Scores) -> tuple[list[int], list[int]]:

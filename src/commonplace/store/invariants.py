@@ -105,9 +105,18 @@ _MISPLACED_VECTORS = (
     " JOIN items i ON i.space_id = p.space_id AND i.id = p.item_id"
     f" WHERE v.{_HERE} AND (v.project_id <> coalesce(i.project_id, 0) OR v.kind <> {_KIND})"
 )
+# The ones of a vector that is deleted go with it.
+STRAY_TOKENS = f"""FROM token_vectors t WHERE t.{_HERE} AND NOT EXISTS (SELECT 1 FROM vectors v
+    WHERE v.{_HERE} AND v.passage_id = t.passage_id AND v.model_id = t.model_id)"""
 VECTORLESS = f"""{SEARCHED} AND NOT EXISTS (
     SELECT 1 FROM vectors v WHERE v.{_HERE} AND v.passage_id = p.id AND v.model_id = coalesce({{model}}, v.model_id))
   AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.{_HERE} AND j.kind = 'embed' AND j.passage_id = p.id)"""
+# A model that makes token vectors makes them for all passages, though those of some may be empty.
+_TOKENLESS = f"""FROM vectors v WHERE v.{_HERE} AND v.model_id = {{model}}
+  AND EXISTS (SELECT 1 FROM token_vectors o WHERE o.{_HERE} AND o.model_id = {{model}})
+  AND NOT EXISTS (
+    SELECT 1 FROM token_vectors t WHERE t.{_HERE} AND t.passage_id = v.passage_id AND t.model_id = {{model}})
+  AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.{_HERE} AND j.kind = 'embed' AND j.passage_id = v.passage_id)"""
 _STRAY_JOBS = f"FROM jobs j WHERE j.{_HERE} AND j.kind = 'embed' AND {_no_passage('j.passage_id', searched=True)}"
 _STRAY_MENTIONS = f"FROM mentions m WHERE m.{_HERE} AND {_no_passage('m.passage_id')}"
 _STRAY_PASSAGES = f"""
@@ -150,6 +159,10 @@ DERIVED = (
     _deleted("vectors", "vectors have the wrong shape", _BAD_VECTORS, *_VECTOR),
     _deleted("vectors", "vectors have a different project or kind from their items", _MISPLACED_VECTORS, *_VECTOR),
     _deleted(
+        *("vectors", "token vectors belong to no vector", STRAY_TOKENS, "t.passage_id", "passage {}"),
+        *("token_vectors", "t.space_id, t.passage_id"),
+    ),
+    _deleted(
         *("jobs", "jobs are for nothing searchable", _STRAY_JOBS, "j.id", "job {}"),
         *("jobs", "j.space_id, j.id"),
     ),
@@ -187,6 +200,15 @@ DERIVED = (
         "INSERT INTO jobs (space_id, kind, passage_id)"
         f" SELECT p.space_id, 'embed', p.id {VECTORLESS} LIMIT {{limit}} ON CONFLICT DO NOTHING",
         "p.id",
+    ),
+    _derived(
+        "vectors",
+        "passages have lost their token vectors and are not queued for others",
+        _TOKENLESS,
+        "v.passage_id",
+        "passage {}",
+        "INSERT INTO jobs (space_id, kind, passage_id)"
+        f" SELECT v.space_id, 'embed', v.passage_id {_TOKENLESS} LIMIT {{limit}} ON CONFLICT DO NOTHING",
     ),
     _without_record("item", "items", "updated_ms"),
     _without_record("session", "sessions", "updated_ms"),

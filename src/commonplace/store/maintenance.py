@@ -197,9 +197,15 @@ class BackgroundStore(Protocol):
     def claim_jobs(
         self, owner: str, limit: int, now_ms: int, lease_ms: int, patience: float | None = None
     ) -> list[Job]: ...
-    # Without an owner, whoever holds the jobs: the vectors of a passage are the same, whoever makes them.
+    # Without an owner, whoever holds the jobs: the vectors of a passage are the same, whoever makes them. `tokens` are
+    # their token vectors, none if the model makes none.
     def finish_jobs(
-        self, jobs: Sequence[Job], vectors: Vector, owner: str | None, patience: float | None = None
+        self,
+        jobs: Sequence[Job],
+        vectors: Vector,
+        owner: str | None,
+        patience: float | None = None,
+        tokens: Sequence[bytes] = (),
     ) -> int: ...
     def release_jobs(self, jobs: Sequence[Job], owner: str, error: str, patience: float | None = None) -> None: ...
     # Every searched passage waits for its vector again; the one it has stays until then. How many wait.

@@ -284,6 +284,9 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
     def cosines(self, query: Vector, passage_ids: Sequence[int]) -> dict[int, float]:
         return self._inner.cosines(query, list(self._passages_here(passage_ids)))
 
+    def token_vectors(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
+        return self._inner.token_vectors(list(self._passages_here(passage_ids)))
+
     def passages_of(self, item_ids: Sequence[int]) -> dict[int, list[int]]:
         return self._inner.passages_of(list(self.get(item_ids)))
 

@@ -77,7 +77,7 @@ def everything(store: PostgresStore) -> None:
                     call(world)
     store.use_model("another", 8)
     jobs = store.claim_jobs("w", 100, THEN, 1000)
-    store.finish_jobs(jobs, np.stack([VECTOR] * len(jobs)), "w")
+    store.finish_jobs(jobs, np.stack([VECTOR] * len(jobs)), "w", None, [b"x"] * len(jobs))
 
 
 def spoken(log: str) -> Iterator[str]:

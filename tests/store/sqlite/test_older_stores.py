@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import apsw
+import numpy as np
 import pytest
+from tests.contract.conftest import make_draft
 
 from commonplace.model import Scope, SessionScope
 from commonplace.store.maintenance import Limits
@@ -127,3 +129,29 @@ def test_the_same_conversation_may_be_in_two_spaces_of_an_older_store(first_sche
     again.change_session(1, {"label": "Changed"}, NOW + 5)
     assert again.records_named([("session", "s-1")])[0].fields["label"] == "Changed"
     again.close()
+
+
+def test_vectors_of_a_store_without_token_vectors_stay_until_the_model_makes_some(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    vector = np.eye(1, 8, dtype=np.float32)
+    before = SqliteStore(path, now_ms=NOW)
+    (item,) = before.put([make_draft("walrus")], NOW)
+    before.use_model("tiny", 8)
+    before.finish_jobs(before.claim_jobs("me", 9, NOW, 1_000), vector, "me")
+    before.close()
+    connection = apsw.Connection(str(path))
+    connection.execute("DROP TABLE token_vectors; PRAGMA user_version = 17").fetchall()
+    connection.close()
+    store = SqliteStore(path)
+    try:
+        store.use_model("tiny", 8)
+        passages = store.passages_of([item.id])[item.id]
+        assert [hit.item_id for hit in store.search_vectors(vector[0], Scope(), 9)] == [item.id]
+        assert (store.pending(), store.token_vectors(passages)) == (0, {})
+        store.requeue_embeddings()
+        assert store.finish_jobs(store.claim_jobs("me", 9, NOW, 1_000), vector, "me", None, [b"tokens"]) == 1
+        assert store.token_vectors(passages) == dict.fromkeys(passages, b"tokens")
+    finally:
+        store.close()
+    (backup,) = (tmp_path / "backups").iterdir()
+    assert "schema17" in backup.name

@@ -10,6 +10,7 @@ import apsw
 import numpy as np
 import pytest
 from tests.contract.conftest import THEN, make_draft
+from tests.damage import INVALID_UTF8, damage_row
 
 from commonplace.errors import StoreCorrupt, TimedOut
 from commonplace.model import Scope
@@ -34,7 +35,7 @@ def store(path: Path) -> Iterator[SqliteStore]:
     opened.forget([forgotten], THEN)
     opened.use_model("tiny", 8)
     jobs = opened.claim_jobs("w", 9, THEN, 1000)
-    opened.finish_jobs(jobs, np.ones((len(jobs), 8), np.float32), "w")
+    opened.finish_jobs(jobs, np.ones((len(jobs), 8), np.float32), "w", None, [b"tokens"] * len(jobs))
     yield opened
     opened.close()
 
@@ -94,6 +95,21 @@ def test_stray_rows_are_found_and_taken_away(store: SqliteStore, behind: Behind)
     assert store.repair_text_index(100) == 2
     assert store.index_state(10).stray == 0
     assert found(store, "apples") == 0
+
+
+def test_stray_token_vectors_are_found_and_taken_away(store: SqliteStore, behind: Behind) -> None:
+    behind("DELETE FROM vectors WHERE passage_id = 1; UPDATE token_vectors SET model_id = 7 WHERE passage_id = 2")
+    assert store.index_state(10).stray == 2
+    assert [store.repair_text_index(1) for _ in range(3)] == [1, 1, 0]
+    assert store.index_state(10).stray == 0
+    assert store.token_vectors([1, 2, 3]) == {3: b"tokens"}
+
+
+@pytest.mark.parametrize("value", ["NULL", "7", "'text'", INVALID_UTF8])
+def test_a_value_that_is_no_token_vectors_is_not_read(store: SqliteStore, path: Path, value: str) -> None:
+    damage_row(path, "token_vectors", 2, "tokens", value, key="passage_id")
+    assert store.token_vectors([1, 2, 3]) == {1: b"tokens", 3: b"tokens"}
+    assert store.file_problems(10)
 
 
 def test_lost_vectors_are_found_and_made_again(store: SqliteStore, behind: Behind) -> None:

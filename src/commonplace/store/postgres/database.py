@@ -36,7 +36,8 @@ _COMMIT = "COMMIT"
 LOOKED_AT_AFTER = 500
 _GROWN = """
 SELECT string_agg(relname, ', ') FROM pg_class
- WHERE oid IN ('items'::regclass, 'passages'::regclass, 'words'::regclass, 'vectors'::regclass)
+ WHERE oid IN ('items'::regclass, 'passages'::regclass, 'words'::regclass, 'vectors'::regclass,
+               'token_vectors'::regclass)
    AND (pg_relation_size(oid) / current_setting('block_size')::integer > 100 + 2 * relpages
         OR pg_relation_size(oid) > 0 AND reltuples < ?)
 """

@@ -10,7 +10,7 @@ from typing import Any
 from commonplace.errors import StoreError
 from commonplace.model import Item, Passage
 from commonplace.store.damaged_values import DamagedRow
-from commonplace.store.invariants import LIVE, SEARCHED, STRAY_VECTORS, UNSPLIT, VECTORLESS, Invariant
+from commonplace.store.invariants import LIVE, SEARCHED, STRAY_TOKENS, STRAY_VECTORS, UNSPLIT, VECTORLESS, Invariant
 from commonplace.store.maintenance import FileDamage, IndexState, ReportProgress, RowKey, Violations
 from commonplace.store.sql import indexing, item_changes, items, sessions
 from commonplace.store.sql.connection import Connection
@@ -178,7 +178,7 @@ class Integrity(Space):
                 vectorless=count(VECTORLESS),
                 waiting=count(_WAITING),
                 given_up=count(_GIVEN_UP),
-                stray=count(self._STRAY_WORDS) + count(STRAY_VECTORS),
+                stray=count(self._STRAY_WORDS) + count(STRAY_VECTORS) + count(STRAY_TOKENS),
             )
 
     def repair_text_index(self, limit: int) -> int:
@@ -195,6 +195,9 @@ class Integrity(Space):
             stray_vectors = f"SELECT v.seq {STRAY_VECTORS} LIMIT {{limit}}"
             delete = f"DELETE FROM vectors WHERE +space_id = {{space}} AND seq IN ({stray_vectors})"
             gone = connection.run(filled(delete), bindings)
+            stray_tokens = f"SELECT t.passage_id {STRAY_TOKENS} LIMIT {{limit}}"
+            delete = f"DELETE FROM token_vectors WHERE space_id = {{space}} AND passage_id IN ({stray_tokens})"
+            gone += connection.run(filled(delete), bindings)
         return len(missing) + len(stray) + gone
 
     def _bindings(self, connection: Connection, limit: int = 0) -> Mapping[str, object]:

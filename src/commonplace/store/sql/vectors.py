@@ -3,6 +3,9 @@
 A passage that waits is a job, claimed under a lease by whichever process is alive. The int8 values are the truth; of
 them an engine derives signs as bits, 48 bytes a passage, which each process keeps. They are compared by XOR and bit
 count, exactly and for all; the nearest few hundred are then scored with their values.
+
+Some models also make token vectors: bytes that only they can read, for comparing a question word by word with a few
+candidates.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from commonplace.model import KINDS, Kind, Scope, VectorHit
 from commonplace.store.sql import passages
 from commonplace.store.sql.connection import IN_LIST, Connection
 from commonplace.store.sql.items import NO_PROJECT, filter_of
-from commonplace.store.sql.space import Space
+from commonplace.store.sql.space import Space, allow_replica
 from commonplace.store.types import MAX_EMBED_TRIES, Job
 
 if TYPE_CHECKING:
@@ -47,6 +50,11 @@ UPDATE jobs SET owner = :owner, lease_until_ms = :now + :lease, tries = tries + 
  WHERE +space_id = :space AND id IN (SELECT id FROM chosen)
 RETURNING id, passage_id
 """
+_STORE_TOKENS = (
+    "INSERT INTO token_vectors (space_id, passage_id, model_id, tokens) VALUES (?, ?, ?, ?)"
+    " ON CONFLICT (/*pg space_id, */ passage_id) DO UPDATE"
+    " SET space_id = excluded.space_id, model_id = excluded.model_id, tokens = excluded.tokens"
+)
 
 
 class EmbeddingJobs(Space):
@@ -87,8 +95,15 @@ class EmbeddingJobs(Space):
             return _jobs(connection, self._space_id, sorted(rows))
 
     def finish_jobs(
-        self, jobs: Sequence[Job], vectors: NDArray[np.float32], owner: str | None, patience: float | None = None
+        self,
+        jobs: Sequence[Job],
+        vectors: NDArray[np.float32],
+        owner: str | None,
+        patience: float | None = None,
+        tokens: Sequence[bytes] = (),
     ) -> int:
+        if tokens and len(tokens) != len(jobs):
+            raise InvalidInput(f"{len(tokens)} token vectors do not fit {len(jobs)} jobs.")
         if self._model is not None and vectors.shape != (len(jobs), self._model[1]):
             raise InvalidInput(
                 f"Vectors of shape {vectors.shape} do not fit {len(jobs)} jobs of {self._model[1]} dimensions."
@@ -96,7 +111,7 @@ class EmbeddingJobs(Space):
         with self._database.write(patience) as connection:
             if self._model is None or not self._is_current(connection):
                 return 0
-            finished = self._finish(connection, self._model[0], jobs, vectors, owner)
+            finished = self._finish(connection, self._model[0], jobs, vectors, owner, tokens)
         self._database.wrote(finished)
         return finished
 
@@ -152,6 +167,22 @@ class EmbeddingJobs(Space):
             )
             return _jobs(connection, self._space_id, connection.rows(select, (self._space_id, *bindings, limit)))
 
+    @allow_replica
+    def token_vectors(self, passage_ids: Sequence[int]) -> dict[int, bytes]:
+        """The token vectors of those passages for which this model made some."""
+        with self._database.read(self._query_timeout) as connection:
+            if self._model is None:
+                return {}
+            rows = connection.rows(
+                "SELECT t.passage_id, t.tokens FROM json_each(?1) j"
+                " CROSS JOIN token_vectors t ON t.space_id = ?2 AND t.passage_id = j.value AND t.model_id = ?3",
+                (connection.array(sorted(set(passage_ids))), self._space_id, self._model[0]),
+                binary=True,
+                prepared=True,
+            )
+            # A damaged row may hold something else.
+            return {passage_id: tokens for passage_id, tokens in rows if isinstance(tokens, bytes) and tokens}
+
     def pending_reason(self) -> str | None:
         """Why the newest waiting passage was given back the last time, whoever tried; None if none was."""
         with self._database.read() as connection:
@@ -181,6 +212,7 @@ class EmbeddingJobs(Space):
         jobs: Sequence[Job],
         vectors: NDArray[np.float32],
         owner: str | None,
+        tokens: Sequence[bytes],
     ) -> int:
         """Store the vectors of jobs that are still ours, or still there if no owner is given.
 
@@ -210,6 +242,11 @@ class EmbeddingJobs(Space):
         ]
         connection.run(f"DELETE FROM vectors WHERE space_id = ? AND passage_id {IN_LIST}", here)
         self._insert_vectors(connection, model_id, made)
+        made_tokens = zip(jobs, tokens, strict=False)
+        connection.run_all(
+            _STORE_TOKENS,
+            [(self._space_id, job.passage.id, model_id, value) for job, value in made_tokens if job.id in mine],
+        )
         return len(made)
 
     def _insert_vectors(self, connection: Connection, model_id: int, made: Sequence[tuple[Any, ...]]) -> None:
