@@ -11,6 +11,7 @@ import pytest
 
 from commonplace import worker_threads
 from commonplace.errors import RateLimited
+from commonplace.thread_waits import current_thread
 from commonplace.worker_threads import Workers
 
 
@@ -49,6 +50,24 @@ def test_short_calls_are_worked_on_one_after_the_other(monkeypatch: pytest.Monke
     async def story() -> None:
         await asyncio.gather(*(workers.do(work, who) for who in range(100)))
         assert most == [1] * 100
+
+    play(workers, story)
+
+
+def test_a_call_that_waits_for_the_disk_does_not_hold_up_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_threads, "LONG_SECONDS", 60.0)
+    workers, gate = Workers(4, at_once=1), threading.Event()
+
+    def write() -> bool:
+        with current_thread.waits():
+            return gate.wait(50)
+
+    async def story() -> None:
+        writing = asyncio.ensure_future(workers.do(write, "a"))
+        assert await workers.do(lambda: 1, "b") == 1
+        gate.set()
+        assert await writing
+        assert await workers.do(lambda: 2, "b") == 2
 
     play(workers, story)
 

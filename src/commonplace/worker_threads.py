@@ -12,10 +12,11 @@ import contextvars
 import threading
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterator
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from commonplace.errors import RateLimited
+from commonplace.thread_waits import current_thread
 
 # Each keeps a connection of its own.
 WORKERS = 4
@@ -23,7 +24,7 @@ WORKERS = 4
 MOST_WAITING = 512
 RETRY_SECONDS = 1
 # Of threads that compute so many work at once: more only take the interpreter from each other. What takes longer than
-# so many seconds does not count: it may be waiting itself, for a disk or a lock.
+# so many seconds does not count, nor what waits for the disk (thread_waits.py).
 AT_ONCE, LONG_SECONDS = 1, 0.02
 # Threads for slow work, of which one caller has one at most, and what may wait for them.
 SLOW_WORKERS, MOST_SLOW_WAITING = 2, 16
@@ -137,11 +138,13 @@ class Workers:
 
     def _work(self) -> None:
         thread = threading.get_ident()
+        current_thread.waits = lambda: self._not_counted(thread)
         while (taken := self._take(thread)) is not None:
             caller, job = taken
+            began = time.monotonic()
             try:
                 _run(job)
-                self._stand_back(time.monotonic() - self._began[thread])
+                self._stand_back(time.monotonic() - began)
             finally:
                 # What a result holds must not live until the next job comes.
                 del job, taken
@@ -150,6 +153,19 @@ class Workers:
                     self._running[caller] -= 1
                     if not self._running[caller]:
                         del self._running[caller]
+
+    @contextlib.contextmanager
+    def _not_counted(self, thread: int) -> Iterator[None]:
+        """While a thread waits, another may work."""
+        with self._changed:
+            del self._began[thread]
+            if self._waiting and self._idle:
+                self._changed.notify()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._began[thread] = time.monotonic()
 
     def _stand_back(self, took: float) -> None:
         """Leave the interpreter to others for a while, if they call."""
