@@ -1,6 +1,7 @@
 """Stores of a given size, made through the production path and kept between runs.
 
-Vectors are drawn around random centres instead of embedded: at two hundred texts a second a million would take hours.
+Vectors are drawn around random centres instead of embedded, and the token vectors are those of a few texts: at two
+hundred texts a second a million would take hours.
 Questions are embedded by the real model, so a search does all the work that it does in life.
 """
 
@@ -19,6 +20,8 @@ from commonplace.memory.remember import remember_all
 
 BATCH = 500
 CENTRES = 1500
+# Texts whose token vectors the passages get.
+EMBEDDED = 300
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,11 @@ def give_vectors(memory: LocalMemory) -> None:
     model = MiniLM()
     chance = np.random.default_rng(3)
     centres = chance.standard_normal((CENTRES, model.dim)).astype(np.float32)
+    _, tokens = model.embed_with_tokens([note.content for note in notes(EMBEDDED, seed=11)])
     memory.maintenance.use_model(model.name, model.dim)
     while jobs := memory.maintenance.claim_jobs("bench", 5000, memory.clock(), 600_000):
         made = centres[chance.integers(CENTRES, size=len(jobs))]
         made = made + 0.7 * chance.standard_normal(made.shape).astype(np.float32)
-        memory.maintenance.finish_jobs(jobs, made / np.linalg.norm(made, axis=1, keepdims=True), "bench")
+        unit = made / np.linalg.norm(made, axis=1, keepdims=True)
+        given = [tokens[number] for number in chance.integers(EMBEDDED, size=len(jobs))]
+        memory.maintenance.finish_jobs(jobs, unit, "bench", tokens=given)

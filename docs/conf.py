@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from docs.command_options import reference, to_markdown
 from sphinx.application import Sphinx
 
 from commonplace import Memory, errors
 from commonplace.cli.main import GROUPS
-from commonplace.cli.reference import reference, to_markdown
 from commonplace.dialects.profiles import ALL
 from commonplace.hosts.host import Locations
 from commonplace.hosts.registry import EDITOR_NAMES, editor_named, rule_targets

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from urllib.parse import urlsplit
 
-from commonplace.web.markdown import ATTRIBUTES, SCHEMES, TAGS, markdown
+from commonplace.web.rendering import ATTRIBUTES, SCHEMES, TAGS, markdown
 from fuzzing.target import Broken, must
 
 WORDS = (

@@ -138,7 +138,7 @@ def _fork_server(path: str) -> None:
 PREPARED = (
     "anyio._backends._asyncio",
     "commonplace.cli.main",
-    "commonplace.cli.serve",
+    "commonplace.cli.serve_and_hooks",
     "commonplace.mcp.stdio",
     "commonplace.site.server",
     "commonplace.store.sqlite.store",

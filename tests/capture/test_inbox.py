@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.inbox import Inbox, watch_inbox
+from commonplace.capture.import_files import Inbox, watch_inbox
 from commonplace.config import Settings
 from commonplace.errors import StoreBusy
 from commonplace.memory.local_memory import LocalMemory, open_memory

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import click
+from docs.command_options import reference
 
 from commonplace.cli.main import COMMANDS, GROUPS, RENAMED
 from commonplace.cli.main import commonplace as group
-from commonplace.cli.reference import reference
 
 from .conftest import Run, write_chats
 from .test_help import execute

@@ -37,7 +37,7 @@ def modules_of(*arguments: str, stdin: bytes = b"") -> set[str]:
 @pytest.mark.parametrize("arguments", [("--help",), ("--version",)])
 def test_the_overview_imports_no_command(arguments: tuple[str, ...]) -> None:
     loaded = modules_of(*arguments)
-    ours = {where.partition(":")[0] for _name, where, _what in COMMANDS}
+    ours = {f"commonplace.cli.{where.partition(':')[0]}" for _name, where, _what in COMMANDS}
     assert not loaded & (ours | HEAVY | {"apsw", "commonplace.memory", "commonplace.store"})
 
 
@@ -98,8 +98,8 @@ def test_a_command_imports_only_what_it_uses(run: Run, arguments: tuple[str, ...
     run("conversations", "add", "Talk", stdin="User: Hello\nAI: Hi\n")
     loaded = modules_of(*arguments, stdin=b"User: What else?\nAI: Nothing\n")
     assert not loaded & HEAVY
-    ours = {where.partition(":")[0] for name, where, _what in COMMANDS if (name,) != arguments[:1]}
-    mine = {where.partition(":")[0] for name, where, _what in COMMANDS if (name,) == arguments[:1]}
+    ours = {f"commonplace.cli.{where.partition(':')[0]}" for name, where, _what in COMMANDS if (name,) != arguments[:1]}
+    mine = {f"commonplace.cli.{where.partition(':')[0]}" for name, where, _what in COMMANDS if (name,) == arguments[:1]}
     assert not loaded & (ours - mine)
 
 

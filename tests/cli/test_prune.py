@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.cli.prune import parse_selection
+from commonplace.cli.prune_and_stats import parse_selection
 from commonplace.errors import InvalidInput
 
 from .conftest import Run

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.cli.stats import BLOCKS, chart
+from commonplace.cli.prune_and_stats import BLOCKS, chart
 
 from .conftest import Run
 from .test_conversations import keep, uncoloured

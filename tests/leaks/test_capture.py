@@ -16,8 +16,7 @@ from tests.capture.transcripts.corpus import codex_meta, question_records, repli
 from tests.leaks.planting import SEEDS, Seed, everywhere, leaks, leaks_in_files
 
 from commonplace.capture.hooks.drain_inline import BackgroundDrain
-from commonplace.capture.import_files import import_path
-from commonplace.capture.inbox import Inbox
+from commonplace.capture.import_files import Inbox, import_path
 from commonplace.config import Settings
 from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory

@@ -15,7 +15,8 @@ from torture.writers import text_of
 from commonplace.config import Settings
 from commonplace.embed.cross_encoder import CrossEncoder
 from commonplace.memory.local_memory import LocalMemory, for_project, open_memory
-from commonplace.memory.recall import recall
+from commonplace.memory.question import parse_question
+from commonplace.memory.recall import Hit, recall, recall_scopes
 from commonplace.memory.remember import NewItem, remember_all
 from commonplace.model import Scope
 
@@ -59,7 +60,13 @@ def test_the_same_is_read_in_a_limited_view(filled: LocalMemory) -> None:
 
 def test_a_cross_encoder_that_cannot_be_loaded_costs_only_its_opinion(filled: LocalMemory, tmp_path: Path) -> None:
     broken = replace(filled, cross_encoder=CrossEncoder(folder=tmp_path))
-    assert scores(broken) == scores(replace(filled, cross_encoder=None))
+    hits = recall(broken, QUESTION, Scope(), 4).hits
+    assert hits[0].item.body == NOTES[2] and {hit.answer for hit in hits} == {None}
+
+
+def read_thoroughly(memory: LocalMemory, question: str) -> tuple[Hit, ...]:
+    parsed = replace(parse_question(memory, question), thorough=True)
+    return recall_scopes(memory, parsed, [Scope()], 4)[0].hits
 
 
 def test_queries_with_operators_are_not_read(filled: LocalMemory, tmp_path: Path) -> None:
@@ -71,7 +78,7 @@ def test_queries_with_operators_are_not_read(filled: LocalMemory, tmp_path: Path
 
 def test_words_that_the_best_hit_has_all_need_no_reading(filled: LocalMemory) -> None:
     answers = {
-        query: [hit.answer for hit in recall(filled, query, Scope(), 4).hits]
+        query: [hit.answer for hit in read_thoroughly(filled, query)]
         for query in ("security review", "What does the security review say?", "security budget")
     }
     assert answers["security review"] and set(answers["security review"]) == {None}
@@ -80,7 +87,7 @@ def test_words_that_the_best_hit_has_all_need_no_reading(filled: LocalMemory) ->
 
 
 def test_words_that_neither_model_nor_memory_knows_are_not_read(filled: LocalMemory) -> None:
-    found = {word: recall(filled, word, Scope(), 4).hits for word in ("zzqqxxyy", "ERR_4471_QX", "authentication")}
+    found = {word: read_thoroughly(filled, word) for word in ("zzqqxxyy", "ERR_4471_QX", "authentication")}
     for word in ("zzqqxxyy", "ERR_4471_QX"):
         assert all(hit.answer is None and hit.relevance < 0.3 for hit in found[word])
     assert found["authentication"][0].answer is not None
@@ -106,3 +113,16 @@ def test_what_has_every_word_is_found_whatever_reading_says(settings: Settings, 
             found = [hit.item.body for hit in recall(memory, name, Scope(project=f"p{seed}"), 5).hits]
             assert any(text.startswith(f"{name} ") for text in found)
         memory.close()
+
+
+def test_a_hit_that_is_far_better_than_the_others_is_not_read(filled: LocalMemory) -> None:
+    clear = recall(filled, "When are the log files of sessions deleted?", Scope(), 4).hits
+    assert clear[0].item.body == NOTES[3] and {hit.answer for hit in clear} == {None}
+    assert "tokens" in clear[0].why
+
+
+def test_words_that_only_resemble_the_question_are_unlikely_to_answer(filled: LocalMemory) -> None:
+    remember_all(filled, [NewItem("Customers' passwords are hashed with bcrypt.", project="api")])
+    filled.embeddings.catch_up()
+    assert all(hit.relevance < 0.5 for hit in recall(filled, "wifi password of the office", Scope(), 4).hits)
+    assert recall(filled, "how are passwords stored?", Scope(), 4).hits[0].relevance > 0.5

@@ -23,13 +23,22 @@ from commonplace.ranking.fusion import (
     fused_score,
     is_answered,
     is_noise,
+    is_unsure,
     lexical_signal,
     noise_borders,
     recency_score,
     relevance,
     relevances_in_order,
+    token_odds,
 )
-from commonplace.ranking.rerank import WordSets, drop_near_duplicates, first_per_key, group_near_duplicates
+from commonplace.ranking.rerank import (
+    WordSets,
+    add_token_scores,
+    drop_near_duplicates,
+    first_per_key,
+    group_near_duplicates,
+    worth_reading,
+)
 from commonplace.text.tokens import estimate_tokens
 
 DAY = 86_400_000
@@ -131,27 +140,52 @@ def test_relevances_fall_and_the_first_has_what_reading_said_of_the_best(
     assert not readings or result[0] == max(readings)
 
 
-@given(st.lists(st.tuples(st.floats(-10, 10), st.floats(-1, 1)), min_size=1), st.floats(0, 5))
-def test_a_better_reading_never_makes_an_answered_question_unanswered(
-    read: list[tuple[float, float]], more: float
-) -> None:
-    if is_answered(read):
-        (answer, cosine), *others = read
-        assert is_answered([(answer + more, cosine), *others])
+@given(st.lists(st.floats(-10, 10), min_size=1), st.floats(0, 5))
+def test_a_better_reading_never_makes_an_answered_question_unanswered(odds: list[float], more: float) -> None:
+    if is_answered(odds):
+        first, *others = odds
+        assert is_answered([first + more, *others])
 
 
 def test_many_weak_signs_count_as_one_strong_one() -> None:
-    weak, strong = (-3.0, 0.25), (1.0, 0.5)
-    nothing = (-5.0, 0.1)
-    assert not is_answered([weak] + [nothing] * 7)
-    assert is_answered([weak] * 8)
-    assert is_answered([strong] + [nothing] * 7)
+    weak, strong, nothing = token_odds(0.4), token_odds(0.65), token_odds(0.1)
+    assert not is_answered([weak] + [nothing] * 9)
+    assert is_answered([weak] * 10)
+    assert is_answered([strong] + [nothing] * 9)
+
+
+def test_it_is_open_whether_anything_answers_only_between_much_and_nothing() -> None:
+    assert is_unsure([token_odds(0.5)])
+    assert not is_unsure([token_odds(0.1)] * 10) and not is_unsure([token_odds(0.8)])
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1), st.none() | st.floats(-10, 10))
+def test_a_better_answer_is_more_relevant(a: float, b: float, answer: float | None) -> None:
+    low, high = sorted((a, b))
+    assert 0.0 < answer_relevance(token_odds(low, answer)) <= answer_relevance(token_odds(high, answer)) < 1.0
 
 
 @given(st.floats(-10, 10), st.floats(-10, 10), st.floats(-1, 1))
-def test_a_better_answer_is_more_relevant(a: float, b: float, cosine: float) -> None:
+def test_what_is_read_as_a_better_answer_is_one(a: float, b: float, similar: float) -> None:
     low, high = sorted((a, b))
-    assert 0.0 < answer_relevance(low, cosine) <= answer_relevance(high, cosine) < 1.0
+    assert token_odds(similar, low) <= token_odds(similar, high)
+
+
+# Token vectors.
+
+
+def test_what_holds_the_words_of_the_question_gains_and_what_has_no_token_vectors_is_estimated() -> None:
+    scores = {1: 0.5, 2: 0.5, 3: 0.5}
+    changed = add_token_scores(scores, {1: 0.9, 2: 0.1}, {1: 0.4, 2: 0.4, 3: 0.4})
+    assert changed[1] > changed[3] > changed[2]
+    assert add_token_scores(scores, {}, {1: 0.4}) == {}
+
+
+def test_only_what_may_be_better_than_the_first_is_read() -> None:
+    assert worth_reading({1: 0.9, 2: 0.85, 3: 0.7, 4: 0.2}, unsure=False) == [1, 2]
+    assert worth_reading({1: 0.9, 3: 0.7, 4: 0.2}, unsure=False) == []
+    assert worth_reading({1: 0.9, 3: 0.7, 4: 0.2}, unsure=True) == [1, 3, 4]
+    assert worth_reading({}, unsure=True) == []
 
 
 # Fusion.

@@ -13,8 +13,7 @@ import pytest
 
 from commonplace.capture.hooks.drain import drain
 from commonplace.capture.hooks.spool import SPOOL, count_failure, encode_record, spool_folder, write_event
-from commonplace.capture.import_files import import_path
-from commonplace.capture.inbox import Inbox
+from commonplace.capture.import_files import Inbox, import_path
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreError
 from commonplace.memory import status

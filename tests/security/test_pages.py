@@ -6,7 +6,7 @@ import pytest
 from fuzzing.limits import bounded
 from fuzzing.pages import safe
 
-from commonplace.web.markdown import LANGUAGES, LONGEST_COLOURED, code, markdown
+from commonplace.web.rendering import LANGUAGES, LONGEST_COLOURED, code, markdown
 
 # What made the rules of a language look at all of the rest from every place, found by trying.
 HOSTILE = {

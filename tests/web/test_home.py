@@ -10,7 +10,7 @@ from tests.web.conftest import LOOKS, Visit
 
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember, remember_all
-from commonplace.web.home import SHADES, WEEKS, activity_calendar, first_day
+from commonplace.web.home_and_projects import SHADES, WEEKS, activity_calendar, first_day
 
 DAY = 86_400_000
 HOSTILE = "<script>document.title='hit'</script><b>{{7*7}}</b> \u202e مشروع 项目"

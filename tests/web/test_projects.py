@@ -15,7 +15,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.project_overview import Decision
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Item
-from commonplace.web.projects import EARLIER, activity_bars, decisions_by_week
+from commonplace.web.home_and_projects import EARLIER, activity_bars, decisions_by_week
 
 HOSTILE = "<script>document.title='hit'</script><b>{{7*7}}</b> \u202e مشروع 项目"
 

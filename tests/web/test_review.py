@@ -12,7 +12,7 @@ from tests.mcp.conftest import Served
 from tests.polling import until
 from tests.web.conftest import LOOKS, Visit
 
-from commonplace.cli.contradictions import REASONS
+from commonplace.cli.review import REASONS
 from commonplace.memory.contradictions import Reason
 from commonplace.memory.conversations import NewConversation, NewMessage, find_session, store_conversation
 from commonplace.memory.items import get_item
@@ -21,7 +21,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import PRUNE_IMPORTANCE
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Item, Session
-from commonplace.web.texts import load_texts
+from commonplace.web.rendering import load_texts
 
 HTML = {"accept": "text/html"}
 LONG_AGO = 1_600_000_000_000

@@ -41,7 +41,7 @@ def about(
     The most trusted statements come first, then where else it is named and what it is related to. Without NAME, list
     all that memories name, the most frequent first.
     """
-    from commonplace.dialects.entity_records import entity_record, knowledge_record
+    from commonplace.dialects.project_and_entity_records import entity_record, knowledge_record
 
     with call.memory(drain_more=True) as memory:
         if not name:
@@ -125,7 +125,7 @@ def profile(call: Call, project: str | None) -> None:
     Each line comes from a memory that you stated or accepted: `edit` changes it, `profile pin` and `profile hide`
     choose it. The setting user_profile = "off" keeps the profile from agents.
     """
-    from commonplace.dialects.entity_records import profile_record
+    from commonplace.dialects.project_and_entity_records import profile_record
 
     with call.memory(drain_more=True) as memory:
         found = memory.profile(project)

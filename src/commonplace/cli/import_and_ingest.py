@@ -182,12 +182,8 @@ def _show_imported(call: Call, summary: ImportReport, dry_run: bool) -> None:
 
 
 def _show_reasons(summary: ImportReport) -> None:
-    rows = [{"skipped": count, "what": unit, "why": why} for (unit, why), count in _sorted_reasons(summary)]
+    rows = [{"skipped": one["count"], "what": one["unit"], "why": one["why"]} for one in summary.skipped_by_reason()]
     tables.table(("skipped", "what", "why"), rows)
-
-
-def _sorted_reasons(summary: ImportReport) -> list[tuple[tuple[str, str], int]]:
-    return sorted(summary.reasons.items(), key=lambda entry: -entry[1])
 
 
 def _import_hint() -> str:

@@ -36,134 +36,112 @@ HELP_WIDTH = 100
 
 CommandRow = tuple[str, str, str]
 
-# The commands in groups: name, where it is defined, what it does. `--help` reads only this.
+# The commands in groups: name, where it is defined in this package, what it does. `--help` reads only this.
 GROUPS: tuple[tuple[str, tuple[CommandRow, ...]], ...] = (
     (
         "Everyday",
         (
-            ("add", "commonplace.cli.add:add", "Remember something."),
-            ("search", "commonplace.cli.search_and_recall:search", "Find memories by words and by meaning."),
-            ("recall", "commonplace.cli.search_and_recall:recall", "Find what was said about it in earlier sessions."),
-            ("overview", "commonplace.cli.project_overview:overview", "Show where a project stands, and what is open."),
-            ("context", "commonplace.cli.context:context", "Show what to know before working on a project."),
-            ("list", "commonplace.cli.items:list_items", "List memories, newest first."),
-            ("show", "commonplace.cli.items:show", "Show memories in full."),
-            ("edit", "commonplace.cli.items:edit", "Change a memory; the old version stays in its history."),
-            ("forget", "commonplace.cli.items:forget", "Hide memories from every answer; `restore` undoes it."),
+            ("add", "add:add", "Remember something."),
+            ("search", "search_and_recall:search", "Find memories by words and by meaning."),
+            ("recall", "search_and_recall:recall", "Find what was said about it in earlier sessions."),
+            ("overview", "projects_and_topics:overview", "Show where a project stands, and what is open."),
+            ("context", "context:context", "Show what to know before working on a project."),
+            ("list", "items:list_items", "List memories, newest first."),
+            ("show", "items:show", "Show memories in full."),
+            ("edit", "items:edit", "Change a memory; the old version stays in its history."),
+            ("forget", "items:forget", "Hide memories from every answer; `restore` undoes it."),
         ),
     ),
     (
         "Review and undo",
         (
-            ("review", "commonplace.cli.review:review", "Accept, edit or dismiss what agents proposed."),
-            (
-                "contradictions",
-                "commonplace.cli.contradictions:contradictions",
-                "Find statements that contradict each other, and settle them.",
-            ),
-            ("history", "commonplace.cli.items:history", "Show the earlier versions of a memory."),
-            ("revert", "commonplace.cli.items:revert", "Undo an edit, or go back to an earlier version."),
-            ("restore", "commonplace.cli.items:restore", "Bring back forgotten or superseded memories."),
-            ("supersede", "commonplace.cli.items:supersede", "Replace one memory with another."),
+            ("review", "review:review", "Accept, edit or dismiss what agents proposed."),
+            ("contradictions", "review:contradictions", "Find statements that contradict each other, and settle them."),
+            ("history", "items:history", "Show the earlier versions of a memory."),
+            ("revert", "items:revert", "Undo an edit, or go back to an earlier version."),
+            ("restore", "items:restore", "Bring back forgotten or superseded memories."),
+            ("supersede", "items:supersede", "Replace one memory with another."),
         ),
     ),
     (
         "Sessions",
         (
-            ("sessions", "commonplace.cli.sessions:sessions", "List sessions, or show what happened in one."),
-            ("timeline", "commonplace.cli.context:timeline", "Show what happened before and after a memory."),
-            ("explain", "commonplace.cli.search_and_recall:explain", "Show how something came about, across sessions."),
-            ("predict", "commonplace.cli.search_and_recall:predict", "Show what came next in similar situations."),
-            ("report", "commonplace.cli.report:report", "Sum up a week: decisions, files, failures, open ends."),
-            (
-                "ingest",
-                "commonplace.cli.import_and_ingest:ingest",
-                "Import past agent sessions from this machine.",
-            ),
+            ("sessions", "sessions:sessions", "List sessions, or show what happened in one."),
+            ("timeline", "context:timeline", "Show what happened before and after a memory."),
+            ("explain", "search_and_recall:explain", "Show how something came about, across sessions."),
+            ("predict", "search_and_recall:predict", "Show what came next in similar situations."),
+            ("report", "report:report", "Sum up a week: decisions, files, failures, open ends."),
+            ("ingest", "import_and_ingest:ingest", "Import past agent sessions from this machine."),
         ),
     ),
     (
         "Rules and knowledge",
         (
-            ("about", "commonplace.cli.about:about", "Show what is known about a person, service, file, ..."),
-            ("profile", "commonplace.cli.about:profile", "Show how you and your team work, as agents see it."),
-            ("rules", "commonplace.cli.context:rules", "Show the rules of a project, or for certain files."),
-            (
-                "generate",
-                "commonplace.cli.rule_files:generate",
-                "Write the rules to AGENTS.md, CLAUDE.md and the like.",
-            ),
-            ("learn", "commonplace.cli.rule_files:learn", "Import the rules from such files."),
+            ("about", "about:about", "Show what is known about a person, service, file, ..."),
+            ("profile", "about:profile", "Show how you and your team work, as agents see it."),
+            ("rules", "context:rules", "Show the rules of a project, or for certain files."),
+            ("generate", "rule_files:generate", "Write the rules to AGENTS.md, CLAUDE.md and the like."),
+            ("learn", "rule_files:learn", "Import the rules from such files."),
         ),
     ),
     (
         "Conversations",
-        (
-            (
-                "conversations",
-                "commonplace.cli.conversations:conversations",
-                "List, read, add, move, archive and count conversations.",
-            ),
-        ),
+        (("conversations", "conversations:conversations", "List, read, add, move, archive and count conversations."),),
     ),
     (
         "Editors and agents",
         (
-            ("connect", "commonplace.cli.connect:connect", "Connect your editors and agents to this memory."),
-            ("disconnect", "commonplace.cli.connect:disconnect", "Undo `connect`."),
-            ("hook", "commonplace.cli.hooks:hook", "Capture an event; editors run this, not you."),
-            ("drain", "commonplace.cli.hooks:drain", "Store captured events now instead of later."),
-            ("streams", "commonplace.cli.items:streams", "List memories that agents are still sending in parts."),
+            ("connect", "connect:connect", "Connect your editors and agents to this memory."),
+            ("disconnect", "connect:disconnect", "Undo `connect`."),
+            ("hook", "serve_and_hooks:hook", "Capture an event; editors run this, not you."),
+            ("drain", "serve_and_hooks:drain", "Store captured events now instead of later."),
+            ("streams", "items:streams", "List memories that agents are still sending in parts."),
         ),
     ),
     (
         "Data",
         (
-            ("projects", "commonplace.cli.projects_and_topics:projects", "List projects and their names."),
-            ("topics", "commonplace.cli.projects_and_topics:topics", "List what each project is about."),
-            (
-                "import",
-                "commonplace.cli.import_and_ingest:import_",
-                "Import from ChatGPT, Claude, other memories or files.",
-            ),
-            ("export", "commonplace.cli.export:export", "Export conversations, or everything."),
-            ("backup", "commonplace.cli.backup:backup", "Make, list and restore backups."),
-            ("check", "commonplace.cli.check:check", "Look for damage in the stored data; --fix repairs it."),
-            ("scrub", "commonplace.cli.scrub:scrub", "Remove secrets from everything already stored."),
-            ("encrypt", "commonplace.cli.backup:encrypt", "Encrypt the store."),
-            ("decrypt", "commonplace.cli.backup:decrypt", "Remove the encryption of the store."),
+            ("projects", "projects_and_topics:projects", "List projects and their names."),
+            ("topics", "projects_and_topics:topics", "List what each project is about."),
+            ("import", "import_and_ingest:import_", "Import from ChatGPT, Claude, other memories or files."),
+            ("export", "export:export", "Export conversations, or everything."),
+            ("backup", "backup:backup", "Make, list and restore backups."),
+            ("check", "check_and_scrub:check", "Look for damage in the stored data; --fix repairs it."),
+            ("scrub", "check_and_scrub:scrub", "Remove secrets from everything already stored."),
+            ("encrypt", "backup:encrypt", "Encrypt the store."),
+            ("decrypt", "backup:decrypt", "Remove the encryption of the store."),
         ),
     ),
     (
         "Server and settings",
         (
-            ("serve", "commonplace.cli.serve:serve", "Serve the dashboard, and agents over HTTP."),
-            ("mcp", "commonplace.cli.serve:mcp", "Serve one agent over stdio; editors run this, not you."),
-            ("stop", "commonplace.cli.serve:stop", "Stop the background process that editors share."),
-            ("status", "commonplace.cli.status:status", "Show what is stored, where, and how much."),
-            ("doctor", "commonplace.cli.doctor:doctor", "Check the whole installation; --fix repairs it."),
-            ("settings", "commonplace.cli.status:settings", "Show every setting and where it comes from."),
-            ("models", "commonplace.cli.status:models", "List the models for search by meaning."),
+            ("serve", "serve_and_hooks:serve", "Serve the dashboard, and agents over HTTP."),
+            ("mcp", "serve_and_hooks:mcp", "Serve one agent over stdio; editors run this, not you."),
+            ("stop", "serve_and_hooks:stop", "Stop the background process that editors share."),
+            ("status", "status:status", "Show what is stored, where, and how much."),
+            ("doctor", "doctor:doctor", "Check the whole installation; --fix repairs it."),
+            ("settings", "status:settings", "Show every setting and where it comes from."),
+            ("models", "status:models", "List the models for search by meaning."),
         ),
     ),
     (
         "Team",
         (
-            ("sync", "commonplace.cli.sync:sync", "Exchange changes with a server, in both directions."),
-            ("push", "commonplace.cli.sync:push", "Only send local changes to a server."),
-            ("pull", "commonplace.cli.sync:pull", "Only fetch changes from a server."),
-            ("promote", "commonplace.cli.sync:promote", "Share single memories with a server."),
-            ("keys", "commonplace.cli.keys_and_spaces:keys", "List, create and revoke API keys."),
-            ("spaces", "commonplace.cli.keys_and_spaces:spaces", "Manage the separate memories of a shared server."),
+            ("sync", "sync:sync", "Exchange changes with a server, in both directions."),
+            ("push", "sync:push", "Only send local changes to a server."),
+            ("pull", "sync:pull", "Only fetch changes from a server."),
+            ("promote", "sync:promote", "Share single memories with a server."),
+            ("keys", "keys_and_spaces:keys", "List, create and revoke API keys."),
+            ("spaces", "keys_and_spaces:spaces", "Manage the separate memories of a shared server."),
         ),
     ),
     (
         "Help",
         (
-            ("demo", "commonplace.cli.demo:demo", "See it work in a few seconds, on a temporary store."),
-            ("completion", "commonplace.cli.completion:completion", "Complete commands with Tab in your shell."),
-            ("help", "commonplace.cli.status:help_", "Show how to use a command."),
-            ("version", "commonplace.cli.status:version", "Show the installed version."),
+            ("demo", "demo:demo", "See it work in a few seconds, on a temporary store."),
+            ("completion", "completion:completion", "Complete commands with Tab in your shell."),
+            ("help", "status:help_", "Show how to use a command."),
+            ("version", "status:version", "Show the installed version."),
         ),
     ),
 )
@@ -230,7 +208,7 @@ class CommandTable(click.Group):
         for name, where, _what in COMMANDS:
             if name == cmd_name:
                 module, _, attribute = where.partition(":")
-                found = getattr(import_module(module), attribute)
+                found = getattr(import_module(f"commonplace.cli.{module}"), attribute)
                 assert isinstance(found, click.Command)
                 return found
         return None

@@ -27,7 +27,7 @@ def completes(what: str) -> Callable[[click.Context, click.Parameter, str], list
     """Values that Tab offers, read from the store: projects, types, items, sessions or conversations."""
 
     def complete(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        from commonplace.cli.completion_values import stored_values
+        from commonplace.cli.completion import stored_values
 
         return stored_values(ctx, what, incomplete)
 

@@ -18,9 +18,7 @@ from commonplace.text.dates import iso_time
 from commonplace.text.sentences import shorten
 
 if TYPE_CHECKING:
-    from commonplace.memory.chunks import Chunk, RecalledChunks
-    from commonplace.memory.local_memory import LocalMemory
-    from commonplace.memory.predict import Prediction
+    from commonplace.memory.chunks import Chunk
 
 MAX_RESULTS = 1000
 # Characters of a linked passage that are shown.
@@ -107,11 +105,13 @@ def recall(call: Call, query: Sequence[str], limit: int, min_score: float) -> No
     `search` lists memories with their ids; this prints the passages themselves. "What did we do last?" and the like
     print the newest ones. `-` reads the query from standard input.
     """
+    from commonplace.dialects.ecm import linked_chunks
+
     question = text_argument(query, "The query is empty.", "Enter something to look for.")
     with call.memory(drain_more=True) as memory:
         found = memory.recall(question, limit=limit, min_score=min_score)
         results = [_chunk_record(chunk) for chunk in found.chunks]
-        linked = _linked_records(memory.local, found)
+        linked = linked_chunks(memory.local, found)
         warn_keywords_only(call, memory.embedding_state)
     if call.json:
         call.reply(
@@ -141,12 +141,14 @@ def explain(call: Call, topic: Sequence[str], depth: int, no_timeline: bool) -> 
 
     `-` reads the topic from standard input.
     """
+    from commonplace.dialects.ecm import timeline_row
+
     subject = text_argument(topic, "The topic is empty.", "Enter a topic to explain.")
     with call.memory(drain_more=True) as memory:
         found = memory.explain(subject, depth=depth)
         chunks = [_chunk_record(chunk) for chunk in found.chunks]
         warn_keywords_only(call, memory.embedding_state)
-    timeline = [{"date": one.day, "session": one.session, "event": one.event} for one in found.timeline]
+    timeline = [timeline_row(one) for one in found.timeline]
     if call.json:
         dated = {} if no_timeline else {"timeline": timeline}
         call.reply({"summary": found.summary, **dated, "relatedClusters": list(found.topics), "keyChunks": chunks})
@@ -179,7 +181,9 @@ def predict(call: Call, text: Sequence[str], limit: int) -> None:
         warn_keywords_only(call, memory.embedding_state)
     if not found:
         raise NoResults("Nothing like this happened before.")
-    suggestions = [_suggestion_record(one) for one in found]
+    from commonplace.dialects.ecm import suggestion
+
+    suggestions = [{**suggestion(one), "session": one.chunk.session_name} for one in found]
     call.answer({"suggestions": suggestions}, lambda: _show_suggestions(suggestions))
 
 
@@ -193,16 +197,6 @@ def _show_suggestions(suggestions: Sequence[dict[str, Any]]) -> None:
         click.echo(plain(one["summary"]))
 
 
-def _suggestion_record(one: Prediction) -> dict[str, Any]:
-    return {
-        "title": one.title,
-        "relevance": round(one.relevance, 4),
-        "summary": one.summary,
-        "chunkId": one.chunk.id,
-        "session": one.chunk.session_name,
-    }
-
-
 def _chunk_record(chunk: Chunk) -> dict[str, Any]:
     """A passage for programs, under the names that agents know."""
     from commonplace.dialects.ecm import chunk_data
@@ -214,16 +208,6 @@ def _chunk_record(chunk: Chunk) -> dict[str, Any]:
         "project": chunk.item.project,
         "created_at": iso_time(chunk.item.created_ms),
     }
-
-
-def _linked_records(memory: LocalMemory, found: RecalledChunks) -> list[dict[str, Any]]:
-    from commonplace.memory.chunks import chunk_ids
-
-    ids = chunk_ids(memory, {one.passage_id: one.item for one in found.around})
-    return [
-        {"chunkId": ids[one.passage_id], "content": one.text, "relation": one.relation, "hops": one.hops}
-        for one in found.around
-    ]
 
 
 def _show_chunks(records: Sequence[dict[str, Any]]) -> None:

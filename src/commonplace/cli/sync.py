@@ -6,6 +6,7 @@ import contextlib
 import stat
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -114,14 +115,7 @@ def _warn(call: Call, settings: Settings, server: RemoteServer) -> None:
 
 
 def _show_summary(call: Call, summary: SyncSummary, dry_run: bool) -> None:
-    record = {
-        "dry_run": dry_run,
-        "sent": summary.sent,
-        "received": summary.received,
-        "unchanged": summary.unchanged,
-        "conflicts": summary.conflicts,
-        "failed": summary.failed,
-    }
+    record = {"dry_run": dry_run, **asdict(summary)}
     if summary.failed:
         first = summary.failed[0]
         raise StoppedEarly(

@@ -12,10 +12,11 @@ from commonplace.dialects.reply_schema import Json
 from commonplace.dialects.tool import Param, Reply, Tool, compact_json, search_notice
 from commonplace.errors import InvalidInput, NoResults
 from commonplace.memory import chunks
-from commonplace.memory.chunks import chunk_ids, recall_chunks
+from commonplace.memory.chunks import RecalledChunks, chunk_ids, recall_chunks
 from commonplace.memory.explain import TimelineEvent
 from commonplace.memory.explain import explain as explained
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.predict import Prediction
 from commonplace.memory.predict import predict as predicted
 from commonplace.text.query import plain_words
 from commonplace.text.redact import redact_data
@@ -220,11 +221,7 @@ def recall(
     """Chunks that answer, best first, and what the graph has next to them."""
     _require_text(query, "query")
     found = recall_chunks(memory, query, limit, min_score)
-    ids = chunk_ids(memory, {one.passage_id: one.item for one in found.around})
-    graph: list[LinkedChunk] = [
-        {"chunkId": ids[one.passage_id], "content": one.text, "relation": one.relation, "hops": one.hops}
-        for one in found.around
-    ]
+    graph = linked_chunks(memory, found)
     budget = ReplyBudget(memory, {"results": [], "graphContext": []}, found.waiting)
     words = {word.token for word in plain_words(query)}
     results = [chunk_data(chunk) for chunk in found.chunks]
@@ -249,10 +246,7 @@ def explain(
     budget.write("summary", found.summary, _SUMMARY_SHARE)
     budget.fill("relatedClusters", list(found.topics))
     if include_timeline:
-        events: list[TimelineRow] = [
-            {"date": one.day, "session": one.session, "event": one.event} for one in found.timeline
-        ]
-        budget.choose("timeline", events, _by_importance(found.timeline), _TIMELINE_SHARE)
+        budget.choose("timeline", [*map(timeline_row, found.timeline)], _by_importance(found.timeline), _TIMELINE_SHARE)
     returned = budget.fill("keyChunks", [chunk_data(chunk) for chunk in found.chunks])
     return budget.reply(returned, len(found.chunks))
 
@@ -267,12 +261,8 @@ def predict(
     found = predicted(memory, context, limit)
     if not found:
         raise NoResults("No matching chunks found")
-    suggestions: list[Suggestion] = [
-        {"title": one.title, "relevance": round(one.relevance, 4), "summary": one.summary, "chunkId": one.chunk.id}
-        for one in found
-    ]
     budget = ReplyBudget(memory, {"suggestions": []})
-    return budget.reply(budget.fill("suggestions", suggestions), len(found))
+    return budget.reply(budget.fill("suggestions", [*map(suggestion, found)]), len(found))
 
 
 def chunk_data(chunk: chunks.Chunk) -> Chunk:
@@ -284,6 +274,25 @@ def chunk_data(chunk: chunks.Chunk) -> Chunk:
         "session": chunk.session_name,
         "cluster": chunk.topic,
     }
+
+
+def linked_chunks(memory: LocalMemory, found: RecalledChunks) -> list[LinkedChunk]:
+    """What the graph has next to the chunks that were found."""
+    ids = chunk_ids(memory, {one.passage_id: one.item for one in found.around})
+    return [
+        {"chunkId": ids[one.passage_id], "content": one.text, "relation": one.relation, "hops": one.hops}
+        for one in found.around
+    ]
+
+
+def timeline_row(one: TimelineEvent) -> TimelineRow:
+    return {"date": one.day, "session": one.session, "event": one.event}
+
+
+def suggestion(one: Prediction) -> Suggestion:
+    """What came next, and how likely it helps."""
+    relevance = round(one.relevance, 4)
+    return {"title": one.title, "relevance": relevance, "summary": one.summary, "chunkId": one.chunk.id}
 
 
 def _require_text(text: str, name: str) -> None:

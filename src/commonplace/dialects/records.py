@@ -35,6 +35,16 @@ class ItemHead(TypedDict):
     title: str
 
 
+class _Remarks(TypedDict, total=False):
+    # When it holds, where that is limited; whether that was read from its text, and whether it holds now.
+    valid_from: str
+    valid_until: str
+    expires_at: str
+    validity_from_text: bool
+    # Of a damaged item: the fields that could not be read as they should be, and what was found there.
+    damaged: dict[str, Any]
+
+
 class _ItemContent(ItemHead):
     content: str
 
@@ -69,7 +79,7 @@ class ItemDetails(_ItemContent, total=False):
 
 
 @component("Item")
-class ItemRecord(ItemDetails):
+class ItemRecord(ItemDetails, _Remarks):
     """Everything about an item."""
 
     project: str | None
@@ -88,13 +98,6 @@ class ItemRecord(ItemDetails):
     origin: Origin | None
     review: Literal["proposed", "accepted", "dismissed"] | None
     metadata: dict[str, Any]
-    # When it holds, where that is limited; whether that was read from its text, and whether it holds now.
-    valid_from: NotRequired[str]
-    valid_until: NotRequired[str]
-    expires_at: NotRequired[str]
-    validity_from_text: NotRequired[bool]
-    # Of a damaged item: the fields that could not be read as they should be, and what was found there.
-    damaged: NotRequired[dict[str, Any]]
 
 
 @component("Brief")
@@ -120,10 +123,9 @@ class PairRecord(TypedDict):
     supersede: bool
 
 
-class HitRecord(ItemHead):
+class HitRecord(_ItemContent, _Remarks):
     """A search result: the item in short, and what speaks for it."""
 
-    content: str
     project: str | None
     created_at: Time
     created_at_epoch: int
@@ -135,12 +137,7 @@ class HitRecord(ItemHead):
     origin: NotRequired[Origin]
     review: NotRequired[str]
     why: NotRequired[Annotated[dict[str, float], Json(description="What each part added to the score.")]]
-    valid_from: NotRequired[str]
-    valid_until: NotRequired[str]
-    expires_at: NotRequired[str]
-    validity_from_text: NotRequired[bool]
     twins: NotRequired[list[ItemBrief]]
-    damaged: NotRequired[dict[str, Any]]
 
 
 class ChangeRecord(TypedDict):
@@ -233,7 +230,7 @@ def item_record(item: Item) -> ItemRecord:
         "updated_at_epoch": item.updated_ms,
         "rev": item.rev,
         "is_stale": is_stale(item),
-        "forgotten_at": _iso_or_none(item.forgotten_ms),
+        "forgotten_at": iso_or_none(item.forgotten_ms),
         "superseded_by": item.superseded_by,
         "author": item.author,
         "origin": item.origin,
@@ -301,7 +298,7 @@ def project_record(project: Project) -> ProjectRecord:
         "name": project.name,
         "aliases": list(project.aliases),
         "items": project.items,
-        "last_at": _iso_or_none(project.last_ms),
+        "last_at": iso_or_none(project.last_ms),
         "last_at_epoch": project.last_ms,
     }
 
@@ -333,9 +330,9 @@ def key_record(key: Key, now_ms: int) -> KeyRecord:
         "project": key.project,
         "state": "revoked" if key.revoked_ms is not None else "works" if key.works(now_ms) else "expired",
         "created_at": iso_time(key.created_ms),
-        "expires_at": _iso_or_none(key.expires_ms),
-        "revoked_at": _iso_or_none(key.revoked_ms),
-        "used_at": _iso_or_none(key.used_ms),
+        "expires_at": iso_or_none(key.expires_ms),
+        "revoked_at": iso_or_none(key.revoked_ms),
+        "used_at": iso_or_none(key.used_ms),
         "used_at_epoch": key.used_ms,
     }
 
@@ -422,5 +419,5 @@ def _damage(one: Item | Session) -> dict[str, Any]:
     return {"damaged": {_OUTER.get(name, name): found for name, found in one.damaged.items()}}
 
 
-def _iso_or_none(ms: int | None) -> str | None:
+def iso_or_none(ms: int | None) -> str | None:
     return None if ms is None else iso_time(ms)

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from commonplace.capture.hooks.drain import drain
 from commonplace.capture.hooks.hints import count_hints
-from commonplace.capture.hooks.hook_command import SAMPLE_VARIABLE
 from commonplace.capture.hooks.project_folder import NAME_CLASH_ADVICE, projects_sharing_a_name
 from commonplace.capture.hooks.spool import CONTEXT_FAILURE, HINT_FAILURE, PART, SAMPLE, SPOOL, spool_folder
 from commonplace.capture.hooks.spool_reader import SpoolState, clear_failures, remove_leftovers, spool_path, spool_state
@@ -22,7 +21,7 @@ from commonplace.capture.hooks.team_server import TeamServer, save_server, team_
 from commonplace.config import Settings
 from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark
 from commonplace.doctor.mcp_probe import ProbeResult, probe_process, probe_url
-from commonplace.doctor.team_checks import check_team_hooks, check_waiting_for_servers
+from commonplace.doctor.team_checks import HOOK_SECONDS, check_team_hooks, check_waiting_for_servers, run_hook
 from commonplace.errors import CommonplaceError
 from commonplace.hosts.connections import (
     Connection,
@@ -38,7 +37,6 @@ from commonplace.hosts.connections import (
 from commonplace.hosts.host import Host, Locations, Server
 from commonplace.hosts.registry import editors
 from commonplace.memory.keys import find_working_key
-from commonplace.model import Key
 from commonplace.text.dates import DAY_MS, time_ago
 
 PROFILE, DATA_DIR = "--profile", "COMMONPLACE_DATA_DIR"
@@ -164,9 +162,6 @@ def _server(program: tuple[str, ...], found: Connection) -> Server:
     return local_server(program, profile, (found.env or {}).get(DATA_DIR))
 
 
-HOOK_SECONDS = 10.0
-
-
 @dataclass(frozen=True, slots=True)
 class HookTrial:
     """The result of running a hook. `why` is empty if the event arrived."""
@@ -177,22 +172,14 @@ class HookTrial:
 
 
 def try_hook(
-    command: Sequence[str] | str, payload: bytes, settings: Settings, env: Mapping[str, str] | None = None
+    command: Sequence[str] | str, payload: bytes, settings: Settings, env: Mapping[str, str] = os.environ
 ) -> HookTrial:
     """Run a hook's command as its host would (a string through the shell), with a sample event that leaves no trace."""
     name = f"sample-{os.getpid():x}-{os.urandom(4).hex()}"
     arrived = Path(spool_folder(str(settings.data_dir))) / (name + SAMPLE)
     began = time.monotonic()
     try:
-        ran = subprocess.run(
-            command,
-            shell=isinstance(command, str),
-            input=payload,
-            capture_output=True,
-            timeout=HOOK_SECONDS,
-            check=False,
-            env={**(os.environ if env is None else env), SAMPLE_VARIABLE: name},
-        )
+        ran = run_hook(command, payload, name, env)
     except subprocess.TimeoutExpired:
         return HookTrial(f"it did not finish within {HOOK_SECONDS:.0f} seconds", time.monotonic() - began)
     except OSError as error:
@@ -272,13 +259,11 @@ def check_recall(context: DoctorContext) -> Iterator[Finding]:
 
 def _team_server(context: DoctorContext, found: Connection) -> TeamServer | None:
     """The server elsewhere that the hooks of an editor have to send to, if it calls one."""
-    if not (found.url and found.ours and found.key) or _key_here(context, found.key) is not None:
+    if not (found.url and found.ours and found.key):
+        return None
+    if context.can_open() and find_working_key(context.memory(), found.key) is not None:
         return None
     return team_server(context.settings.data_dir, found.url, found.key)
-
-
-def _key_here(context: DoctorContext, secret: str) -> Key | None:
-    return find_working_key(context.memory(), secret) if context.can_open() else None
 
 
 def _hook_times(editor: Host, what: str, tried: list[HookTrial], more: str = "") -> Finding:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlencode
@@ -60,6 +60,21 @@ def check_waiting_for_servers(context: DoctorContext) -> Iterator[Finding]:
             yield remark("waiting", f"{state.waiting:,} events are waiting for {server.url}{since}.", _ADVICE)
 
 
+def run_hook(
+    command: Sequence[str] | str, payload: bytes, sample: str, env: Mapping[str, str] = os.environ
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a hook's command as its host would (a string through the shell), with an event that is a sample."""
+    return subprocess.run(
+        command,
+        shell=isinstance(command, str),
+        input=payload,
+        capture_output=True,
+        timeout=HOOK_SECONDS,
+        check=False,
+        env={**env, SAMPLE_VARIABLE: sample},
+    )
+
+
 def _is_prompt(hook: Hook) -> bool:
     name = hook.event.replace("_", "").replace("-", "").lower()
     return "prompt" in name or name in ("beforeagent", "chat.message")
@@ -71,15 +86,7 @@ def _send_and_read_back(context: DoctorContext, server: TeamServer, hook: Hook) 
     name = event_name()
     spool = Path(spool_folder(str(server.folder)))
     try:
-        subprocess.run(
-            hook.command,
-            shell=True,
-            input=_payload(hook, mark),
-            capture_output=True,
-            timeout=HOOK_SECONDS,
-            check=False,
-            env={**os.environ, SAMPLE_VARIABLE: name},
-        )
+        run_hook(hook.command, _payload(hook, mark), name)
         (spool / (name + SAMPLE)).replace(spool / (name + EVENT))
         sender = EventSender(server, tries=1)
         try:

@@ -30,8 +30,8 @@ from commonplace.hosts.host import (
     Locations,
     McpSettings,
     RuleFiles,
-    Server,
     Transcripts,
+    http_entry,
     stdio_entry,
 )
 from commonplace.hosts.rule_files import file_per_group
@@ -66,10 +66,6 @@ def _hook_entry(event: str, command: str) -> Entry:
     # It may run hooks in Git's bash or in PowerShell; a quoted path needs to know which.
     matcher: Entry = {"matcher": _CHANGING_TOOLS} if event == "PreToolUse" else {}
     return matcher | {"hooks": [run | ({"shell": "powershell"} if command.startswith("& ") else {})]}
-
-
-def _http(server: Server) -> Entry:
-    return {"type": "http", "url": server.url, "headers": server.headers}
 
 
 def _tool(fields: PayloadFields) -> dict[str, Any]:
@@ -375,7 +371,7 @@ HOST = Host(
         signs=lambda at: (_settings(at), _servers(Locations(at.home, at.system, at.env))),
         programs=("claude",),
         stdio=lambda server: {"type": "stdio"} | stdio_entry(server),
-        http=_http,
+        http=http_entry("url", type="http"),
     ),
     hooks=Hooks(
         file=_hook_file,

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from commonplace.hosts.claude_code import read_event
 from commonplace.hosts.hook_event import Event, HookRecord, PayloadFields, find_exit_code
-from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Server, Transcripts, locations_here
+from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Transcripts, locations_here
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import Block, Draft, LookBack, Position, Role, Turn, TurnBuilder, starts_turn
 from commonplace.text.json_fields import object_in, objects_in, text_in, time_in
@@ -40,10 +40,6 @@ def _folder(at: Locations) -> Path:
 def _hook_entry(event: str, command: str) -> Entry:
     timeout = _END_TIMEOUT_S if event == "SessionEnd" else _TIMEOUT_S
     return {"hooks": [{"type": "command", "command": command, "timeout": timeout}]}
-
-
-def _http(server: Server) -> Entry:
-    return {"url": server.url, "http_headers": server.headers}
 
 
 # How far from its end a session is searched for a tool that has just been used, and what part of it a record may be.
@@ -390,7 +386,7 @@ HOST = Host(
         signs=lambda at: (_home(at),),
         programs=("codex",),
         servers="mcp_servers",
-        http=_http,
+        http=lambda server: {"url": server.url, "http_headers": server.headers},
         format="toml",
     ),
     hooks=Hooks(

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 from commonplace.errors import Conflict, InvalidInput
 from commonplace.hosts.host import NAME, Entry, Hooks, Host, Locations, Server
-from commonplace.hosts.plugin_file import change_of_script, commands_in_script, script_with_commands
 from commonplace.hosts.project_files import Change, write_all
 from commonplace.hosts.registry import editors
 from commonplace.hosts.settings_file import (
@@ -24,7 +23,9 @@ from commonplace.hosts.settings_file import (
     OurSettings,
     SettingsFile,
     add_our_settings,
+    change_of_script,
     check_writable,
+    commands_in_script,
     event_of_command,
     foreign_settings,
     hook_command,
@@ -34,6 +35,7 @@ from commonplace.hosts.settings_file import (
     parse_settings,
     read_settings,
     remove_our_settings,
+    script_with_commands,
 )
 
 if TYPE_CHECKING:

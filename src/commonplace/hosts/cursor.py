@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -27,9 +27,16 @@ from commonplace.hosts.hook_event import (
 )
 from commonplace.hosts.host import Hooks, Host, Locations, McpSettings, RuleFiles, Transcripts, http_entry
 from commonplace.hosts.rule_files import RuleGroup, file_per_group
-from commonplace.hosts.session_database import foreign_errors, open_for_reading
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
-from commonplace.hosts.transcript import Block, Counts, Draft, Position, Transcript, Turn, named
+from commonplace.hosts.transcript import (
+    Block,
+    Counts,
+    Message,
+    MessageSession,
+    Transcript,
+    foreign_errors,
+    open_for_reading,
+)
 from commonplace.text.json_fields import as_object, object_in, objects_in, parse_if_json, text_in, time_in
 
 if TYPE_CHECKING:
@@ -76,14 +83,13 @@ _EVENTS: EventTable = {
     "stop": ("stop", lambda fields: {"reason": fields.text("status")}),
     "subagentstop": (
         "subagent-stop",
-        lambda fields: {"text": fields.text("summary", "result"), "agent": _agent(fields)},
+        lambda fields: {
+            "text": fields.text("summary", "result"),
+            "agent": fields.text("agent_id", "subagent_id", "subagent_type") or "subagent",
+        },
     ),
     "sessionend": ("session-end", lambda fields: {"reason": fields.text("reason")}),
 }
-
-
-def _agent(fields: PayloadFields) -> str:
-    return fields.text("agent_id", "subagent_id", "subagent_type") or "subagent"
 
 
 def _read_event(name: str, payload: Mapping[str, Any], record: HookRecord) -> Event | None:
@@ -130,62 +136,33 @@ def _session_folders(at: Locations) -> list[Path]:
     return [user / "globalStorage" / _DATABASE, user / "workspaceStorage"]
 
 
-@dataclass(slots=True)
-class _Session:
-    """One conversation of the file: its transcript, and its turns when they are wanted."""
+def _messages(bubbles: Iterable[dict[str, Any]], counts: Counts) -> Iterator[Message]:
+    with foreign_errors("Cursor"):
+        for bubble in bubbles:
+            blocks = list(_blocks(bubble, counts))
+            by_user = bool(blocks) and blocks[0].who == "user"
+            model = text_in(object_in(bubble, "modelInfo"), "modelName")
+            yield Message(text_in(bubble, "bubbleId", "id"), _when(bubble), blocks, by_user, model)
 
-    transcript: Transcript
-    bubbles: Iterable[dict[str, Any]]
-    counts: Counts = field(default_factory=Counts)
 
-    @property
-    def position(self) -> Position:
-        return Position(self.transcript)
-
-    def turns(self) -> Iterator[Turn]:
-        with foreign_errors("Cursor"):
-            yield from self._turns()
-
-    def _turns(self) -> Iterator[Turn]:
-        draft: Draft | None = None
-        for bubble in self.bubbles:
-            self.counts.records += 1
-            blocks = list(self._blocks(bubble))
-            if not blocks:
-                continue
-            at_ms, who = _when(bubble), blocks[0].who
-            if draft is None or who == "user":
-                parent = draft.identity if draft else None
-                if draft:
-                    yield draft.done()
-                name = text_in(bubble, "bubbleId", "id") or named(parent, at_ms, blocks[0].text)
-                name = named(self.transcript.session, name)
-                draft = Draft(name, who, at_ms, parent, agent_id=self.transcript.agent_id)
-            for block in blocks:
-                draft.add(block)
-            draft.touch(at_ms)
-            draft.model = text_in(object_in(bubble, "modelInfo"), "modelName") or draft.model
-        if draft:
-            yield draft.done()
-
-    def _blocks(self, bubble: dict[str, Any]) -> Iterator[Block]:
-        kind = bubble.get("type", bubble.get("role"))
-        if kind in (1, "user"):
-            if text := clean_text(text_in(bubble, "text", "rawText", "content")):
-                yield Block("text", text, "user")
-            return
-        if kind not in (2, "ai", "assistant"):
-            self.counts.unknown[f"bubble {kind}"] += 1
-            return
-        if thought := clean_text(text_of(bubble.get("thinking"))):
-            yield Block("thinking", thought)
+def _blocks(bubble: dict[str, Any], counts: Counts) -> Iterator[Block]:
+    kind = bubble.get("type", bubble.get("role"))
+    if kind in (1, "user"):
         if text := clean_text(text_in(bubble, "text", "rawText", "content")):
-            yield Block("text", text)
-        if used := object_in(bubble, "toolFormerData"):
-            yield from _tool_blocks(used)
+            yield Block("text", text, "user")
+        return
+    if kind not in (2, "ai", "assistant"):
+        counts.unknown[f"bubble {kind}"] += 1
+        return
+    if thought := clean_text(text_of(bubble.get("thinking"))):
+        yield Block("thinking", thought)
+    if text := clean_text(text_in(bubble, "text", "rawText", "content")):
+        yield Block("text", text)
+    if used := object_in(bubble, "toolFormerData"):
+        yield from _tool_blocks(used)
 
 
-def _sessions(path: Path) -> Iterator[_Session]:
+def _sessions(path: Path) -> Iterator[MessageSession]:
     """Every conversation in the file that has something in it; each is to be read before the next."""
     with foreign_errors("Cursor"), closing(open_for_reading(path)) as database:
         tables = {name for (name,) in database.execute(_TABLES)}
@@ -197,13 +174,14 @@ def _sessions(path: Path) -> Iterator[_Session]:
                 yield from _older(path, as_object(value))
 
 
-def _composer(database: apsw.Connection, path: Path, key: str) -> Iterator[_Session]:
+def _composer(database: apsw.Connection, path: Path, key: str) -> Iterator[MessageSession]:
     data, session, counts = _value(database, key), key.partition(":")[2], Counts()
     headers = objects_in(data, "fullConversationHeadersOnly")
     if headers:
-        yield _Session(_transcript(path, session, data), _bubbles(database, session, headers, counts), counts)
-    elif whole := objects_in(data, "conversation"):
-        yield _Session(_transcript(path, session, data), whole)
+        whole = _bubbles(database, session, headers, counts)
+        yield MessageSession(_transcript(path, session, data), _messages(whole, counts), counts)
+    elif found := objects_in(data, "conversation"):
+        yield MessageSession(_transcript(path, session, data), _messages(found, counts), counts)
 
 
 def _bubbles(
@@ -217,12 +195,13 @@ def _bubbles(
             counts.malformed += 1
 
 
-def _older(path: Path, data: dict[str, Any]) -> Iterator[_Session]:
+def _older(path: Path, data: dict[str, Any]) -> Iterator[MessageSession]:
     for chat in (*objects_in(data, "tabs"), *objects_in(data, "allComposers")):
         bubbles = objects_in(chat, "bubbles") or objects_in(chat, "conversation")
         session = text_in(chat, "tabId", "composerId")
         if bubbles and session:
-            yield _Session(_transcript(path, session, chat), bubbles)
+            counts = Counts()
+            yield MessageSession(_transcript(path, session, chat), _messages(bubbles, counts), counts)
 
 
 def _transcript(path: Path, session: str, data: dict[str, Any]) -> Transcript:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from commonplace.hosts.hook_event import Event, EventTable, HookRecord, PayloadFields, event_from_table, tool_details
+from commonplace.hosts.hook_event import EventTable, PayloadFields, event_from_table, tool_details
 from commonplace.hosts.host import NAME, Entry, Hooks, Host, Locations, McpSettings, RuleFiles, Transcripts, http_entry
 from commonplace.hosts.rule_files import single_file
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
@@ -114,10 +115,6 @@ _EVENTS: EventTable = {
 }
 
 
-def _read_event(name: str, payload: Mapping[str, Any], record: HookRecord) -> Event | None:
-    return event_from_table(_EVENTS, name, payload, record)
-
-
 _SILENT = {"info", "warning", "error"}
 _FAILED = {"error", "failed"}
 _MARKER = "$rewindTo"
@@ -127,10 +124,6 @@ _SUMMARY = "<state_snapshot>"
 _INJECTED = ("This is the Gemini CLI. We are setting up the context", "<session_context>")
 _ROOT_MARK = ".project_root"
 _MAX_PATH = 4096
-
-
-def _session_folders(at: Locations) -> list[Path]:
-    return [Path(at.env.get("GEMINI_CLI_HOME") or at.home) / ".gemini" / "tmp"]
 
 
 def _is_record(record: Mapping[str, Any]) -> bool:
@@ -313,7 +306,7 @@ HOST = Host(
         # PreCompress comes before every request to the model, whether anything is compressed or not.
         events=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd"),
         entry=_hook_entry,
-        read=_read_event,
+        read=partial(event_from_table, _EVENTS),
         windows="powershell",
         starts=("SessionStart",),
         ends=("AfterAgent", "SessionEnd"),
@@ -328,7 +321,7 @@ HOST = Host(
         skills=".gemini/skills",
     ),
     transcripts=Transcripts(
-        folders=_session_folders,
+        folders=lambda at: [Path(at.env.get("GEMINI_CLI_HOME") or at.home) / ".gemini" / "tmp"],
         matches=_is_record,
         traits=(b'"sessionId"', b'"projectHash"'),
         document=True,

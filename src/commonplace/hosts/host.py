@@ -141,7 +141,7 @@ class Hooks:
     # Makes one of our events of what the host told; None where there is nothing in it to remember.
     read: Callable[[str, Mapping[str, Any], HookRecord], Event | None]
     path: Callable[[str], tuple[str, ...]] = lambda event: ("hooks", event)
-    # A script that the file is made of, for a host whose hooks are code (plugin_file.py); `entry` has no use then.
+    # A script that the file is made of, for a host whose hooks are code (settings_file.py); `entry` has no use then.
     script: Path | None = None
     # What else the file has to say.
     always: Mapping[str, Any] = field(default_factory=dict)

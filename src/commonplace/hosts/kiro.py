@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from commonplace.hosts.front_matter import Fields, bracketed, quoted, write
+from commonplace.hosts.front_matter import bracketed, quoted, write
 from commonplace.hosts.hook_event import (
     Event,
     EventTable,
@@ -76,10 +76,6 @@ def _front_matter(group: RuleGroup) -> str:
     return write([("inclusion", "fileMatch"), ("fileMatchPattern", patterns)])
 
 
-def _on_demand(fields: Fields) -> bool:
-    return fields.get("inclusion") in ("manual", "auto")
-
-
 HOST = Host(
     name="kiro",
     title="Kiro",
@@ -109,6 +105,6 @@ HOST = Host(
         patterns=(".kiro/steering/**/*.md",),
         skills=".kiro/skills",
         glob_keys=("fileMatchPattern",),
-        on_demand=_on_demand,
+        on_demand=lambda fields: fields.get("inclusion") in ("manual", "auto"),
     ),
 )

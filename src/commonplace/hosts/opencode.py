@@ -10,17 +10,24 @@ The reader is written against version 1.18.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.hosts.hook_event import Event, EventTable, HookRecord, event_from_table, tool_details
+from commonplace.hosts.hook_event import EventTable, event_from_table, tool_details
 from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Server, Transcripts, http_entry
-from commonplace.hosts.session_database import foreign_errors, open_for_reading
 from commonplace.hosts.tool_text import call_block, clean_text, result_block
-from commonplace.hosts.transcript import Block, Counts, Draft, Position, Transcript, Turn, named
+from commonplace.hosts.transcript import (
+    Block,
+    Counts,
+    Message,
+    MessageSession,
+    Transcript,
+    foreign_errors,
+    open_for_reading,
+)
 from commonplace.text.json_fields import as_object, object_in, text_in
 
 if TYPE_CHECKING:
@@ -55,10 +62,6 @@ _EVENTS: EventTable = {
 }
 
 
-def _read_event(name: str, payload: Mapping[str, Any], record: HookRecord) -> Event | None:
-    return event_from_table(_EVENTS, name, payload, record)
-
-
 def _unquoted(text: str) -> str:
     quoted = _QUOTED.fullmatch(text)
     return quoted[1] if quoted else text
@@ -85,61 +88,33 @@ def _session_folders(at: Locations) -> list[Path]:
     return [(at.folder_in("XDG_DATA_HOME") or at.home / ".local" / "share") / "opencode" / _DATABASE]
 
 
-@dataclass(slots=True)
-class _Session:
-    """One session, read from the open database when its turns are asked for."""
+def _messages(database: apsw.Connection, session: str, counts: Counts) -> Iterator[Message]:
+    """The messages of a session, read from the open database."""
+    with foreign_errors("OpenCode"):
+        rows = database.execute(_MESSAGES, (session,)).fetchall()
+    for id_, created, data in rows:
+        message = as_object(data)
+        by_user = text_in(message, "role") == "user"
+        blocks = list(_blocks(database, str(id_), by_user, counts))
+        at_ms = created if isinstance(created, int) else None
+        yield Message(str(id_), at_ms, blocks, by_user, text_in(message, "modelID"))
 
-    transcript: Transcript
-    database: apsw.Connection
-    counts: Counts = field(default_factory=Counts)
 
-    @property
-    def position(self) -> Position:
-        return Position(self.transcript)
-
-    def turns(self) -> Iterator[Turn]:
-        draft: Draft | None = None
-        with foreign_errors("OpenCode"):
-            messages = self.database.execute(_MESSAGES, (self.transcript.session,)).fetchall()
-        for message_id, created, data in messages:
-            self.counts.records += 1
-            message = as_object(data)
-            who = "user" if text_in(message, "role") == "user" else "assistant"
-            blocks = list(self._blocks(str(message_id), who))
-            if not blocks:
-                continue
-            at_ms = created if isinstance(created, int) else None
-            if draft is None or who == "user":
-                parent = draft.identity if draft else None
-                if draft:
-                    yield draft.done()
-                name = named(self.transcript.session, str(message_id))
-                draft = Draft(name, blocks[0].who, at_ms, parent, agent_id=self.transcript.agent_id)
-            for block in blocks:
-                draft.add(block)
-            draft.touch(at_ms)
-            draft.model = text_in(message, "modelID") or draft.model
-        if draft:
-            yield draft.done()
-
-    def _blocks(self, message_id: str, who: str) -> Iterator[Block]:
-        with foreign_errors("OpenCode"):
-            parts = self.database.execute(_PARTS, (message_id, _MAX_DATA)).fetchall()
-        for (data,) in parts:
-            part = as_object(data)
-            kind = text_in(part, "type")
-            if kind == "tool":
-                yield from _tool_blocks(part)
-            elif kind in ("text", "reasoning"):
-                # What the product adds to a prompt by itself, such as the content of a file, is marked.
-                text = "" if part.get("synthetic") or part.get("ignored") else clean_text(text_in(part, "text"))
-                text = _unquoted(text) if who == "user" else text
-                if text:
-                    yield Block(
-                        "thinking" if kind == "reasoning" else "text", text, "user" if who == "user" else "assistant"
-                    )
-            elif kind not in _SILENT:
-                self.counts.unknown[f"part {kind}"] += 1
+def _blocks(database: apsw.Connection, message_id: str, by_user: bool, counts: Counts) -> Iterator[Block]:
+    with foreign_errors("OpenCode"):
+        parts = database.execute(_PARTS, (message_id, _MAX_DATA)).fetchall()
+    for (data,) in parts:
+        part = as_object(data)
+        kind = text_in(part, "type")
+        if kind == "tool":
+            yield from _tool_blocks(part)
+        elif kind in ("text", "reasoning"):
+            # What the product adds to a prompt by itself, such as the content of a file, is marked.
+            text = "" if part.get("synthetic") or part.get("ignored") else clean_text(text_in(part, "text"))
+            if text := _unquoted(text) if by_user else text:
+                yield Block("thinking" if kind == "reasoning" else "text", text, "user" if by_user else "assistant")
+        elif kind not in _SILENT:
+            counts.unknown[f"part {kind}"] += 1
 
 
 def _tool_blocks(part: dict[str, Any]) -> Iterator[Block]:
@@ -152,26 +127,25 @@ def _tool_blocks(part: dict[str, Any]) -> Iterator[Block]:
         yield result_block(tool, call_id, answer, status == "error", object_in(state, "metadata").get("exit"))
 
 
-def _sessions(path: Path) -> Iterator[_Session]:
+def _sessions(path: Path) -> Iterator[MessageSession]:
     """Every session in the file; each is to be read before the next."""
     with foreign_errors("OpenCode"), closing(open_for_reading(path)) as database:
         tables = {name for (name,) in database.execute(_TABLES)}
         rows = database.execute(_SESSIONS).fetchall() if {"session", "message", "part"} <= tables else []
         for session, parent, directory, title, version, created in rows:
-            yield _Session(
-                Transcript(
-                    "opencode",
-                    str(path),
-                    str(session),
-                    str(directory or ""),
-                    title="" if _NO_TITLE.match(str(title)) else str(title),
-                    version=str(version or ""),
-                    started_ms=created if isinstance(created, int) else None,
-                    parent_session=str(parent or ""),
-                    agent_id=str(session) if parent else "",
-                ),
-                database,
+            transcript = Transcript(
+                "opencode",
+                str(path),
+                str(session),
+                str(directory or ""),
+                title="" if _NO_TITLE.match(str(title)) else str(title),
+                version=str(version or ""),
+                started_ms=created if isinstance(created, int) else None,
+                parent_session=str(parent or ""),
+                agent_id=str(session) if parent else "",
             )
+            counts = Counts()
+            yield MessageSession(transcript, _messages(database, str(session), counts), counts)
 
 
 HOST = Host(
@@ -189,7 +163,7 @@ HOST = Host(
         file=_plugin,
         events=("session.created", "chat.message", "tool.execute.after", "session.idle"),
         entry=lambda _event, _command: {},
-        read=_read_event,
+        read=partial(event_from_table, _EVENTS),
         script=Path(__file__).with_name("opencode_plugin.js"),
         starts=("session.created",),
         ends=("session.idle",),

@@ -1,11 +1,13 @@
 """A settings file of an editor: reading it, and adding and removing our own entries without changing anything else.
 
 A link is followed: whoever keeps their settings in another folder, such as one for dotfiles, wants them changed there.
-Out of a project none is (connections.py).
+Out of a project none is (connections.py). Where hooks are code, the file is all ours: a script that comes with the
+host's module, with its command lines as a JSON object, so that they can be read again as those in a settings file.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -19,6 +21,7 @@ from typing import Any, Literal
 from commonplace.errors import Conflict, TooLarge
 from commonplace.hosts import settings_text
 from commonplace.hosts.host import NAME, Entry, Shell, System
+from commonplace.hosts.project_files import Change
 
 Format = Literal["jsonc", "toml"]
 BOM = "\ufeff"
@@ -324,3 +327,48 @@ def _at(value: Any, path: Keys) -> Any:
 def _says_more(text: str) -> bool:
     """Whether anything is in a text without settings: a comment."""
     return bool(text.strip().strip("{}").strip())
+
+
+_COMMANDS = re.compile(r"^const COMMANDS = (\{.*\})$", re.MULTILINE)
+_MARK = "// Made by `commonplace connect"
+_LARGEST_SCRIPT = 1 << 20
+
+
+def script_with_commands(script: Path, commands: Mapping[str, str]) -> str:
+    """The script with the command line of each event."""
+    line = f"const COMMANDS = {json.dumps(dict(commands))}"
+    return _COMMANDS.sub(lambda _match: line, script.read_text(encoding="utf-8"), count=1)
+
+
+def commands_in_script(path: Path) -> dict[str, str]:
+    """The command line of each event in a file of ours; empty if there is none. Raises Conflict."""
+    text = _read_script(path)
+    found = _COMMANDS.search(text) if text is not None and text.startswith(_MARK) else None
+    try:
+        commands = json.loads(found[1]) if found else {}
+    except ValueError:
+        return {}
+    return {str(event): str(line) for event, line in commands.items()} if isinstance(commands, dict) else {}
+
+
+def change_of_script(path: Path, wanted: str | None, mode: int, *, force: bool = False) -> list[Change]:
+    """The change that makes a file what is wanted, None for no file. A file of somebody else is left alone."""
+    text = _read_script(path)
+    foreign = text is not None and not text.startswith(_MARK)
+    if text == wanted or (foreign and wanted is None):
+        return []
+    if foreign and not force:
+        raise Conflict(f"{path} is not a file of ours.", "Rename it, or use --force.")
+    before = None if text is None else path.read_bytes()
+    return [Change(str(path), before, None if wanted is None else wanted.encode(), mode)]
+
+
+def _read_script(path: Path) -> str | None:
+    try:
+        if not path.exists():
+            return None
+        if path.stat().st_size > _LARGEST_SCRIPT:
+            raise Conflict(f"{path} is too large to be a script.", "Look at it, then call again.")
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Conflict(f"{path} cannot be read: {error}.", "Correct it, then call again.") from error

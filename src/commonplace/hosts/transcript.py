@@ -1,4 +1,7 @@
-"""Sessions of coding agents, whichever product wrote them: transcripts, turns and blocks, and a builder of turns."""
+"""Sessions of coding agents, whichever product wrote them: transcripts, turns and blocks, and a builder of turns.
+
+Some products keep them in SQLite files: those are read beside the product, and never touched.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,16 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from commonplace.errors import InvalidInput
 from commonplace.text.project_names import detect_project, normalise_project
+
+if TYPE_CHECKING:
+    import apsw
 
 Source = str
 """The name of the host that wrote a session."""
@@ -195,6 +202,50 @@ class Draft:
         )
 
 
+class Message(NamedTuple):
+    """What was said or done at once, in a product that lists messages. `by_user` if a person began a turn with it."""
+
+    name: str
+    at_ms: int | None
+    blocks: list[Block]
+    by_user: bool
+    model: str = ""
+
+
+@dataclass(slots=True)
+class MessageSession:
+    """A session that its product keeps as messages, read when its turns are asked for, each time from the start."""
+
+    transcript: Transcript
+    messages: Iterable[Message]
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def position(self) -> Position:
+        return Position(self.transcript)
+
+    def turns(self) -> Iterator[Turn]:
+        """What a person said, and all that followed up to what they said next."""
+        session, agent = self.transcript.session, self.transcript.agent_id
+        draft: Draft | None = None
+        for name, at_ms, blocks, by_user, model in self.messages:
+            self.counts.records += 1
+            if not blocks:
+                continue
+            if draft is None or by_user:
+                parent = draft.identity if draft else None
+                if draft:
+                    yield draft.done()
+                identity = named(session, name or named(parent, at_ms, blocks[0].text))
+                draft = Draft(identity, blocks[0].who, at_ms, parent, agent_id=agent)
+            for block in blocks:
+                draft.add(block)
+            draft.touch(at_ms)
+            draft.model = model or draft.model
+        if draft:
+            yield draft.done()
+
+
 class TurnBuilder:
     """The base of readers for files that only grow: the open turn, its sidechains, and the turn of every record.
 
@@ -328,3 +379,27 @@ def transcript_project(transcript: Transcript) -> str | None:
         except InvalidInput:
             continue
     return None
+
+
+@contextmanager
+def foreign_errors(product: str) -> Iterator[None]:
+    """What goes wrong in a product's file is its own, and says what to do."""
+    import apsw
+
+    try:
+        yield
+    except apsw.Error as error:
+        raise InvalidInput(
+            f"{product}'s database could not be read: {error}.",
+            f"Close {product} and try again; its file was not touched.",
+        ) from error
+
+
+def open_for_reading(path: Path) -> apsw.Connection:
+    """A connection that takes no lock where it can."""
+    import apsw
+
+    # Beside a write-ahead log a reader never blocks the writer. Without one, only `immutable` takes no lock.
+    log = path.with_name(f"{path.name}-wal")
+    how = "mode=ro" if log.is_file() and log.stat().st_size else "mode=ro&immutable=1"
+    return apsw.Connection(f"{path.resolve().as_uri()}?{how}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)

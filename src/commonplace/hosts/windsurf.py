@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.hosts.front_matter import Fields, comma_globs, write
+from commonplace.hosts.front_matter import comma_globs, write
 from commonplace.hosts.hook_event import (
     Event,
     EventTable,
@@ -136,10 +136,6 @@ def _length(rule: Rule, headings: set[object]) -> int:
     return length
 
 
-def _on_demand(fields: Fields) -> bool:
-    return fields.get("trigger") in ("manual", "model_decision")
-
-
 HOST = Host(
     name="windsurf",
     title="Windsurf",
@@ -169,7 +165,7 @@ HOST = Host(
         skills=".windsurf/skills",
         older=(".windsurfrules",),
         glob_keys=("globs", "glob"),
-        on_demand=_on_demand,
+        on_demand=lambda fields: fields.get("trigger") in ("manual", "model_decision"),
         limit=_LIMIT,
     ),
 )

@@ -149,7 +149,7 @@ def _document(memory: LocalMemory, uri: str) -> tuple[str, str]:
 def _entities_or_profile(memory: LocalMemory, uri: str) -> tuple[str, str] | None:
     """The list of entities, one of them, or a profile; None for other addresses."""
     # Servers load this module when they start, and few are asked for these.
-    from commonplace.dialects.entity_records import entity_record, knowledge_text
+    from commonplace.dialects.project_and_entity_records import entity_record, knowledge_text
     from commonplace.memory.about import about
     from commonplace.memory.entities import list_entities
     from commonplace.memory.profile import build_profile

@@ -17,6 +17,7 @@ from commonplace.model import PROPOSED, VIA, Item, Scope
 from commonplace.ranking.fusion import (
     ANSWERED_ODDS,
     Evidence,
+    answer_odds,
     answer_relevance,
     fused_score,
     relevance,
@@ -150,7 +151,7 @@ def _matching(memory: LocalMemory, parsed: ParsedQuestion, past: Sequence[Item])
     values = {n: relevance(score) for n, score in scores.items()}
     first = sorted(best, key=lambda n: -scores[n])[:READ]
     values |= {
-        n: with_better_odds(answer_relevance(answer, evidence[n].semantic), ANSWERED_ODDS)
+        n: with_better_odds(answer_relevance(answer_odds(answer, evidence[n].semantic)), ANSWERED_ODDS)
         for n, answer in zip(first, _read_together(memory, parsed, [texts[n] for n in first]), strict=False)
     }
     return [

@@ -262,7 +262,7 @@ def _ranked(
 
         # A query orders what the project holds and adds what answers it; the budget decides where it ends.
         everywhere = Scope(kinds=EVENT_KINDS, at_ms=at_ms)
-        inside, anywhere = recall_scopes(memory, question, [around, everywhere], most, briefly=everywhere)
+        inside, anywhere = recall_scopes(memory, question, [around, everywhere], most)
         found = (*inside.hits, *(hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE))
         hits: dict[int, Hit] = {hit.item.id: hit for hit in found if hit.item.review != PROPOSED}
         others = {item.id: item for item in (*always, *recent) if item.id not in hits}

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.errors import EmbedderUnavailable
 from commonplace.memory.captured_events import ANSWER_TYPE
@@ -84,7 +84,7 @@ def prompt_hints(
     question = prompt_question(prompt)
     if not question:
         return []
-    parsed = parse_question(memory, question, by_meaning=is_warm(memory))
+    parsed = replace(parse_question(memory, question, by_meaning=is_warm(memory)), thorough=True)
     (found,) = recall_scopes(memory, parsed, [Scope.around(project, kinds=KINDS)], _CANDIDATES)
     others = [hit for hit in found.hits if not session or hit.item.session != session]
     hits = [hit for hit in others if not _is_unanswered(memory, hit.item)]

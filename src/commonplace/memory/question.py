@@ -33,7 +33,7 @@ class ParsedQuestion:
 
     Beside its topic it may seek the words of one role, or something of a time. `waiting` is how many
     passages where it is asked could not be compared by meaning, because they have no vector yet. `text` is what a
-    model reads of it. If it is `brief`, only the very best hits are read together with it.
+    model reads of it. If it is `thorough`, more hits are read together with it.
     """
 
     query: Query
@@ -43,7 +43,7 @@ class ParsedQuestion:
     time: NamedTime | None = None
     waiting: int = 0
     text: str = ""
-    brief: bool = False
+    thorough: bool = False
 
 
 @lru_cache(maxsize=256)

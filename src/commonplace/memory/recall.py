@@ -18,22 +18,27 @@ from commonplace.memory.question import ParsedQuestion, parse_question
 from commonplace.memory.weight import PartsOfScore, ScoreParts, hit_weights, weightiest_first, words_of
 from commonplace.model import Item, Scope, Session
 from commonplace.ranking.fusion import (
+    JUDGED,
     STALE_FACTOR,
     Evidence,
+    answer_odds,
     answer_relevance,
     best_first,
     expected_cosines,
     fused_score,
     is_answered,
     is_noise,
-    is_noise_when_read,
+    is_noise_when_judged,
     is_surely_answered,
+    is_unsure,
     lexical_signal,
     noise_borders,
     relevance,
     relevances_in_order,
+    token_odds,
 )
 from commonplace.ranking.rerank import (
+    RULE_BOOST,
     Weight,
     WordSets,
     add_answer_scores,
@@ -49,6 +54,7 @@ from commonplace.ranking.rerank import (
     prefer_answers,
     reading_order,
     rerank_score,
+    worth_reading,
 )
 from commonplace.store.types import Job
 from commonplace.text.attributes import answers, mentions, requested_attributes, stated_attribute
@@ -61,6 +67,7 @@ from commonplace.text.query import (
     repeats_question,
 )
 from commonplace.text.sentences import is_small_talk
+from commonplace.text.statements import is_standing_rule
 from commonplace.text.tokens import index_text
 
 CANDIDATES = 100
@@ -72,10 +79,9 @@ RERANKED = 100
 READ_CHARACTERS = 2_000
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
-# Tokens of the best hits that are read together with the question, and of further ones if none of these answers.
-FULLY = (400, 200)
-# The same where only what answers well is wanted.
-BRIEFLY = (200,)
+# Tokens of the best hits that are read together with the question; thoroughly, so many, and so many of further ones if
+# none of these answers.
+READ_TOKENS, THOROUGHLY = 300, (400, 200)
 # What holds now and says since when or until when was said of just this time: it comes before what says no time.
 DATED_BOOST = 0.15
 _NOBODY = frozenset(ROLES) | {""}
@@ -148,17 +154,12 @@ def recall_scopes(
     question: str | ParsedQuestion,
     scopes: Sequence[Scope],
     limit: int,
-    briefly: Scope | None = None,
 ) -> list[RecallResult]:
-    """The same question in several scopes, parsed once; what waits for a vector there is embedded first.
-
-    In the scope `briefly` fewer hits are read together with the question.
-    """
+    """The same question in several scopes, parsed once; what waits for a vector there is embedded first."""
 
     def answers(parsed: ParsedQuestion) -> list[RecallResult]:
-        read, brief = _ReadItems(memory), replace(parsed, brief=True)
-        questions = [(brief if scope is briefly else parsed, scope) for scope in scopes]
-        return memory.store.snapshot(lambda: [_recall(memory, one, scope, limit, read) for one, scope in questions])
+        read = _ReadItems(memory)
+        return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit, read) for scope in scopes])
 
     if isinstance(question, ParsedQuestion):
         return answers(question)
@@ -261,17 +262,18 @@ def _recall_current(
     similar = _compare_tokens(memory, parsed, {item.id: chosen[item.id] for item in read})
     known = {item.id: evidence[chosen[item.id]].semantic for item in read}
     scores = parts.add("tokens", scores | add_token_scores(scores, similar, known))
-    # What repeats the question resembles it more than anything: that says nothing about it.
     repeated = dict.fromkeys(item.id for item in repeats)
-    cosines = {item.id: evidence[chosen[item.id]].semantic for item in read if item.id not in repeated}
-    answers = _read_together(memory, parsed, scores, {item.id: chosen[item.id] for item in read}, evidence, cosines)
+    judges = _reading_helps(memory, parsed, scores, {item.id: evidence[chosen[item.id]].found for item in read})
+    # What repeats the question resembles it more than anything: that says nothing about it.
+    odds = {id_: token_odds(value) for id_, value in similar.items() if judges and id_ not in repeated}
+    answers = _read_together(memory, parsed, scores, chosen, known, odds) if judges else {}
+    odds |= {id_: token_odds(similar[id_], answer) for id_, answer in answers.items() if id_ in odds}
     scores = parts.add("reading", scores | add_answer_scores(scores, answers))
     scores = parts.add("reply", scores | prefer_answers(scores, repeated, {one.id: reply.id for reply, one in replies}))
     weights = hit_weights(memory, [*items.values()])
     order = parts.add("newer", _prefer_newer(scores, read, weights))
-    readings = {id_: (answer, cosines[id_]) for id_, answer in answers.items() if id_ in cosines}
-    by_reading = {id_: answer_relevance(answer, cosine) for id_, (answer, cosine) in readings.items()}
-    answered = is_answered(list(readings.values())) if readings else None
+    by_reading = {id_: answer_relevance(value) for id_, value in odds.items()}
+    answered = is_answered(_first_odds(scores, odds)) if odds else None
     noise = set() if parsed.query.strict else _noise(boosted, chosen, evidence, by_reading, answered=answered)
     noise -= {reply.id for reply, _question in replies}
     found = sorted(
@@ -294,6 +296,11 @@ def _recall_current(
     return RecallResult(tuple(hits), total, parsed.vector is not None, parsed.waiting)
 
 
+def _first_odds(scores: Mapping[int, float], odds: Mapping[int, float]) -> list[float]:
+    """The odds of the first hits."""
+    return [odds[id_] for id_ in best_first({id_: scores[id_] for id_ in odds}, newest={})[:JUDGED]]
+
+
 def _own_scores(evidence: Mapping[int, Evidence], best: float) -> dict[int, float]:
     """The score of each passage by itself, by its words and its meaning."""
     expected = expected_cosines(evidence, best)
@@ -308,19 +315,19 @@ def _noise(
     *,
     answered: bool | None,
 ) -> set[int]:
-    """The candidates that answer nothing: those that were read, for what came out, the others for their score."""
+    """The candidates that answer nothing, by their score or by how likely they answer."""
     noise = set()
-    borders = noise_borders(len(evidence), answered=bool(answered))
+    # What was judged is dropped for its score only if it is far off.
+    borders = noise_borders(len(evidence), answered=answered is not None)
     for item_id, score in scores.items():
         bm25, cosine, share = evidence[chosen[item_id]]
         if share >= 1.0:
             # It has every word of the question: whoever types a name wants what holds it.
             continue
-        if item_id in by_reading:
-            is_one = is_noise_when_read(by_reading[item_id], has_words=bm25 > 0.0, answered=bool(answered))
-        else:
-            is_one = is_noise(score, borders, has_words=bm25 > 0.0, has_cosine=cosine is not None)
-        if is_one:
+        judged = by_reading.get(item_id)
+        if is_noise(score, borders, has_words=bm25 > 0.0, has_cosine=cosine is not None) or (
+            judged is not None and is_noise_when_judged(judged, has_words=bm25 > 0.0, answered=bool(answered))
+        ):
             noise.add(item_id)
     return noise
 
@@ -442,6 +449,7 @@ def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Seq
         return {}
     return {
         item.id: DATED_BOOST * item.is_dated
+        + RULE_BOOST * is_standing_rule(item.text)
         + rerank_score(
             scores[item.id],
             nearness=parsed.time.nearness(item.created_ms) if parsed.time else 0.0,
@@ -463,37 +471,51 @@ def _compare_tokens(memory: LocalMemory, parsed: ParsedQuestion, chosen: Mapping
     return {item_id: similar[passage] for item_id, passage in chosen.items() if passage in similar}
 
 
+def _reading_helps(
+    memory: LocalMemory, parsed: ParsedQuestion, scores: Mapping[int, float], found: Mapping[int, float]
+) -> bool:
+    """Whether the models can tell what answers a question, of candidates with these shares of its words.
+
+    They cannot if the question is only words to look for, and the best hit has them all, or a model knows none of them
+    and no hit has one: it would answer them with anything.
+    """
+    query, reader = parsed.query, memory.cross_encoder
+    if reader is None or parsed.vector is None or query.strict or not found or is_about_questions(query.text):
+        return False
+    if not is_keywords(query.text):
+        return True
+    best = max(found, key=scores.__getitem__)
+    return found[best] < 1.0 and (any(found.values()) or reader.knows_a_word(query.text))
+
+
 def _read_together(
     memory: LocalMemory,
     parsed: ParsedQuestion,
     scores: Mapping[int, float],
     chosen: Mapping[int, int],
-    evidence: Mapping[int, Evidence],
     cosines: Mapping[int, float],
+    odds: Mapping[int, float],
 ) -> dict[int, float]:
     """What the cross-encoder says of the best items, each read together with the question.
 
-    Those close to the best one are read; the others only if none of these surely answers. Nothing is read if the
-    question is only words to look for, and the best one has them all, so that reading would change nothing, or the
-    model knows none of them and no hit has one: it would answer them with anything.
+    Those are read that may be better than the first, or the first few if their odds leave open whether any answers.
+    Thoroughly: those near the best one, and the others if none of these surely answers.
     """
-    query = parsed.query
-    if memory.cross_encoder is None or parsed.vector is None or query.strict or is_about_questions(query.text):
-        return {}
+    assert memory.cross_encoder is not None
+    known = {item_id: scores[item_id] for item_id in cosines}
+    if parsed.thorough:
+        steps = list(zip(reading_order(known), THOROUGHLY, strict=True))
+    else:
+        steps = [(worth_reading(known, unsure=is_unsure(_first_odds(scores, odds))), READ_TOKENS)]
     answers: dict[int, float] = {}
-    order = reading_order({item_id: scores[item_id] for item_id in chosen})
-    if order[0] and is_keywords(query.text):
-        found = [evidence[chosen[item_id]].found for item_id in order[0]]
-        if found[0] >= 1.0 or not (any(found) or memory.cross_encoder.knows_a_word(query.text)):
-            return {}
-    for some, most in zip(order, BRIEFLY if parsed.brief else FULLY, strict=False):
-        texts = memory.store.passages_in_context([chosen[item_id] for item_id in some])
+    for some, most in steps:
+        texts = memory.store.passages_in_context([chosen[item_id] for item_id in some]) if some else {}
         passages = [(passage.text, before) for item_id in some for passage, before in [texts[chosen[item_id]]]]
         try:
             answers |= zip(some, memory.cross_encoder.score(parsed.text, passages, most), strict=False)
         except EmbedderUnavailable:
             # The order is a little worse without it, and search goes on.
             return {}
-        if is_surely_answered([(answer, cosines[id_]) for id_, answer in answers.items() if id_ in cosines]):
+        if is_surely_answered([answer_odds(answer, cosines[id_]) for id_, answer in answers.items()]):
             break
     return answers

@@ -88,13 +88,18 @@ def lexical_signal(evidence: Evidence, best_bm25: float) -> float:
 
 # At the midpoint the odds are even, and a tenth more makes them e times better (benchmarks/calibration.py).
 RELEVANCE_MIDPOINT, RELEVANCE_STEEPNESS = 0.45, 10.0
-# The same for what was read together with the question: the odds that it answers grow with what the cross-encoder says
-# of it and with its cosine, fitted on worlds that no model was trained on (benchmarks/calibration.py).
+# The odds that a hit answers grow with how well it holds what the words of the question ask for; for one that was read
+# together with the question less, and with what the cross-encoder says of it. Without token vectors, its cosine has to
+# do. All fitted on worlds that no model was trained on (benchmarks/calibration.py).
+TOKEN_SLOPE, TOKEN_OFFSET = 11.9, -7.54
+READ_TOKEN_SLOPE, READ_ANSWER_SLOPE, READ_OFFSET = 5.6, 0.443, -4.21
 ANSWER_SLOPE, ANSWER_COSINE, ANSWER_OFFSET = 0.465, 4.0, -2.76
-# One in ten of what was read answers, on average: the relevance of a hit is even at these odds.
+# One in ten of the first hits answers, on average: the relevance of a hit is even at these odds.
 ANSWER_PRIOR = 2.2
-# Of all that was read so many answers are expected, if anything answers: 95 of 100 questions with an answer have more.
-EXPECTED_ANSWERS, READ_FULLY = 0.3, 8
+# Of the first ten hits so many answers are expected, if anything answers: 95 of 100 questions with an answer have more.
+EXPECTED_ANSWERS, JUDGED = 0.34, 10
+# Between these, token vectors alone leave it open whether anything answers.
+UNSURE = 0.15, 0.5
 # If something answers, further hits are more likely part of the answer: their odds are better by this factor, e to its
 # power. Without it 0.5 would keep 86 % of the answers among the first ten in worlds kept apart, with it 91 %.
 ANSWERED_ODDS = 0.6
@@ -107,8 +112,9 @@ NOISE_BORDER, LEXICAL_NOISE_BORDER = 0.15, 0.05
 NOISE_SAMPLE = 40
 # The same for what was not read, if something that was read answers: more of the answer may be there.
 ANSWERED_NOISE_BORDER, ANSWERED_LEXICAL_NOISE_BORDER = 0.06, 0.02
-# The same for what was read together with the question.
-READ_NOISE_BORDER, READ_LEXICAL_NOISE_BORDER, UNANSWERED_NOISE_BORDER = 0.15, 0.08, 0.2
+# The same for what was judged by more than its score, if something answers and if nothing does.
+JUDGED_NOISE_BORDER, JUDGED_LEXICAL_NOISE_BORDER = 0.075, 0.04
+UNANSWERED_NOISE_BORDER, UNANSWERED_LEXICAL_NOISE_BORDER = 0.15, 0.05
 
 
 def relevance(score: float) -> float:
@@ -116,24 +122,41 @@ def relevance(score: float) -> float:
     return _logistic(RELEVANCE_STEEPNESS * (score - RELEVANCE_MIDPOINT))
 
 
-def answer_relevance(answer: float, cosine: float) -> float:
-    """How likely a hit answers the question together with which it was read, compared with any hit that was read."""
-    return _logistic(answer_odds(answer, cosine) + ANSWER_PRIOR)
+def answer_relevance(odds: float) -> float:
+    """How likely a hit with these odds answers the question, compared with any of the first hits."""
+    return _logistic(odds + ANSWER_PRIOR)
 
 
-def is_answered(read: Sequence[tuple[float, float]]) -> bool:
-    """Whether something among all that was worth reading answers: (answer, cosine) of each."""
-    return expected_answers(read) >= EXPECTED_ANSWERS * min(1.0, len(read) / READ_FULLY)
+def is_answered(odds: Sequence[float]) -> bool:
+    """Whether something among the first hits answers, by the odds of each."""
+    return expected_answers(odds) >= EXPECTED_ANSWERS * _fullness(odds)
 
 
-def is_surely_answered(read: Sequence[tuple[float, float]]) -> bool:
+def is_unsure(odds: Sequence[float]) -> bool:
+    """Whether it is open if something among the first hits answers, so that reading them helps."""
+    return UNSURE[0] * _fullness(odds) < expected_answers(odds) < UNSURE[1]
+
+
+def is_surely_answered(odds: Sequence[float]) -> bool:
     """Whether something among the first that were read answers, whatever the others say: no more need be read."""
-    return expected_answers(read) >= EXPECTED_ANSWERS
+    return expected_answers(odds) >= EXPECTED_ANSWERS
 
 
-def expected_answers(read: Sequence[tuple[float, float]]) -> float:
-    """How many of those that were read may answer. Many weak signs count as one strong."""
-    return sum(_logistic(answer_odds(answer, cosine)) for answer, cosine in read)
+def _fullness(odds: Sequence[float]) -> float:
+    """How much of what is usually judged there is: of fewer hits, fewer answers are expected."""
+    return min(1.0, len(odds) / JUDGED)
+
+
+def expected_answers(odds: Sequence[float]) -> float:
+    """How many of the hits with these odds may answer. Many weak signs count as one strong."""
+    return sum(map(_logistic, odds))
+
+
+def token_odds(similar: float, answer: float | None = None) -> float:
+    """The log-odds that a hit answers, by its token vectors and, if it was read, by what the cross-encoder says."""
+    if answer is None:
+        return TOKEN_SLOPE * similar + TOKEN_OFFSET
+    return READ_TOKEN_SLOPE * similar + READ_ANSWER_SLOPE * answer + READ_OFFSET
 
 
 def answer_odds(answer: float, cosine: float) -> float:
@@ -146,8 +169,8 @@ def relevances_in_order(
 ) -> list[float]:
     """Relevances of hits in their order, none higher than one before it.
 
-    What was read counts for what came out, and lifts what stands before it. Nothing is more relevant than the best that
-    was read: if that answers nothing, nothing does. `answered` is None if nothing was read.
+    What was judged (`by_reading`) counts for what came out, and lifts what stands before it. Nothing is more relevant
+    than the best of these: if that answers nothing, nothing does. `answered` is None if nothing was judged.
     """
     limit = max((value for value in by_reading if value is not None), default=1.0)
     if answered is False:
@@ -194,11 +217,11 @@ def is_noise(score: float, borders: NoiseBorders, *, has_words: bool, has_cosine
     return relevance(score) < (borders.by_words if has_words else borders.by_meaning)
 
 
-def is_noise_when_read(relevance: float, *, has_words: bool, answered: bool) -> bool:
-    """Whether to drop what was read together with the question, for what came out; `answered`: something answers."""
-    if has_words:
-        return relevance < READ_LEXICAL_NOISE_BORDER
-    return relevance < (READ_NOISE_BORDER if answered else UNANSWERED_NOISE_BORDER)
+def is_noise_when_judged(relevance: float, *, has_words: bool, answered: bool) -> bool:
+    """Whether to drop what was judged by more than its score, for what came out; `answered`: something answers."""
+    if answered:
+        return relevance < (JUDGED_LEXICAL_NOISE_BORDER if has_words else JUDGED_NOISE_BORDER)
+    return relevance < (UNANSWERED_LEXICAL_NOISE_BORDER if has_words else UNANSWERED_NOISE_BORDER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,11 @@ TIME_BOOST = 0.15
 # For all words that stand together in the question and in the hit: "checkout app" is no other app.
 ADJACENT_BOOST = 0.15
 # For the newest of statements whose scores differ by no more than this from the best of them.
-NEWER_BOOST, EQUAL_STATEMENTS = 0.1, 0.2
+NEWER_BOOST, EQUAL_STATEMENTS = 0.15, 0.3
 # For a hit that tells just the attribute that is asked for, of what is asked about, and for the latest of them.
 ATTRIBUTE_BOOST, LATEST_BOOST = 0.3, 0.15
+# For an instruction that was given once, for whatever comes later: it seldom resembles what it is about.
+RULE_BOOST = 0.2
 # Against a question to somebody else: it has the words of the answer, but not the answer.
 QUESTION_PENALTY = 0.1
 # Against a text that only repeats the question and has no reply, and the most that it can score.
@@ -43,21 +45,23 @@ REPEATED_QUESTION_PENALTY, REPEATED_QUESTION_CAP = 0.4, 0.55
 # For the reply to such a text, which then ranks this far behind it.
 REPLY_BOOST, REPLY_MARGIN = 0.15, 0.01
 
-# At most so many are read together with the question. Those whose scores are no further than this from the best one
-# come first: what is further behind hardly ever wins, and reading is most of what a search costs.
-READ_TOGETHER, READ_MARGIN = 8, 0.25
+# So many of the first are read together with the question, if their scores are so close to the best one that reading
+# may change which comes first: it is most of what a search costs. So many are if it is open whether anything answers.
+READ_CLOSE, CLOSE, READ_UNSURE = 4, 0.1, 5
+# Where certainty counts, so many are, and those within this first.
+READ_THOROUGHLY, NEAR = 8, 0.4
 # What a cross-encoder says of one, between minus the limit and the limit, counts this much; what was not read counts as
 # if it had said UNREAD.
-ANSWER_WEIGHT, ANSWER_LIMIT, UNREAD = 0.04, 5.0, -2.5
+ANSWER_WEIGHT, ANSWER_LIMIT, UNREAD = 0.05, 5.0, -2.5
 
 # What a hit is worth for holding what each word of the question asks for, more or less than this. Where that is not
 # known, it is about this much by the cosine.
-TOKEN_WEIGHT, TOKEN_MIDPOINT = 0.8, 0.5
+TOKEN_WEIGHT, TOKEN_MIDPOINT = 0.65, 0.5
 TOKENS_BY_COSINE, TOKENS_AT_LEAST = 0.92, 0.17
 
 # What counts for a hit besides what it says, and the most that each counts for: importance, from 0 to 10 around the
 # middle; trust in who stated it; uses, as many as are enough. Together less than a word of the question more or less.
-IMPORTANCE_WEIGHT, TRUST_WEIGHT, USE_WEIGHT = 0.03, 0.02, 0.015
+IMPORTANCE_WEIGHT, TRUST_WEIGHT, USE_WEIGHT = 0.05, 0.03, 0.025
 MIDDLE_IMPORTANCE, MIDDLE_TRUST, ENOUGH_USES = 5.0, 0.6, 8.0
 
 
@@ -149,7 +153,7 @@ def rerank_score(score: float, *, nearness: float, question_ratio: float) -> flo
     return score + TIME_BOOST * nearness - QUESTION_PENALTY * question_ratio
 
 
-def add_token_scores(scores: Scores, similar: Mapping[int, float], cosines: Mapping[int, float]) -> dict[int, float]:
+def add_token_scores(scores: Scores, similar: dict[int, float], cosines: Mapping[int, float]) -> dict[int, float]:
     """The scores of items with how well each holds what the words of the question ask for.
 
     Of an item without token vectors that is estimated from its cosine. Nothing changes if none has some.
@@ -160,11 +164,21 @@ def add_token_scores(scores: Scores, similar: Mapping[int, float], cosines: Mapp
     return {key: scores[key] + TOKEN_WEIGHT * (value - TOKEN_MIDPOINT) for key, value in (expected | similar).items()}
 
 
+def worth_reading(scores: Scores, *, unsure: bool) -> list[int]:
+    """The candidates to read together with the question: those that may be better than the first, and the first.
+
+    If it is open whether anything answers, the first few.
+    """
+    first = best_first(scores, newest={})[:READ_UNSURE]
+    close = [key for key in first[:READ_CLOSE] if scores[key] >= scores[first[0]] - CLOSE]
+    return first if unsure else close if len(close) > 1 else []
+
+
 def reading_order(scores: Scores) -> tuple[list[int], list[int]]:
-    """The candidates to read together with the question: those close to the best one, and the others, best first."""
-    first = best_first(scores, newest={})[:READ_TOGETHER]
-    close = [key for key in first if scores[key] >= scores[first[0]] - READ_MARGIN]
-    return close, first[len(close) :]
+    """The candidates to read where certainty counts: those near the best one, and the others, best first."""
+    first = best_first(scores, newest={})[:READ_THOROUGHLY]
+    near = [key for key in first if scores[key] >= scores[first[0]] - NEAR]
+    return near, first[len(near) :]
 
 
 def add_answer_scores(scores: Scores, answers: Mapping[int, float]) -> dict[int, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
@@ -196,7 +196,7 @@ class Sync:
             left = [name for name in left if name not in got] if got & {*left} else left[MAX_RECORDS:]
             wanted = [one for one in records if not self._is_excluded(one)]
             for outcome in sync_records.take_records(self._memory, wanted):
-                self.summary.note(_as_dict(outcome), sent=False)
+                self.summary.note(asdict(outcome), sent=False)
             self._advance(len(str(records)))
 
     def _is_excluded(self, record: Mapping[str, Any]) -> bool:
@@ -274,13 +274,3 @@ def _batches(chosen: Sequence[Record]) -> Iterator[list[tuple[Record, dict[str, 
         batch = sync_records.first_fitting(left[:MAX_RECORDS], MAX_BYTES)
         left = left[len(batch) :]
         yield batch
-
-
-def _as_dict(outcome: sync_records.RecordOutcome) -> dict[str, Any]:
-    return {
-        "what": outcome.what,
-        "name": outcome.name,
-        "result": outcome.result,
-        "took": outcome.took,
-        "why": outcome.why,
-    }

@@ -80,7 +80,7 @@ Answer = Callable[[LocalMemory, Mapping[str, Any]], dict[str, Any]]
 # What a hook or a command may ask (`client.ask`), and the function that answers: it is given the caller's memory and
 # the parameters, and returns what becomes JSON. Imported when it is first asked.
 QUESTIONS: dict[str, str] = {
-    "completion": "commonplace.cli.completion_values:answer_completion",
+    "completion": "commonplace.cli.completion:answer_completion",
     "hints": "commonplace.capture.hooks.hint_answers:answer_hints",
     "search": "commonplace.resident_process.server:answer_search",
 }

@@ -50,23 +50,31 @@ from commonplace.text.paths import ROOT_FOLDER, normalise_folder
 from commonplace.text.sentences import title_of
 
 UNTITLED = "Conversation"
-CAMEL = "The same, as one of the clients spells it."
 _MOST_PAGES = 1_000_000
 # Of those that could be pruned, in a reply or at once.
 MAX_PRUNED = 1000
 
 
-class NewConversationRequest(Strict):
+class _ConversationFields(Strict):
+    folder: fields.Folder | None = None
+    importance_score: fields.Importance | None = None
+    camel_score: fields.Importance | None = Field(
+        default=None, alias="importanceScore", description="The same, as one of the clients spells it."
+    )
+    status: fields.Status | None = None
+    project: fields.ProjectName | None = None
+    metadata: dict[str, Any] | None = None
+
+    @property
+    def importance(self) -> float | None:
+        return self.camel_score if self.importance_score is None else self.importance_score
+
+
+class NewConversationRequest(_ConversationFields):
     """A conversation to keep. Null is as good as leaving it out."""
 
     messages: MessageList
     label: fields.Label | None = Field(default=None, description="Its title; the first thing said if omitted.")
-    folder: fields.Folder | None = None
-    importance_score: fields.Importance | None = None
-    camel_score: fields.Importance | None = Field(default=None, alias="importanceScore", description=CAMEL)
-    status: fields.Status | None = None
-    project: fields.ProjectName | None = None
-    metadata: dict[str, Any] | None = None
 
 
 class Chosen(Strict):
@@ -173,7 +181,7 @@ def create_conversation(
             label=new.label or _title([message.content for message in messages]),
             messages=messages,
             folder=new.folder or ROOT_FOLDER,
-            importance=new.camel_score if new.importance_score is None else new.importance_score,
+            importance=new.importance,
             status=new.status,
             project=new.project,
             meta=new.metadata or {},
@@ -295,18 +303,12 @@ def pinned_means_ten(schema: dict[str, Any]) -> None:
     }
 
 
-class Changed(Strict):
+class Changed(_ConversationFields):
     """New values. What is left out, or null, stays as it is."""
 
     model_config = ConfigDict(**Strict.model_config, json_schema_extra=pinned_means_ten)
 
     label: fields.Label | None = None
-    folder: fields.Folder | None = None
-    importance_score: fields.Importance | None = None
-    camel_score: fields.Importance | None = Field(default=None, alias="importanceScore", description=CAMEL)
-    status: fields.Status | None = None
-    project: fields.ProjectName | None = None
-    metadata: dict[str, Any] | None = None
     rev: fields.Rev | None = None
 
 
@@ -343,11 +345,6 @@ class NewStatus(Strict):
 
 def change_conversation(memory: LocalMemory, request: ApiRequest[None, Changed]) -> Answer[ConversationRow]:
     """Change what is named; the rest stays. What it was goes to its history."""
-    return _changed(memory, request, request.body)
-
-
-def put_conversation(memory: LocalMemory, request: ApiRequest[None, Changed]) -> Answer[ConversationRow]:
-    """The same, for clients that put."""
     return _changed(memory, request, request.body)
 
 
@@ -388,7 +385,7 @@ def _changed(memory: LocalMemory, request: ApiRequest[None, Any], wanted: Change
     arrangement = ConversationChanges(
         label=wanted.label,
         folder=wanted.folder,
-        importance=wanted.camel_score if wanted.importance_score is None else wanted.importance_score,
+        importance=wanted.importance,
         status=wanted.status,
         project=wanted.project,
         meta=wanted.metadata,

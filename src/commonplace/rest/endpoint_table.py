@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,7 +12,6 @@ from commonplace.rest import (
     conversations,
     entities,
     events,
-    hooks,
     import_export,
     items,
     keys_and_spaces,
@@ -19,14 +19,11 @@ from commonplace.rest import (
     messages,
     metrics,
     openapi,
-    overview,
     remote,
     review,
     search,
     sekha_tools,
     status,
-    streams,
-    summaries,
 )
 from commonplace.rest.endpoint import Call, Endpoint, Method, Scope
 
@@ -63,6 +60,19 @@ _patch = partial(_row, "PATCH")
 _delete = partial(_row, "DELETE")
 
 
+# Many records at once, from another Commonplace.
+_BULK: dict[str, Any] = {"packed": True, "many_values": True, "slow": True}
+
+
+def _tool(row: Callable[..., Endpoint], call: Call, **more: Any) -> Endpoint:
+    name = call.__name__
+    return row(f"/mcp/tools/{name}", call, f"tools_{name}", f"The tool {name}", **more)
+
+
+def _sdk(row: Callable[..., Endpoint], path: str, call: Call, name: str, summary: str, **more: Any) -> Endpoint:
+    return row(f"{memories_sdk.ROOT}/{path}", call, f"memories_sdk_{name}", summary, **more)
+
+
 def _tagged(tag: str, *rows: Endpoint) -> tuple[Endpoint, ...]:
     return tuple(replace(row, tag=tag) for row in rows)
 
@@ -85,8 +95,8 @@ ITEMS = _tagged(
     _post("/items/{id}/revert", items.revert_item, "items_revert", "Revert an item", body_optional=True, if_match=True),
     _post("/items/{id}/supersede", items.supersede_item, "items_supersede", "Supersede an item", if_match=True),
     _get("/items/{id}/timeline", items.item_timeline, "items_timeline", "Show what happened before and after it"),
-    _get("/contradictions", items.list_contradictions, "contradictions_listing", "List contradictions"),
-    _post("/contradictions", items.settle, "contradictions_settle", "Settle a contradiction", also=(404,)),
+    _get("/contradictions", review.list_contradictions, "contradictions_listing", "List contradictions"),
+    _post("/contradictions", review.settle, "contradictions_settle", "Settle a contradiction", also=(404,)),
 )
 
 REVIEW = _tagged(
@@ -119,11 +129,11 @@ FINDING = _tagged(
 
 STREAMS = _tagged(
     "Streams",
-    _get("/streams", streams.list_streams, "streams_listing", "List open streams"),
-    _post("/streams", streams.start_stream, "streams_start", "Start a stream", status=201, body_optional=True),
-    _post("/streams/{id}/chunks", streams.append_chunk, "streams_append", "Append a chunk"),
-    _post("/streams/{id}/finalize", streams.finalize_stream, "streams_finalize", "Store it as one memory"),
-    _delete("/streams/{id}", streams.cancel_stream, "streams_cancel", "Cancel it"),
+    _get("/streams", items.list_streams, "streams_listing", "List open streams"),
+    _post("/streams", items.start_stream, "streams_start", "Start a stream", status=201, body_optional=True),
+    _post("/streams/{id}/chunks", items.append_chunk, "streams_append", "Append a chunk"),
+    _post("/streams/{id}/finalize", items.finalize_stream, "streams_finalize", "Store it as one memory"),
+    _delete("/streams/{id}", items.cancel_stream, "streams_cancel", "Cancel it"),
 )
 
 CONVERSATIONS = _tagged(
@@ -143,7 +153,7 @@ CONVERSATIONS = _tagged(
     ),
     _put(
         "/conversations/{id}",
-        conversations.put_conversation,
+        conversations.change_conversation,
         "organising_replace",
         "Change it (for clients that use PUT)",
     ),
@@ -180,11 +190,11 @@ CONVERSATIONS = _tagged(
         if_match=True,
         many_values=True,
     ),
-    _ask("/conversations/{id}/summary", summaries.summarize_conversation, "summaries_summary", "Summarize it"),
+    _ask("/conversations/{id}/summary", messages.summarize_conversation, "summaries_summary", "Summarize it"),
     _ask(
         *(
             "/conversations/{id}/suggest-labels",
-            summaries.suggest_conversation_labels,
+            messages.suggest_conversation_labels,
             "summaries_labels_of",
             "Suggest labels for it",
         ),
@@ -214,8 +224,8 @@ ASKING = _tagged(
     _ask("/query/smart", search.smart, "queries_smart", "Search, and assemble a context"),
     _ask("/search/fts", search.by_words, "queries_by_words", "Search by words"),
     _ask("/context/assemble", search.assembled, "queries_assembled", "Assemble messages for a model"),
-    _ask("/summarize", summaries.summarize, "summaries_summarize", "Summarize a conversation", also=(404,)),
-    _ask("/labels/suggest", summaries.suggest_labels, "summaries_labels", "Suggest labels", also=(404,)),
+    _ask("/summarize", messages.summarize, "summaries_summarize", "Summarize a conversation", also=(404,)),
+    _ask("/labels/suggest", messages.suggest_labels, "summaries_labels", "Suggest labels", also=(404,)),
 )
 
 KEEPING = _tagged(
@@ -261,40 +271,23 @@ KEEPING = _tagged(
 TOOLS = _tagged(
     "Tools over HTTP",
     _get("/mcp/tools", sekha_tools.list_tools, "tools_listing", "List the tools"),
-    _get("/api/v1/mcp/tools", sekha_tools.list_api_tools, "tools_listing_of_api", "List the tools"),
-    _post(
-        *("/mcp/tools/memory_store", sekha_tools.memory_store, "tools_memory_store", "The tool memory_store"),
-        many_values=True,
-    ),
-    _ask("/mcp/tools/memory_search", sekha_tools.memory_search, "tools_memory_search", "The tool memory_search"),
-    _post(
-        *("/mcp/tools/memory_update", sekha_tools.memory_update, "tools_memory_update", "The tool memory_update"),
-        also=(404,),
-    ),
-    _ask(
-        *(
-            "/mcp/tools/memory_get_context",
-            sekha_tools.memory_get_context,
-            "tools_memory_get_context",
-            "The tool memory_get_context",
-        ),
-        also=(404,),
-    ),
-    _ask("/mcp/tools/memory_prune", sekha_tools.memory_prune, "tools_memory_prune", "The tool memory_prune", slow=True),
-    _ask(
-        *("/mcp/tools/memory_export", sekha_tools.memory_export, "tools_memory_export", "The tool memory_export"),
-        also=(404,),
-    ),
-    _ask("/mcp/tools/memory_stats", sekha_tools.memory_stats, "tools_memory_stats", "The tool memory_stats"),
-    _ask("/mcp/memory/search", search.query_for_bridge, "queries_searched", "Search"),
+    _get("/api/v1/mcp/tools", sekha_tools.list_tools, "tools_listing_of_api", "List the tools"),
+    _tool(_post, sekha_tools.memory_store, many_values=True),
+    _tool(_ask, sekha_tools.memory_search),
+    _tool(_post, sekha_tools.memory_update, also=(404,)),
+    _tool(_ask, sekha_tools.memory_get_context, also=(404,)),
+    _tool(_ask, sekha_tools.memory_prune, slow=True),
+    _tool(_ask, sekha_tools.memory_export, also=(404,)),
+    _tool(_ask, sekha_tools.memory_stats),
+    _ask("/mcp/memory/search", search.query, "queries_searched", "Search"),
     _ask("/mcp/memory/stats", status.statistics_by_body, "figures_figures_by_body", "Count"),
 )
 
 PLACE = _tagged(
     "Projects and keys",
     _get("/projects", status.list_projects, "place_projects", "List projects"),
-    _get("/overview", overview.read_overview, "place_overview", "Show where a project stands", also=(404, 409)),
-    _get("/overviews", overview.list_briefs, "place_overviews", "Show all projects in short"),
+    _get("/overview", status.read_overview, "place_overview", "Show where a project stands", also=(404, 409)),
+    _get("/overviews", status.list_briefs, "place_overviews", "Show all projects in short"),
     _post("/projects/aliases", status.alias_project, "place_alias", "Give a project another name", also=(404,)),
     _get("/status", status.read_status, "place_status", "Show what is stored"),
     _get("/keys", keys_and_spaces.list_keys, "place_key_list", "List keys", scope="admin"),
@@ -327,35 +320,18 @@ SYNCING = _tagged(
     "Sync",
     _get("/sync", remote.sync_position, "syncing_standing", "Show the state of the space"),
     _get("/sync/changes", remote.changes, "syncing_changes", "List changes", slow=True),
-    _ask(
-        "/sync/compare", remote.compare, "syncing_compare", "Compare records", packed=True, slow=True, many_values=True
-    ),
-    _ask(
-        *("/sync/fetch", remote.records_by_name, "syncing_fetch", "Fetch records by name"),
-        packed=True,
-        slow=True,
-        many_values=True,
-    ),
+    _ask("/sync/compare", remote.compare, "syncing_compare", "Compare records", **_BULK),
+    _ask("/sync/fetch", remote.records_by_name, "syncing_fetch", "Fetch records by name", **_BULK),
     _get("/sync/records", remote.changed_records, "syncing_told", "Fetch changed records", slow=True),
-    _post(
-        *("/sync/records", remote.take_records, "syncing_take", "Store records"),
-        packed=True,
-        slow=True,
-        many_values=True,
-    ),
+    _post("/sync/records", remote.take_records, "syncing_take", "Store records", **_BULK),
 )
 
 HOOKS = _tagged(
     "Hooks",
-    _post(
-        *("/hooks/events", hooks.take_events, "hooks_take", "Store captured events"),
-        packed=True,
-        slow=True,
-        many_values=True,
-    ),
-    _get("/hooks/context", hooks.read_start_context, "hooks_context", "Get the context for a new session"),
+    _post("/hooks/events", remote.take_events, "hooks_take", "Store captured events", **_BULK),
+    _get("/hooks/context", remote.read_start_context, "hooks_context", "Get the context for a new session"),
     _ask(
-        *("/hooks/hints", hooks.read_hints, "hooks_hints", "Get what concerns a prompt or a tool"),
+        *("/hooks/hints", remote.read_hints, "hooks_hints", "Get what concerns a prompt or a tool"),
         packed=True,
         many_values=True,
     ),
@@ -373,26 +349,15 @@ LIBRARY = _tagged(
 
 MEMORIES_SDK = _tagged(
     "memories.sh SDK",
-    _ask(
-        "/api/sdk/v1/context/get", memories_sdk.get_context, "memories_sdk_context", "Get rules and relevant memories"
-    ),
-    _post("/api/sdk/v1/memories/add", memories_sdk.add, "memories_sdk_add", "Store a memory", status=201, also=(200,)),
-    _ask("/api/sdk/v1/memories/search", memories_sdk.search, "memories_sdk_search", "Search memories"),
-    _ask("/api/sdk/v1/memories/list", memories_sdk.list_memories, "memories_sdk_listing", "List memories"),
-    _post("/api/sdk/v1/memories/edit", memories_sdk.edit, "memories_sdk_edit", "Edit a memory", also=(404,)),
-    _post("/api/sdk/v1/memories/forget", memories_sdk.forget, "memories_sdk_forget", "Forget a memory", also=(404,)),
-    _post(
-        *(
-            "/api/sdk/v1/memories/bulk-forget",
-            memories_sdk.bulk_forget,
-            "memories_sdk_bulk_forget",
-            "Forget several memories",
-        ),
-    ),
-    _post(
-        "/api/sdk/v1/memories/vacuum",
-        memories_sdk.vacuum,
-        "memories_sdk_vacuum",
+    _sdk(_ask, "context/get", memories_sdk.get_context, "context", "Get rules and relevant memories"),
+    _sdk(_post, "memories/add", memories_sdk.add, "add", "Store a memory", status=201, also=(200,)),
+    _sdk(_ask, "memories/search", memories_sdk.search, "search", "Search memories"),
+    _sdk(_ask, "memories/list", memories_sdk.list_memories, "listing", "List memories"),
+    _sdk(_post, "memories/edit", memories_sdk.edit, "edit", "Edit a memory", also=(404,)),
+    _sdk(_post, "memories/forget", memories_sdk.forget, "forget", "Forget a memory", also=(404,)),
+    _sdk(_post, "memories/bulk-forget", memories_sdk.bulk_forget, "bulk_forget", "Forget several memories"),
+    _sdk(
+        *(_post, "memories/vacuum", memories_sdk.vacuum, "vacuum"),
         "Purge nothing: forgotten memories can be restored",
     ),
 )

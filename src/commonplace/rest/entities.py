@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypedDict
 
 from pydantic import Field
 
-from commonplace.dialects.entity_records import (
+from commonplace.dialects.project_and_entity_records import (
     EntityRecord,
     KnowledgeRecord,
     ProfileRecord,
@@ -14,13 +14,13 @@ from commonplace.dialects.entity_records import (
     knowledge_record,
     profile_record,
 )
-from commonplace.dialects.records import ItemRecord, item_record
+from commonplace.dialects.records import ItemRecord
 from commonplace.memory import about, entities, profile
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.rest import fields
-from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
+from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
-from commonplace.rest.items import find_item
+from commonplace.rest.items import find_item, item_answer
 from commonplace.text.entity_names import MAX_NAME, EntityKind
 from commonplace.text.validity import parse_as_of
 
@@ -92,5 +92,4 @@ def show_in_profile(memory: LocalMemory, request: ApiRequest[None, Shown]) -> An
     """Pin a memory to the profile, hide it from it, or leave that to the rules."""
     item = find_item(memory, request.path["id"])
     request.expected_rev(item)
-    changed = profile.show_in_profile(memory, item.id, request.body.show)
-    return Answer(item_record(changed), etag=etag_of(changed))
+    return item_answer(profile.show_in_profile(memory, item.id, request.body.show))

@@ -6,7 +6,7 @@ Patterns say which signs are no letters, because what `\\w` means depends on who
 from __future__ import annotations
 
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
@@ -15,9 +15,11 @@ from commonplace.memory.authors import MAX_AUTHOR
 from commonplace.memory.conversations import MAX_LABEL
 from commonplace.memory.question import MAX_QUERY
 from commonplace.memory.remember import MAX_SESSION, MAX_TAG, MAX_TAGS, MAX_TEXT, MAX_TITLE
-from commonplace.text.dates import EARLIEST_MS, LATEST_MS
+from commonplace.model import Kind, Scope
+from commonplace.text.dates import EARLIEST_MS, LATEST_MS, parse_period
 from commonplace.text.paths import MAX_FOLDER, MAX_GLOB
 from commonplace.text.project_names import MAX_PROJECT_NAME
+from commonplace.text.validity import parse_as_of
 
 # A letter that every reader calls visible; and one that may begin a name, which is no sign either.
 VISIBLE_CHARACTER = (
@@ -124,6 +126,8 @@ class Strict(BaseModel):
     """Nothing unknown, nothing of another type. Null for a field that has a default means that it was left out."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    at_least_one: ClassVar[tuple[str, ...]] = ()
+    """Fields of which one has to be given."""
 
     @model_validator(mode="before")
     @classmethod
@@ -140,13 +144,54 @@ class Strict(BaseModel):
             raise ValueError(f"It has {len(given):,} fields, more than there are")
         return given
 
+    @model_validator(mode="after")
+    def gives_at_least_one(self) -> Self:
+        if self.at_least_one and all(getattr(self, name) is None for name in self.at_least_one):
+            raise ValueError(f"Give at least one of {', '.join(self.at_least_one)}")
+        return self
+
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         schema = handler.resolve_ref_schema(handler(core))
         properties = schema.get("properties", {})
         for name in _defaulted(cls) & properties.keys():
             properties[name] = _nullable(properties[name])
+        if cls.at_least_one:
+            given = {"not": {"type": "null"}}
+            schema["anyOf"] = [{"required": [name], "properties": {name: given}} for name in cls.at_least_one]
         return schema
+
+
+class Narrowed(Strict):
+    """Which part of the memory is meant."""
+
+    project: ProjectName | None = Field(None, description="Only this project; all of them if omitted.")
+    global_: bool = Field(False, alias="global", description="Only what belongs to no project.")
+    kind: Annotated[list[Kind], Field(max_length=10)] = Field([], description="Only this kind; may be repeated.")
+    type: Annotated[list[Type], Field(max_length=50)] = Field([], description="Only this type; may be repeated.")
+    tag: Annotated[str, Field(max_length=1000)] = Field("", description="Only with a tag that contains this.")
+    since: Since | None = None
+    until: Until | None = None
+    author: Author = ""
+    origin: Annotated[list[Origin], Field(max_length=10)] = Field([], description="Only this origin; may be repeated.")
+    as_of: AsOf | None = None
+    include_expired: bool = Field(False, description="Include what is no longer valid, or not yet.")
+
+    def scope(self, now_ms: int) -> Scope:
+        time = parse_period(self.since, self.until, now_ms)
+        return Scope(
+            project=self.project,
+            only_global=self.global_,
+            kinds=tuple(self.kind),
+            types=tuple(self.type),
+            tag=self.tag,
+            since_ms=time.from_ms,
+            until_ms=time.to_ms,
+            author=self.author,
+            origins=tuple(self.origin),
+            at_ms=parse_as_of(self.as_of, now_ms) if self.as_of else None,
+            lapsed=self.include_expired,
+        )
 
 
 @cache

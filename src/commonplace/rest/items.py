@@ -1,4 +1,7 @@
-"""What someone wants remembered or changed, as they send it: under the names that the item's record has."""
+"""Items over HTTP: remembered, changed, read, listed and forgotten, under the names that their record has; streams.
+
+A stream is a memory that arrives in chunks.
+"""
 
 from __future__ import annotations
 
@@ -14,39 +17,30 @@ from commonplace.dialects.records import (
     ContradictionRecord,
     ItemBrief,
     ItemRecord,
-    PairRecord,
+    StreamRecord,
     change_record,
     contradiction_record,
     item_brief,
     item_record,
-    pair_record,
     parse_id,
+    stream_record,
 )
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.item_ids import HINT, ref
-from commonplace.memory.contradictions import DEFAULT_LIMIT as DEFAULT_PAIRS
-from commonplace.memory.contradictions import MAX_LIMIT as MAX_PAIRS
-from commonplace.memory.contradictions import READ_FOR_LIST, Keep, reopen_contradiction, settle_contradiction
-from commonplace.memory.contradictions import list_contradictions as open_contradictions
+from commonplace.memory import edit_and_forget, streams
 from commonplace.memory.edit_and_forget import Changes, edit_item
-from commonplace.memory.edit_and_forget import forget_items as take_out
-from commonplace.memory.edit_and_forget import mark_superseded as replace_by
-from commonplace.memory.edit_and_forget import restore_items as bring_back
-from commonplace.memory.edit_and_forget import revert_to_revision as go_back
 from commonplace.memory.items import MAX_PAGE, browse_items, get_item
 from commonplace.memory.items import item_history as changes_of_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_PATHS, NewItem, Remembered, remember_all, remember_item
-from commonplace.memory.timeline import timeline as moments_around
+from commonplace.memory.timeline import timeline
 from commonplace.memory.validity import parse_validity, with_validity
 from commonplace.memory.weight import record_use
-from commonplace.model import DETAIL_FIELDS, KINDS, PROPOSED, Item, Kind, Scope
+from commonplace.model import DETAIL_FIELDS, KINDS, PROPOSED, Item, Kind
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
-from commonplace.text.dates import parse_period
-from commonplace.text.validity import parse_as_of
 
 MAX_BATCH = 500
 DETAILS: tuple[str, ...] = tuple(dict.fromkeys(name for names in DETAIL_FIELDS.values() for name in names))
@@ -58,21 +52,24 @@ _TYPES: dict[str, Any] = dict.fromkeys(_LISTS, _Names) | {"paths": _Globs, "cate
 _VISIBLE = re.compile(fields.VISIBLE_CHARACTER)
 
 
-class NewItemFields(Strict):
-    """What every kind has. Null is as good as leaving it out."""
-
+class _ItemFields(Strict):
     content: fields.Text | None = None
     type: fields.Type | None = None
     title: fields.Title | None = None
     project: fields.ProjectName | None = None
-    session: fields.SessionKey | None = None
     tags: fields.Tags | None = None
     importance: fields.Importance | None = None
-    created_at_epoch: fields.EpochMs | None = None
     valid_from: fields.Bound | None = None
     valid_until: fields.Bound | None = None
     expires: fields.Bound | None = None
     metadata: dict[str, Any] | None = None
+
+
+class NewItemFields(_ItemFields):
+    """What every kind has. Null is as good as leaving it out."""
+
+    session: fields.SessionKey | None = None
+    created_at_epoch: fields.EpochMs | None = None
     proposed: bool = Field(False, description="It waits for a person's review.")
 
     @model_validator(mode="after")
@@ -129,22 +126,14 @@ class ItemsBody(Strict):
     items: Annotated[list[ItemBody], Field(min_length=1, max_length=MAX_BATCH, fail_fast=True)]
 
 
-_Changed: Any = create_model("_Changed", __base__=Strict, **_details(*DETAILS))
+_Changed: Any = create_model("_Changed", __base__=_ItemFields, **_details(*DETAILS))
 
 
 class ItemChanges(_Changed):  # type: ignore[misc]
     """New values. What is left out, or null, stays as it is."""
 
     content: fields.NonBlankText | None = None
-    type: fields.Type | None = None
     title: Annotated[fields.Title, Field(pattern=fields.VISIBLE_CHARACTER)] | None = None
-    project: fields.ProjectName | None = None
-    tags: fields.Tags | None = None
-    importance: fields.Importance | None = None
-    valid_from: fields.Bound | None = None
-    valid_until: fields.Bound | None = None
-    expires: fields.Bound | None = None
-    metadata: dict[str, Any] | None = None
     rev: fields.Rev | None = None
     supersedes: fields.Id | None = None
 
@@ -193,46 +182,10 @@ def _detail_texts(request: Strict) -> dict[str, str]:
     }
 
 
-Kinds = Annotated[list[Kind], Field(max_length=10)]
-Types = Annotated[list[fields.Type], Field(max_length=50)]
 MAX_DEPTH = 50
 
 
-class Narrowed(Strict):
-    """Which part of the memory is meant."""
-
-    project: fields.ProjectName | None = Field(None, description="Only this project; all of them if omitted.")
-    global_: bool = Field(False, alias="global", description="Only what belongs to no project.")
-    kind: Kinds = Field([], description="Only this kind; may be repeated.")
-    type: Types = Field([], description="Only this type; may be repeated.")
-    tag: Annotated[str, Field(max_length=1000)] = Field("", description="Only with a tag that contains this.")
-    since: fields.Since | None = None
-    until: fields.Until | None = None
-    author: fields.Author = ""
-    origin: Annotated[list[fields.Origin], Field(max_length=10)] = Field(
-        [], description="Only this origin; may be repeated."
-    )
-    as_of: fields.AsOf | None = None
-    include_expired: bool = Field(False, description="Include what is no longer valid, or not yet.")
-
-    def scope(self, now_ms: int) -> Scope:
-        time = parse_period(self.since, self.until, now_ms)
-        return Scope(
-            project=self.project,
-            only_global=self.global_,
-            kinds=tuple(self.kind),
-            types=tuple(self.type),
-            tag=self.tag,
-            since_ms=time.from_ms,
-            until_ms=time.to_ms,
-            author=self.author,
-            origins=tuple(self.origin),
-            at_ms=parse_as_of(self.as_of, now_ms) if self.as_of else None,
-            lapsed=self.include_expired,
-        )
-
-
-class Listed(Narrowed):
+class Listed(fields.Narrowed):
     """A page of items."""
 
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE), fields.WHOLE] = 20
@@ -262,34 +215,6 @@ class Superseding(Strict):
     """Which item takes the place of this one."""
 
     by: fields.Id
-
-
-class OpenPairs(Strict):
-    """Of which project, how many, and whether those that say the same are listed too."""
-
-    project: fields.ProjectName | None = None
-    twins: bool = False
-    limit: Annotated[int, Field(ge=1, le=MAX_PAIRS), fields.WHOLE] = DEFAULT_PAIRS
-
-
-class Settling(Strict):
-    """Two items, and which of them holds; null undoes what was said before."""
-
-    one: fields.Id
-    other: fields.Id
-    keep: Keep | None
-
-
-class PairsReply(TypedDict):
-    """Statements that contradict each other, the newest first."""
-
-    contradictions: list[PairRecord]
-
-
-class SettledReply(TypedDict):
-    """What holds now."""
-
-    kept: list[ItemBrief]
 
 
 @component("Page")
@@ -393,7 +318,7 @@ def read_item(memory: LocalMemory, request: ApiRequest[Seen, None]) -> Answer[It
     """Everything about an item."""
     item = find_item(memory, request.path["id"], forgotten=request.query.forgotten)
     record_use(memory, [item])
-    return _item_answer(item)
+    return item_answer(item)
 
 
 def change_item(memory: LocalMemory, request: ApiRequest[None, ItemChanges]) -> Answer[ItemRecord]:
@@ -410,15 +335,15 @@ def change_item(memory: LocalMemory, request: ApiRequest[None, ItemChanges]) -> 
         )
     old = None if wanted.supersedes is None else find_item(memory, wanted.supersedes).id
     if changes == Changes() and old is None:
-        return _item_answer(item)
-    return _item_answer(edit_item(memory, item.id, changes, rev, old))
+        return item_answer(item)
+    return item_answer(edit_item(memory, item.id, changes, rev, old))
 
 
 def forget_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ForgottenItem]:
     """Take an item out of every answer; it can be restored."""
     item = find_item(memory, request.path["id"], forgotten=True)
     request.expected_rev(item)
-    take_out(memory, [item.id])
+    edit_and_forget.forget_items(memory, [item.id])
     return Answer({"forgotten": item_brief(item)})
 
 
@@ -426,8 +351,8 @@ def restore_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer
     """Bring a forgotten or superseded item back."""
     item = find_item(memory, request.path["id"], forgotten=True)
     request.expected_rev(item)
-    bring_back(memory, [item.id])
-    return _item_answer(get_item(memory, item.id))
+    edit_and_forget.restore_items(memory, [item.id])
+    return item_answer(get_item(memory, item.id))
 
 
 def item_history(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ItemHistory]:
@@ -442,7 +367,7 @@ def revert_item(memory: LocalMemory, request: ApiRequest[None, Reverted]) -> Ans
     item = find_item(memory, request.path["id"])
     request.expected_rev(item)
     try:
-        return _item_answer(go_back(memory, item.id, request.body.rev))
+        return item_answer(edit_and_forget.revert_to_revision(memory, item.id, request.body.rev))
     except InvalidInput as error:
         # The request is sound; it is the item that has nothing to go back to.
         raise Conflict(error.message, error.hint) from error
@@ -452,32 +377,15 @@ def supersede_item(memory: LocalMemory, request: ApiRequest[None, Superseding]) 
     """Let another item take the place of this one."""
     item = find_item(memory, request.path["id"])
     request.expected_rev(item)
-    replaced, replacing = replace_by(memory, item.id, by=find_item(memory, request.body.by).id)
+    replaced, replacing = edit_and_forget.mark_superseded(memory, item.id, by=find_item(memory, request.body.by).id)
     return Answer({"superseded": item_brief(replaced), "by": item_brief(replacing)})
 
 
 def item_timeline(memory: LocalMemory, request: ApiRequest[Around, None]) -> Answer[ItemTimeline]:
     """What happened before and after an item, in any project, oldest first."""
     item = find_item(memory, request.path["id"])
-    moments = moments_around(memory, item.id, request.query.before, request.query.after)
+    moments = timeline(memory, item.id, request.query.before, request.query.after)
     return Answer({"timeline": [{**item_record(one.item), "position": one.position} for one in moments]})
-
-
-def list_contradictions(memory: LocalMemory, request: ApiRequest[OpenPairs, None]) -> Answer[PairsReply]:
-    """Statements that contradict each other and were not settled yet."""
-    query = request.query
-    pairs = open_contradictions(memory, query.project, query.limit, twins=query.twins, read=READ_FOR_LIST)
-    return Answer({"contradictions": [pair_record(pair) for pair in pairs]})
-
-
-def settle(memory: LocalMemory, request: ApiRequest[None, Settling]) -> Answer[SettledReply]:
-    """Say which of two statements holds, or undo that."""
-    one, other = (find_item(memory, id_, forgotten=True).id for id_ in (request.body.one, request.body.other))
-    if request.body.keep is None:
-        pair = reopen_contradiction(memory, one, other)
-        return Answer({"kept": [item_brief(pair.older), item_brief(pair.newer)]})
-    settled = settle_contradiction(memory, one, other, request.body.keep)
-    return Answer({"kept": [item_brief(item) for item in settled.kept]})
 
 
 def created_item(stored: Remembered) -> CreatedItem:
@@ -486,7 +394,8 @@ def created_item(stored: Remembered) -> CreatedItem:
     return {**item_record(stored.item), "duplicate": stored.duplicate, "contradicts": contradicts}
 
 
-def _item_answer(item: Item) -> Answer[ItemRecord]:
+def item_answer(item: Item) -> Answer[ItemRecord]:
+    """An item, with its revision as the ETag."""
     return Answer(item_record(item), etag=etag_of(item))
 
 
@@ -497,3 +406,64 @@ def find_item(memory: LocalMemory, text: str, *, forgotten: bool = False) -> Ite
     except InvalidInput as error:
         raise NotFound(f"There is no item {text[:60]!r}.", HINT) from error
     return get_item(memory, parse_id(text), forgotten=forgotten)
+
+
+class NewStream(Strict):
+    """What the memory will be."""
+
+    type: fields.Type = "note"
+    tags: fields.Tags | None = None
+    project: fields.ProjectName | None = None
+
+
+class Chunk(Strict):
+    """The next piece of its text."""
+
+    chunk: Annotated[str, Field(min_length=1, max_length=streams.MAX_CHUNK)]
+
+
+@component("Streams")
+class StreamList(TypedDict):
+    """Streams that can be continued."""
+
+    streams: list[StreamRecord]
+
+
+@component("Finalized")
+class FinalizedStream(StreamRecord):
+    """A stream, and the item that was made of it."""
+
+    item: CreatedItem
+
+
+def list_streams(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[StreamList]:
+    """Streams that can be continued, oldest first."""
+    return Answer({"streams": [stream_record(stream) for stream in streams.open_streams(memory)]})
+
+
+def start_stream(memory: LocalMemory, request: ApiRequest[None, NewStream]) -> Answer[StreamRecord]:
+    """Open a stream."""
+    wanted = request.body
+    return Answer(
+        stream_record(streams.start_stream(memory, wanted.type, wanted.tags or (), wanted.project)), status=201
+    )
+
+
+def append_chunk(memory: LocalMemory, request: ApiRequest[None, Chunk]) -> Answer[StreamRecord]:
+    """Add a chunk."""
+    return Answer(stream_record(streams.append_to_stream(memory, request.path["id"], request.body.chunk)))
+
+
+def finalize_stream(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[FinalizedStream]:
+    """Make one memory of the chunks."""
+    try:
+        stream, remembered = streams.finalize_stream(memory, request.path["id"])
+    except InvalidInput as error:
+        # The request is sound; it is the stream that holds nothing yet.
+        raise Conflict(error.message, error.hint) from error
+    return Answer({**stream_record(stream), "item": created_item(remembered)})
+
+
+def cancel_stream(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[StreamRecord]:
+    """Drop a stream and its chunks."""
+    return Answer(stream_record(streams.cancel_stream(memory, request.path["id"])))

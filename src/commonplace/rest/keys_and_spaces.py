@@ -21,13 +21,16 @@ KeyName = Annotated[str, Field(pattern=r"^[!-~]([ -~]{0,98}[!-~])?$", max_length
 Days = Annotated[int, Field(ge=1, le=3650), fields.WHOLE]
 
 
-class NewKey(Strict):
-    """Whose key it is, what it allows, where and how long."""
-
+class _KeyFields(Strict):
     name: KeyName
-    scope: Literal["read", "write", "admin", "reader", "writer"] = "write"
     project: fields.ProjectName | None = Field(None, description="The only project it can use; all if omitted.")
     expires_in_days: Days | None = None
+
+
+class NewKey(_KeyFields):
+    """Whose key it is, what it allows, where and how long."""
+
+    scope: Literal["read", "write", "admin", "reader", "writer"] = "write"
 
 
 @component("Keys")
@@ -98,13 +101,10 @@ class NewSpace(SpaceLimits):
     name: Annotated[str, Field(pattern=f"^{spaces.SPACE_NAME}$")]
 
 
-class Invitation(Strict):
+class Invitation(_KeyFields):
     """Who gets a key to the space, as what, where and how long."""
 
-    name: KeyName
     role: Literal["reader", "writer", "admin", "read", "write"] = "writer"
-    project: fields.ProjectName | None = Field(None, description="The only project it can use; all if omitted.")
-    expires_in_days: Days | None = None
 
 
 def list_spaces(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[SpaceList]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -38,6 +38,7 @@ _NO_TENANTS = (
     " Give each user or tenant a key for a space or a project of its own"
 )
 _ONE_SEARCH = "Every search is by words and meaning: strategy, graphDepth and graphLimit have no effect."
+Data = TypeVar("Data", bound=Mapping[str, Any])
 _Count = Annotated[int, Field(ge=0, le=1_000_000), fields.WHOLE]
 _Ignored = Field(default=None, description="Accepted, and without effect.")
 _Query = Annotated[str, Field(max_length=MAX_QUERY)]
@@ -109,27 +110,12 @@ class SdkAddition(_Statement):
     content: fields.NonBlankText
 
 
-CHANGEABLE = ("content", "type", "layer", "tags", "paths", "category", "metadata")
-
-
-def _changing(schema: dict[str, Any]) -> None:
-    """Tell in the document that there has to be a new value."""
-    schema["anyOf"] = [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in CHANGEABLE]
-
-
 class SdkChange(_Statement):
     """New values for a memory, at least one."""
 
-    model_config = ConfigDict(**Strict.model_config, json_schema_extra=_changing)
-
+    at_least_one = ("content", "type", "layer", "tags", "paths", "category", "metadata")
     id: fields.Id
     content: fields.NonBlankText | None = None
-
-    @model_validator(mode="after")
-    def changes_something(self) -> SdkChange:
-        if all(getattr(self, name) is None for name in CHANGEABLE):
-            raise ValueError(f"Give at least one of {', '.join(CHANGEABLE)}")
-        return self
 
 
 class SdkAnyScope(_Scoped):
@@ -219,8 +205,11 @@ class _Meta(TypedDict):
     notice: NotRequired[str]
 
 
-class _Envelope(TypedDict):
+class Envelope(TypedDict, Generic[Data]):
+    """What every route answers."""
+
     ok: Literal[True]
+    data: Data
     error: None
     meta: _Meta
 
@@ -238,23 +227,11 @@ class ContextData(TypedDict):
     conflicts: list[dict[str, Any]]
 
 
-class ContextReply(_Envelope):
-    """What `context/get` answers."""
-
-    data: ContextData
-
-
 class MemoriesData(TypedDict):
     """Memories that were found or listed."""
 
     memories: list[SdkMemory]
     count: int
-
-
-class MemoriesReply(_Envelope):
-    """What `memories/search` and `memories/list` answer."""
-
-    data: MemoriesData
 
 
 class ChangedData(TypedDict):
@@ -266,23 +243,11 @@ class ChangedData(TypedDict):
     duplicate: NotRequired[bool]
 
 
-class ChangedReply(_Envelope):
-    """What `memories/add` and `memories/edit` answer."""
-
-    data: ChangedData
-
-
 class ForgottenData(TypedDict):
     """A memory that was forgotten."""
 
     id: str
     message: str
-
-
-class ForgottenReply(_Envelope):
-    """What `memories/forget` answers."""
-
-    data: ForgottenData
 
 
 class ForgottenRow(TypedDict):
@@ -302,12 +267,6 @@ class AllForgottenData(TypedDict):
     message: str
 
 
-class AllForgottenReply(_Envelope):
-    """What `memories/bulk-forget` answers."""
-
-    data: AllForgottenData
-
-
 class PurgedData(TypedDict):
     """How many were purged."""
 
@@ -315,13 +274,7 @@ class PurgedData(TypedDict):
     message: str
 
 
-class PurgedReply(_Envelope):
-    """What `memories/vacuum` answers."""
-
-    data: PurgedData
-
-
-def get_context(memory: LocalMemory, request: ApiRequest[None, SdkContext]) -> Answer[ContextReply]:
+def get_context(memory: LocalMemory, request: ApiRequest[None, SdkContext]) -> Answer[Envelope[ContextData]]:
     """Active rules, and the memories relevant to the query."""
     wanted = request.body
     data = _run("get_context", memory, query=wanted.query, limit=wanted.limit, project_id=wanted.project)
@@ -349,7 +302,7 @@ def get_context(memory: LocalMemory, request: ApiRequest[None, SdkContext]) -> A
     )
 
 
-def add(memory: LocalMemory, request: ApiRequest[None, SdkAddition]) -> Answer[ChangedReply]:
+def add(memory: LocalMemory, request: ApiRequest[None, SdkAddition]) -> Answer[Envelope[ChangedData]]:
     """Store a memory; the same one again is found instead of repeated."""
     new = request.body
     data = _run("add_memory", memory, content=new.content, project_id=new.project, **new.arguments())
@@ -363,7 +316,7 @@ def add(memory: LocalMemory, request: ApiRequest[None, SdkAddition]) -> Answer[C
     return _done("memories/add", reply, status=200 if data["duplicate"] else 201)
 
 
-def search(memory: LocalMemory, request: ApiRequest[None, SdkSearch]) -> Answer[MemoriesReply]:
+def search(memory: LocalMemory, request: ApiRequest[None, SdkSearch]) -> Answer[Envelope[MemoriesData]]:
     """Memories that answer a query, best first."""
     wanted = request.body
     given = {"query": wanted.query, "type": wanted.type, "layer": wanted.layer, "project_id": wanted.project}
@@ -372,14 +325,14 @@ def search(memory: LocalMemory, request: ApiRequest[None, SdkSearch]) -> Answer[
     return _listed("memories/search", data, notices if wanted.strategy is None else [*notices, _ONE_SEARCH])
 
 
-def list_memories(memory: LocalMemory, request: ApiRequest[None, SdkListing]) -> Answer[MemoriesReply]:
+def list_memories(memory: LocalMemory, request: ApiRequest[None, SdkListing]) -> Answer[Envelope[MemoriesData]]:
     """The most recent memories."""
     wanted = request.body
     given = {"type": wanted.type, "layer": wanted.layer, "tags": wanted.tags, "project_id": wanted.project}
     return _listed("memories/list", _run("list_memories", memory, limit=wanted.limit, **given))
 
 
-def edit(memory: LocalMemory, request: ApiRequest[None, SdkChange]) -> Answer[ChangedReply]:
+def edit(memory: LocalMemory, request: ApiRequest[None, SdkChange]) -> Answer[Envelope[ChangedData]]:
     """Change a memory; its history is kept."""
     new = request.body
     data = _run("edit_memory", memory, id=new.id, content=new.content, **new.arguments())
@@ -387,13 +340,13 @@ def edit(memory: LocalMemory, request: ApiRequest[None, SdkChange]) -> Answer[Ch
     return _done("memories/edit", ChangedData(id=data["id"], message=message, memory=sdk_memory(data)))
 
 
-def forget(memory: LocalMemory, request: ApiRequest[None, SdkId]) -> Answer[ForgottenReply]:
+def forget(memory: LocalMemory, request: ApiRequest[None, SdkId]) -> Answer[Envelope[ForgottenData]]:
     """Take a memory out of every answer; it can be restored."""
     data = _run("forget_memory", memory, id=request.body.id)
     return _done("memories/forget", {"id": data["id"], "message": f"Forgot {data['id']}. To undo: {data['restore']}"})
 
 
-def bulk_forget(memory: LocalMemory, request: ApiRequest[None, SdkForgetting]) -> Answer[AllForgottenReply]:
+def bulk_forget(memory: LocalMemory, request: ApiRequest[None, SdkForgetting]) -> Answer[Envelope[AllForgottenData]]:
     """Take all memories that meet the filters out of every answer, or only tell which; they can be restored."""
     wanted = request.body
     found = list(_matching(memory, wanted.filters))
@@ -414,7 +367,7 @@ def bulk_forget(memory: LocalMemory, request: ApiRequest[None, SdkForgetting]) -
     )
 
 
-def vacuum(_memory: LocalMemory, _request: ApiRequest[None, SdkAnyScope]) -> Answer[PurgedReply]:
+def vacuum(_memory: LocalMemory, _request: ApiRequest[None, SdkAnyScope]) -> Answer[Envelope[PurgedData]]:
     """Nothing is purged: what was forgotten can be restored."""
     return _done("memories/vacuum", {"purged": 0, "message": "Nothing was purged: forgotten memories can be restored."})
 
@@ -448,7 +401,7 @@ def _run(name: str, memory: LocalMemory, **arguments: Any) -> dict[str, Any]:
     return dict(_BY_NAME[name].run(memory, given).data)
 
 
-def _listed(endpoint: str, data: dict[str, Any], notices: list[str] | None = None) -> Answer[MemoriesReply]:
+def _listed(endpoint: str, data: dict[str, Any], notices: list[str] | None = None) -> Answer[Envelope[MemoriesData]]:
     memories = [sdk_memory(row) for row in data["memories"]]
     return _done(endpoint, {"memories": memories, "count": len(memories)}, notices)
 

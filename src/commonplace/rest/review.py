@@ -1,21 +1,25 @@
-"""The review queue over HTTP: list what was proposed, accept it as it is or changed, dismiss it, undo either."""
+"""The review queue over HTTP: what was proposed, accepted or dismissed; contradictions, settled; and undoing either."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from pydantic import Field
 
-from commonplace.dialects.records import ItemRecord, item_record
+from commonplace.dialects.records import ItemBrief, ItemRecord, PairRecord, item_brief, item_record, pair_record
 from commonplace.memory import review
+from commonplace.memory.contradictions import DEFAULT_LIMIT as DEFAULT_PAIRS
+from commonplace.memory.contradictions import MAX_LIMIT as MAX_PAIRS
+from commonplace.memory.contradictions import READ_FOR_LIST, Keep, reopen_contradiction, settle_contradiction
+from commonplace.memory.contradictions import list_contradictions as open_contradictions
 from commonplace.memory.edit_and_forget import Changes
 from commonplace.memory.items import MAX_PAGE
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import Item, Scope
+from commonplace.model import Scope
 from commonplace.rest import fields
-from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
+from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
-from commonplace.rest.items import Page, find_item
+from commonplace.rest.items import Page, find_item, item_answer
 
 
 class Waiting(Strict):
@@ -51,22 +55,63 @@ def accept_proposal(memory: LocalMemory, request: ApiRequest[None, AcceptedAs]) 
     rev = request.expected_rev(item)
     wanted = request.body
     changes = Changes(wanted.content, wanted.title, wanted.type, tags=wanted.tags, importance=wanted.importance)
-    return _answer(review.accept_changed(memory, item.id, changes, rev))
+    return item_answer(review.accept_changed(memory, item.id, changes, rev))
 
 
 def dismiss_proposal(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ItemRecord]:
     """Turn a proposal down: it vanishes from every answer, and is not proposed again."""
     item = find_item(memory, request.path["id"])
     request.expected_rev(item)
-    return _answer(review.dismiss(memory, [item.id])[0])
+    return item_answer(review.dismiss(memory, [item.id])[0])
 
 
 def undo_review(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ItemRecord]:
     """Let something that was accepted or dismissed wait for review again."""
     item = find_item(memory, request.path["id"], forgotten=True)
     request.expected_rev(item)
-    return _answer(review.undo_review(memory, item.id))
+    return item_answer(review.undo_review(memory, item.id))
 
 
-def _answer(item: Item) -> Answer[ItemRecord]:
-    return Answer(item_record(item), etag=etag_of(item))
+class OpenPairs(Strict):
+    """Of which project, how many, and whether those that say the same are listed too."""
+
+    project: fields.ProjectName | None = None
+    twins: bool = False
+    limit: Annotated[int, Field(ge=1, le=MAX_PAIRS), fields.WHOLE] = DEFAULT_PAIRS
+
+
+class Settling(Strict):
+    """Two items, and which of them holds; null undoes what was said before."""
+
+    one: fields.Id
+    other: fields.Id
+    keep: Keep | None
+
+
+class PairsReply(TypedDict):
+    """Statements that contradict each other, the newest first."""
+
+    contradictions: list[PairRecord]
+
+
+class SettledReply(TypedDict):
+    """What holds now."""
+
+    kept: list[ItemBrief]
+
+
+def list_contradictions(memory: LocalMemory, request: ApiRequest[OpenPairs, None]) -> Answer[PairsReply]:
+    """Statements that contradict each other and were not settled yet."""
+    query = request.query
+    pairs = open_contradictions(memory, query.project, query.limit, twins=query.twins, read=READ_FOR_LIST)
+    return Answer({"contradictions": [pair_record(pair) for pair in pairs]})
+
+
+def settle(memory: LocalMemory, request: ApiRequest[None, Settling]) -> Answer[SettledReply]:
+    """Say which of two statements holds, or undo that."""
+    one, other = (find_item(memory, id_, forgotten=True).id for id_ in (request.body.one, request.body.other))
+    if request.body.keep is None:
+        pair = reopen_contradiction(memory, one, other)
+        return Answer({"kept": [item_brief(pair.older), item_brief(pair.newer)]})
+    settled = settle_contradiction(memory, one, other, request.body.keep)
+    return Answer({"kept": [item_brief(item) for item in settled.kept]})

@@ -25,8 +25,7 @@ from commonplace.rest import fields
 from commonplace.rest.conversation_records import AnswerRow, CitedRow, answer_row, cited_row
 from commonplace.rest.conversations import Chosen
 from commonplace.rest.endpoint import Answer, ApiRequest
-from commonplace.rest.fields import Strict
-from commonplace.rest.items import Narrowed
+from commonplace.rest.fields import Narrowed, Strict
 from commonplace.text.tokens import count_tokens
 
 MOST = 1000
@@ -129,11 +128,7 @@ class Ruled(Strict):
     )
 
 
-@component("ConversationAnswers")
-class QueryReply(TypedDict):
-    """A page of answers."""
-
-    results: list[AnswerRow]
+class _AnswersPage(TypedDict):
     total: int
     page: int
     page_size: int
@@ -142,6 +137,13 @@ class QueryReply(TypedDict):
     offset: int
     by_meaning: bool
     waiting_for_vectors: int
+
+
+@component("ConversationAnswers")
+class QueryReply(_AnswersPage):
+    """A page of answers."""
+
+    results: list[AnswerRow]
 
 
 class RankedRow(AnswerRow):
@@ -150,18 +152,10 @@ class RankedRow(AnswerRow):
     rank: Annotated[int, Json(description="1 is the best.")]
 
 
-class WordsReply(TypedDict):
+class WordsReply(_AnswersPage):
     """A page of messages with certain words."""
 
     results: list[RankedRow]
-    total: int
-    page: int
-    page_size: int
-    query: str
-    limit: int
-    offset: int
-    by_meaning: bool
-    waiting_for_vectors: int
 
 
 class AssemblyData(TypedDict):
@@ -215,11 +209,6 @@ class RulesReply(TypedDict):
 def query(memory: LocalMemory, request: ApiRequest[None, Query]) -> Answer[QueryReply]:
     """Messages that answer, by words and by meaning, best first."""
     return Answer(answers(memory, request.body, request.body.filter_labels))
-
-
-def query_for_bridge(memory: LocalMemory, request: ApiRequest[None, Query]) -> Answer[QueryReply]:
-    """The same where one of the clients asks."""
-    return query(memory, request)
 
 
 def smart(memory: LocalMemory, request: ApiRequest[None, SmartQuery]) -> Answer[SmartReply]:

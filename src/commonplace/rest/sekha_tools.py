@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypedDict
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field
 
 from commonplace.dialects.reply_schema import component
 from commonplace.dialects.sekha import MOST_CANDIDATES, TOOLS
@@ -39,26 +39,16 @@ class OneCall(Strict):
     conversation_id: fields.Id
 
 
-def _something(schema: dict[str, Any]) -> None:
-    pinned_means_ten(schema)
-    schema["anyOf"] = [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in CHANGEABLE]
-
-
 class UpdateCall(OneCall):
     """memory_update: at least one new value."""
 
-    model_config = ConfigDict(**Strict.model_config, json_schema_extra=_something)
+    model_config = ConfigDict(**Strict.model_config, json_schema_extra=pinned_means_ten)
+    at_least_one = CHANGEABLE
 
     label: fields.Label | None = None
     folder: fields.Folder | None = None
     importance_score: fields.Importance | None = None
     status: fields.Status | None = None
-
-    @model_validator(mode="after")
-    def changes_something(self) -> UpdateCall:
-        if all(getattr(self, name) is None for name in CHANGEABLE):
-            raise ValueError(f"Give at least one of {', '.join(CHANGEABLE)}")
-        return self
 
 
 class PruneCall(Strict):
@@ -94,13 +84,19 @@ class ToolAnswer(TypedDict):
 
 
 def list_tools(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[list[ToolRow]]:
-    """The tools that can be called below this address."""
-    return _tools()
-
-
-def list_api_tools(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[list[ToolRow]]:
-    """The same where one of the clients looks for it."""
-    return _tools()
+    """The tools that can be called by a POST to /mcp/tools/NAME."""
+    return Answer(
+        [
+            {
+                "name": tool.name,
+                "title": tool.title,
+                "description": tool.description,
+                "input_schema": tool.input_schema(),
+            }
+            for tool in TOOLS
+        ],
+        trusted=True,
+    )
 
 
 def memory_store(memory: LocalMemory, request: ApiRequest[None, StoreCall]) -> Answer[ToolAnswer]:
@@ -169,18 +165,3 @@ def _run(name: str, memory: LocalMemory, arguments: dict[str, Any]) -> dict[str,
 
 def _done(data: dict[str, Any]) -> Answer[ToolAnswer]:
     return Answer({"success": True, "data": data, "error": None})
-
-
-def _tools() -> Answer[list[ToolRow]]:
-    return Answer(
-        [
-            {
-                "name": tool.name,
-                "title": tool.title,
-                "description": tool.description,
-                "input_schema": tool.input_schema(),
-            }
-            for tool in TOOLS
-        ],
-        trusted=True,
-    )

@@ -1,4 +1,4 @@
-"""The state of the memory over HTTP: its status, projects and statistics, and rebuilding its embeddings."""
+"""The state of the memory over HTTP: its status, where projects stand, statistics, and rebuilding its embeddings."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import Annotated, Any, Literal, TypedDict, cast
 
 from pydantic import Field
 
+from commonplace.dialects.project_and_entity_records import BriefList, OverviewRecord, brief_record, overview_record
 from commonplace.dialects.records import ProjectRecord, project_record
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.sekha_records import Statistics, statistics
 from commonplace.memory import projects
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.project_overview import CARDS, project_briefs, project_overview
 from commonplace.memory.repair import queue_all_embeddings
 from commonplace.memory.spaces import is_server_admin
 from commonplace.memory.stats import stats_for_scope
@@ -177,3 +179,28 @@ def rebuild_embeddings(memory: LocalMemory, _request: ApiRequest[None, None]) ->
         },
         status=202,
     )
+
+
+MAX_CARDS = 100
+
+
+class OfProject(Strict):
+    """Which project."""
+
+    project: fields.ProjectName | None = Field(None, description="What belongs to none if omitted.")
+
+
+class HowMany(Strict):
+    """How many projects."""
+
+    limit: Annotated[int, Field(ge=1, le=MAX_CARDS), fields.WHOLE] = CARDS
+
+
+def read_overview(memory: LocalMemory, request: ApiRequest[OfProject, None]) -> Answer[OverviewRecord]:
+    """What is open, decided, contradicted, failed and fixed in a project, who works on what, and its last week."""
+    return Answer(overview_record(project_overview(memory, request.query.project)))
+
+
+def list_briefs(memory: LocalMemory, request: ApiRequest[HowMany, None]) -> Answer[BriefList]:
+    """Every project in short: what is open, the last decision and the last session."""
+    return Answer({"projects": [brief_record(brief) for brief in project_briefs(memory, request.query.limit)]})

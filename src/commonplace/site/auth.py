@@ -30,7 +30,7 @@ from commonplace.site.health_probes import SERVICE_UNAVAILABLE, without_details
 from commonplace.site.rate_limits import TokenBuckets, rate_limited
 from commonplace.site.request_origin import TrustedProxies
 from commonplace.site.server_state import OwnState, ServerState
-from commonplace.web.forms import login_token
+from commonplace.web.page_handler import login_token
 from commonplace.worker_threads import Workers
 
 # A revoked key, or a login that was ended at another server, works at most this much longer.

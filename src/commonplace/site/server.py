@@ -17,7 +17,7 @@ from typing import Protocol
 import uvicorn
 
 from commonplace.capture.hooks.drain_inline import BackgroundDrain
-from commonplace.capture.inbox import watch_inbox
+from commonplace.capture.import_files import watch_inbox
 from commonplace.config import Settings, listed
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.malloc import trim

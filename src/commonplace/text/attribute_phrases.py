@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from commonplace.text.dates import MONTHS, WEEKDAYS
+
 # What can be said of any attribute by its name.
 WITH_NOUN = (
     (
@@ -57,6 +59,7 @@ class Attribute:
     is_exclusive: bool = False
 
 
+_MONTH = f"(?:{'|'.join(MONTHS)})"
 _BE = "(?:is|are|was|were|has been|have been|got|gets|will be|must be|should be|shall be|has to be|have to be)"
 _WE = "(?:(?:we|i|ops|the team|they)(?: have| had to| will)? )?"
 _LANGUAGES = (
@@ -276,11 +279,10 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         asks=r"\b(?:when|date|day|deadline|what time)\b",
         words="when date day days deadline planned scheduled schedule happen happens happening take place due set time"
         " start starts begin begins held",
-        value=r"(?:the )?(?:(?:every |each |next )?(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?"
+        value=rf"(?:the )?(?:(?:every |each |next )?(?:{'|'.join(WEEKDAYS)})s?"
         r"(?: at \d{1,2}(?:[:.]\d\d)?(?: ?[ap]m)?)?|\d{1,2}:\d\d|\d{1,2} ?[ap]m|q[1-4](?: \d{4})?|week \d{1,2}"
-        r"|\d{1,2}(?:st|nd|rd|th)?(?: of)? (?:january|february|march|april|may|june|july|august"
-        r"|september|october|november|december)(?:,? \d{4})?|(?:january|february|march|april|may|june|july|august"
-        r"|september|october|november|december) \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?|\d{4}-\d\d-\d\d)",
+        rf"|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? \d{{4}})?"
+        rf"|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|\d{{4}}-\d\d-\d\d)",
     ),
     "retention": Attribute(
         nouns="(?:data )?retention(?: time| period)?",

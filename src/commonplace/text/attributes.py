@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from commonplace.text.attribute_phrases import ATTRIBUTES, READ_FIRST, WITH_NOUN
+from commonplace.text.dates import MONTHS, WEEKDAYS
 from commonplace.text.statement_words import HEDGE_PHRASES, HEDGES, LABEL, PAST, QUESTION
 from commonplace.text.tokens import STOP_WORDS, fold, stem
 
@@ -23,10 +24,7 @@ _SHORT = 4
 _WORD = re.compile(r"\w+(?:[-.'’/]\w+)*")
 _TOKEN = re.compile(r"[\w'-]+|->|:|=")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
-_MONTH = (
-    "(?:january|february|march|april|may|june|july|august|september|october|november|december"
-    "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
-)
+_MONTH = f"(?:{'|'.join(MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)"
 _DAY = rf"(?:\d{{4}}-\d\d-\d\d|\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)(?:,? \d{{4}})?"
 # What stands before a statement and says only how it is meant, or from when on it holds.
 _LEAD = re.compile(
@@ -34,8 +32,7 @@ _LEAD = re.compile(
     r"|from (?:now|today|next week|this \w+)(?: on)?|going forward|in (?:the )?future|by default|as far as we know"
     r"|heads[ -]?up|fyi|just so you know|note(?: that)?|decision|decided|update|change of plan|news|correction|small"
     r" change|we (?:decided|agreed) (?:that|to)|it was decided that|finished the (?:move|migration|switch)"
-    r"|after the \w+|since (?:today|yesterday|monday|tuesday|wednesday|thursday|friday|saturday|sunday|this \w+"
-    r"|last \w+))\b[:,]? *)+",
+    rf"|after the \w+|since (?:today|yesterday|{'|'.join(WEEKDAYS)}|this \w+|last \w+))\b[:,]? *)+",
     re.IGNORECASE,
 )
 _ADVERBS = re.compile(

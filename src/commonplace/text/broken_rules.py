@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from commonplace.text.statement_words import FAMILIES, LABEL, WIDE
-from commonplace.text.word_roots import WORD, content_in, related, roots_in
+from commonplace.text.statement_words import FAMILIES, LABEL, WIDE, WORD, content_in, related, roots_in
 
 # Longer sentences are prose.
 _LONGEST = 240

@@ -82,14 +82,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 _WORD = r"[\w./@-]*\w"
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBERS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
-_NUMBERS |= {"a": 1, "an": 1, "couple": 2, "few": 3}
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+NUMBERS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
+NUMBERS |= {"a": 1, "an": 1, "couple": 2, "few": 3}
 _UNITS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1), "month": timedelta(days=30)}
 # Words that make it a question about time. All its other words must be fillers.
 _LATEST = frozenset("last latest recent recently lately newest previous previously off continue resume zuletzt".split())
-_MARKERS = _LATEST | {"yesterday", "today", "morning", "ago", "past", *_DAYS, *_UNITS, *(f"{unit}s" for unit in _UNITS)}
-_MARKERS |= {"gestern", "heute"}
+_MARKERS = _LATEST | {"yesterday", "gestern", "today", "heute", "morning", "ago", "past", *WEEKDAYS}
+_MARKERS |= {*_UNITS, *(f"{unit}s" for unit in _UNITS)}
 _FILLERS = frozenset(
     "about all am and any anything are as ask asked at back be been before break broke broken build built by can catch"
     " change changed changes conversation conversations could crash crashed current decide decided describe did discuss"
@@ -106,8 +106,8 @@ _FILLERS = frozenset(
 _AGO = r"\b(\w+) (hour|day|week|month)s? ago\b"
 _LAST_SO_MANY = r"\b(?:last|past|previous) (?:(\w+) )?(hour|day|week|month)(s?)\b"
 _WHERE_WE_ARE = r"where (?:were|are) (?:we|you)\b|what (?:was|were|am|are) (?:i|we) (?:working on|doing|up to)\b"
-_MONTHS = "january february march april may june july august september october november december".split()
-_ANY_MONTH = "|".join(_MONTHS)
+MONTHS = "january february march april may june july august september october november december".split()
+_ANY_MONTH = "|".join(MONTHS)
 # "may" and "march" are words too: a month has a day, or a word before it.
 _IN_MONTH = (
     rf"\b(?:(?P<month>{_ANY_MONTH}) (?P<day>\d\d?)(?:st|nd|rd|th)?"
@@ -139,10 +139,10 @@ def parse_time_question(question: str, now_ms: int, zone: tzinfo | None = None) 
         marks.add("last")
     if month := _compiled(_IN_MONTH).search(" ".join(words)):
         marks.update(month[0].split())
-    names = [word for word in words if word not in marks | _FILLERS | _NUMBERS.keys() and not word.isdecimal()]
+    names = [word for word in words if word not in marks | _FILLERS | NUMBERS.keys() and not word.isdecimal()]
     if not marks or len(names) > 1 or (marks == {"off"} and not {"left", "leave"} & set(words)):
         return None
-    period = _period(" ".join(words), marks, _Calendar(now_ms, zone))
+    period = _period(" ".join(words), marks, Calendar(now_ms, zone))
     return None if period is None else TimeQuestion(period, names[0] if names else "")
 
 
@@ -167,12 +167,12 @@ def describe_bound(ms: int, *, end: bool, zone: tzinfo | None = None) -> str:
     return moment.isoformat(timespec="minutes")
 
 
-class _Calendar:
+class Calendar:
     """Days in the time zone of the person asking; without one, in that of the machine."""
 
     def __init__(self, now_ms: int, zone: tzinfo | None) -> None:
         self.now_ms, self._zone = now_ms, zone
-        self.today = datetime.fromtimestamp(now_ms / 1000, zone).date()
+        self.today = (_EPOCH + timedelta(milliseconds=now_ms)).astimezone(zone).date()
 
     def midnight(self, day: date) -> int:
         return int(datetime(day.year, day.month, day.day, tzinfo=self._zone).timestamp() * 1000)
@@ -184,7 +184,7 @@ class _Calendar:
         return Period(self.midnight(day))
 
 
-def _period(text: str, marks: set[str], calendar: _Calendar) -> Period | None:
+def _period(text: str, marks: set[str], calendar: Calendar) -> Period | None:
     today, monday = calendar.today, calendar.today - timedelta(days=calendar.today.weekday())
     if month := _compiled(_IN_MONTH).search(text):
         return _in_month(month, calendar, since="since" in text.split())
@@ -213,7 +213,7 @@ def _day_named(text: str, marks: set[str], today: date) -> date | None:
             return date.fromisoformat(found[0])
         except ValueError:
             return None
-    for number, name in enumerate(_DAYS):
+    for number, name in enumerate(WEEKDAYS):
         if name in marks:
             return today - timedelta(days=(today.weekday() - number - 1) % 7 + 1)
     if marks & {"yesterday", "gestern"}:
@@ -221,7 +221,7 @@ def _day_named(text: str, marks: set[str], today: date) -> date | None:
     return today if marks & {"today", "morning", "heute"} else None
 
 
-def _ago(number: int | None, unit: str, calendar: _Calendar) -> Period | None:
+def _ago(number: int | None, unit: str, calendar: Calendar) -> Period | None:
     """About so long ago: that day or week; for hours and months, from a little earlier until now."""
     if number is None:
         return None
@@ -232,9 +232,9 @@ def _ago(number: int | None, unit: str, calendar: _Calendar) -> Period | None:
     return Period(calendar.now_ms - _span_ms((number + 1) * _UNITS[unit]))
 
 
-def _in_month(found: re.Match[str], calendar: _Calendar, *, since: bool) -> Period | None:
+def _in_month(found: re.Match[str], calendar: Calendar, *, since: bool) -> Period | None:
     """A month, or a day of it, in the named year, or else the last time it was."""
-    month = _MONTHS.index(found["month"] or found["its_month"] or found["alone"]) + 1
+    month = MONTHS.index(found["month"] or found["its_month"] or found["alone"]) + 1
     day, today = int(found["day"] or found["day_before"] or 1), calendar.today
     try:
         first = date(int(found["year"] or today.year), month, day)
@@ -250,13 +250,13 @@ def _in_month(found: re.Match[str], calendar: _Calendar, *, since: bool) -> Peri
     return Period(calendar.midnight(first), calendar.midnight(following))
 
 
-def _month_before(calendar: _Calendar) -> Period:
+def _month_before(calendar: Calendar) -> Period:
     first = calendar.today.replace(day=1)
     return Period(calendar.midnight((first - timedelta(days=1)).replace(day=1)), calendar.midnight(first))
 
 
 def _number(word: str) -> int | None:
-    number = int(word) if word.isdecimal() and len(word) < 4 else _NUMBERS.get(word)
+    number = int(word) if word.isdecimal() and len(word) < 4 else NUMBERS.get(word)
     return number if number is not None and number < 1000 else None
 
 
@@ -324,7 +324,7 @@ def named_time(question: str, now_ms: int, zone: tzinfo | None = None) -> NamedT
     if found := _compiled(_NAMED_MONTH).search(question):
         name = found["a"] or found["b"] or found["c"] or found["d"]
         year = int(found["year_a"] or found["year_b"] or found["year_c"] or found["year_d"] or 0)
-        month, day = _MONTHS.index(name.lower()) + 1, int(found["first"] or found["second"] or 0)
+        month, day = MONTHS.index(name.lower()) + 1, int(found["first"] or found["second"] or 0)
         # The 29th of February is a day of some years.
         return NamedTime(month, day, year) if _date(year or 2000, month, day or 1) else None
     if found := _compiled(_RELATIVE).search(question):

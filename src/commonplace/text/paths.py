@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from commonplace.errors import InvalidInput
 from commonplace.text.redact import redact
@@ -37,6 +38,16 @@ def normalise_folder(text: str) -> str:
 def folder_names(path: str) -> list[str]:
     """The names along a folder's path, outermost first."""
     return [name for name in path.split("/") if name]
+
+
+def totals_by_folder(counts: Mapping[str, int]) -> dict[str, int]:
+    """What is counted in each folder together with all below it, a folder before those in it, by name."""
+    totals: Counter[str] = Counter()
+    for path, count in counts.items():
+        names = folder_names(path)
+        for depth in range(len(names) + 1):
+            totals[ROOT_FOLDER + "/".join(names[:depth])] += count
+    return {path: totals[path] for path in sorted(totals, key=lambda path: [n.casefold() for n in folder_names(path)])}
 
 
 def is_in_folder(path: str, tree: str) -> bool:

@@ -170,11 +170,11 @@ def _repository(root: Path) -> tuple[Path, str] | None:
     marker = root / ".git"
     if marker.is_dir():
         return (marker, root.name) if (marker / "HEAD").is_file() else None
-    pointer = _read(marker)
+    pointer = file_text(marker)
     if not pointer.startswith("gitdir:"):
         return None
     git_folder = root / pointer.removeprefix("gitdir:").strip()
-    common = _read(git_folder / "commondir").strip()
+    common = file_text(git_folder / "commondir").strip()
     if not common:
         return git_folder, root.name
     shared = (git_folder / common).resolve()
@@ -184,7 +184,7 @@ def _repository(root: Path) -> tuple[Path, str] | None:
 def _settings(common: Path) -> Iterator[tuple[str, str, str, str]]:
     """(section, what it is about, key, value) of a repository's own configuration."""
     section = about = ""
-    for line in _read(common / "config").splitlines():
+    for line in file_text(common / "config").splitlines():
         if header := _SECTION.match(line):
             section, about, line = header[1].lower(), header[2] or "", header[3]
         elif line.lstrip().startswith("["):
@@ -218,7 +218,8 @@ def _remote(settings: Sequence[tuple[str, str, str, str]]) -> str:
     return next(iter(remotes.values())) if len(remotes) == 1 else ""
 
 
-def _read(path: Path) -> str:
+def file_text(path: Path) -> str:
+    """What a file says; empty if there is none, or it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     except (OSError, ValueError):

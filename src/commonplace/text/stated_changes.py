@@ -12,9 +12,20 @@ from collections.abc import Mapping, Set
 from functools import lru_cache
 
 from commonplace.text.statement_reading import Statement
-from commonplace.text.statement_words import FAMILIES, LIGHT, OWNING, PREDICATES, WIDE
+from commonplace.text.statement_words import (
+    FAMILIES,
+    LIGHT,
+    OWNING,
+    PREDICATES,
+    WIDE,
+    WORD,
+    content_in,
+    head_of,
+    related,
+    root_of,
+    roots_in,
+)
 from commonplace.text.tokens import fold, stem
-from commonplace.text.word_roots import WORD, content_in, head_of, related, root_of, roots_in
 
 # Longer sentences are prose.
 _LONGEST = 240

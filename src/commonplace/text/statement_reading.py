@@ -12,8 +12,7 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, TypeVar
 
-from commonplace.text.quantities import MONTHS, UNITS, WEEKDAYS, read_number, read_when
-from commonplace.text.statement_phrases import in_plainer_words
+from commonplace.text.statement_phrases import MONTHS, UNITS, WEEKDAYS, in_plainer_words, read_number, read_when
 from commonplace.text.statement_words import (
     ADDITIVE,
     CHANGE_VERBS,

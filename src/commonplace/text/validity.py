@@ -9,12 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import date, datetime, timedelta, tzinfo
 from functools import cache
 from typing import Literal, NamedTuple
 
 from commonplace.errors import InvalidInput
-from commonplace.text.dates import UNIT_MS, local_day, parse_time, period_end
+from commonplace.text.dates import (
+    MONTHS,
+    NUMBERS,
+    UNIT_MS,
+    WEEKDAYS,
+    Calendar,
+    local_day,
+    parse_time,
+    period_end,
+)
 
 # A text that says more than this is about more than one time.
 _LONGEST, _MOST_SENTENCES = 600, 2
@@ -23,11 +32,7 @@ _FAR_DAYS, _JUST_PAST_DAYS = 300, 60
 # Nobody says when a sprint ends: most last two weeks.
 _SPRINT_DAYS = 14
 
-_MONTH_NAMES = "january february march april may june july august september october november december".split()
-_MONTHS = {name[:length]: n for n, name in enumerate(_MONTH_NAMES, 1) for length in (3, 4, 9)}
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBERS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
-_NUMBERS |= {"a": 1, "an": 1, "couple of": 2, "few": 3}
+_MONTHS = {name[:length]: n for n, name in enumerate(MONTHS, 1) for length in (3, 4, 9)}
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|May|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
@@ -41,7 +46,7 @@ _DATE = rf"""(?:(?P<NAME_iso>\d{{4}}-\d\d-\d\d)|(?P<NAME_dotted>\d\d?\.\d\d?\.(?
  (?:(?P<NAME_quarter>q[1-4])(?:\ (?P<NAME_quarter_year>20\d\d))?
  |(?P<NAME_which>this|next|the)\ (?P<NAME_span>week|month|quarter|year)
  |(?P<NAME_alone>{_MONTH})(?:\ (?P<NAME_alone_year>20\d\d))?)
-|(?:next\ |this\ |coming\ )?(?P<NAME_weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)
+|(?:next\ |this\ |coming\ )?(?P<NAME_weekday>{"|".join(WEEKDAYS)})
 |(?P<NAME_relative>today|tonight|tomorrow))\b""".replace("\n ", "").replace("\n", "")
 _UNTIL = r"(?:until|till|through|thru|up to and including)(?: and including)?(?: on)?"
 _UNITS = r"(?P<unit>day|week|month|quarter|year)"
@@ -214,14 +219,14 @@ def _interval(word: str, days: _Days | None, moment: _Moment) -> ReadValidity:
         return NOTHING_READ
     if _search(_UNTIL, word):
         return ReadValidity(until_ms=moment.midnight(days.last + timedelta(days=1)))
-    if word.lower() == "since" and days.first > moment.day:
+    if word.lower() == "since" and days.first > moment.today:
         return NOTHING_READ
     return ReadValidity(from_ms=moment.midnight(days.first))
 
 
 def _unless_over(read: ReadValidity, moment: _Moment) -> ReadValidity:
     """What was over when it was said is history: that it was so stays true."""
-    return NOTHING_READ if read.until_ms is not None and read.until_ms <= moment.ms else read
+    return NOTHING_READ if read.until_ms is not None and read.until_ms <= moment.now_ms else read
 
 
 class _Days(NamedTuple):
@@ -231,22 +236,14 @@ class _Days(NamedTuple):
     last: date
 
 
-class _Moment:
-    """When something was said: days are those of the machine's own time zone, or of a given one."""
-
-    def __init__(self, ms: int, zone: tzinfo | None) -> None:
-        self.ms, self._zone = ms, zone
-        self.day = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=ms)).astimezone(zone).date()
-
-    def midnight(self, day: date) -> int:
-        midnight = datetime(day.year, day.month, day.day, tzinfo=self._zone)
-        return int(midnight.timestamp() * 1000)
+class _Moment(Calendar):
+    """When something was said."""
 
     def nearest(self, of_year: Callable[[int], date]) -> date | None:
         """A date without a year: the next such day, or one that has only just passed; None if that is unclear."""
-        for year in (self.day.year - 1, self.day.year, self.day.year + 1):
+        for year in (self.today.year - 1, self.today.year, self.today.year + 1):
             day = of_year(year)
-            if -_JUST_PAST_DAYS <= (day - self.day).days <= _FAR_DAYS:
+            if -_JUST_PAST_DAYS <= (day - self.today).days <= _FAR_DAYS:
                 return day
         return None
 
@@ -271,14 +268,14 @@ def _dated(found: re.Match[str], name: str, moment: _Moment) -> _Days | None:
             return _one_day(date(int(named_year), month, number))
         return _one_day(moment.nearest(lambda year: date(year, month, number)))
     if group("weekday"):
-        ahead = (_WEEKDAYS.index(group("weekday")) - moment.day.weekday() - 1) % 7 + 1
-        return _one_day(moment.day + timedelta(days=ahead))
+        ahead = (WEEKDAYS.index(group("weekday")) - moment.today.weekday() - 1) % 7 + 1
+        return _one_day(moment.today + timedelta(days=ahead))
     if group("relative"):
-        return _one_day(moment.day + timedelta(days=int(group("relative") == "tomorrow")))
+        return _one_day(moment.today + timedelta(days=int(group("relative") == "tomorrow")))
     part = group("part").removeprefix("the ").strip()
     if group("span"):
         # "until the week" names none.
-        days = None if group("which") == "the" and not part else _span_of(moment.day, group("span"))
+        days = None if group("which") == "the" and not part else _span_of(moment.today, group("span"))
         if days is not None and group("which") == "next":
             days = _span_of(days.last + timedelta(days=1), group("span"))
     else:
@@ -316,17 +313,17 @@ def _spoken_span(found: re.Match[str], moment: _Moment) -> _Days | None:
     """The days of "the next two weeks", "the rest of the month" and "this week only"."""
     groups = found.groupdict()
     if groups.get("day"):
-        return _one_day(moment.day)
+        return _one_day(moment.today)
     unit = groups.get("unit") or groups.get("unit2") or groups.get("unit3") or ""
     if unit.lower() == "sprint":
-        return _Days(moment.day, moment.day + timedelta(days=_SPRINT_DAYS))
+        return _Days(moment.today, moment.today + timedelta(days=_SPRINT_DAYS))
     if "number" not in groups:
-        return _Days(moment.day, moment.day if unit == "day" else _span_of(moment.day, unit).last)
+        return _Days(moment.today, moment.today if unit == "day" else _span_of(moment.today, unit).last)
     word = (groups["number"] or "a").lower()
-    number = int(word) if word.isdecimal() else _NUMBERS[word]
+    number = int(word) if word.isdecimal() else NUMBERS[word.removesuffix(" of")]
     if unit in ("day", "week"):
-        return _Days(moment.day, moment.day + timedelta(days=number * (7 if unit == "week" else 1)))
-    return _Days(moment.day, _months_later(moment.day, number * {"month": 1, "quarter": 3, "year": 12}[unit]))
+        return _Days(moment.today, moment.today + timedelta(days=number * (7 if unit == "week" else 1)))
+    return _Days(moment.today, _months_later(moment.today, number * {"month": 1, "quarter": 3, "year": 12}[unit]))
 
 
 def _span_of(day: date, span: str) -> _Days:
@@ -375,7 +372,7 @@ def parse_moment(text: str, now_ms: int, *, end: bool, zone: tzinfo | None = Non
         return now_ms
     moment = _Moment(now_ms, zone)
     if text.lower() == "yesterday":
-        return moment.midnight(moment.day - timedelta(days=0 if end else 1))
+        return moment.midnight(moment.today - timedelta(days=0 if end else 1))
     found = re.fullmatch(_DATE.replace("NAME", "a").replace("May", "may"), text, re.IGNORECASE)
     try:
         days = None if found is None else _dated(found, "a", moment)

@@ -34,10 +34,16 @@ from commonplace.memory.sessions import (
 )
 from commonplace.memory.stats import session_totals
 from commonplace.model import DETAIL_FIELDS, Item, Session, SessionScope
-from commonplace.text.paths import ROOT_FOLDER, folder_names, is_in_folder, normalise_folder, safe_file_name
+from commonplace.text.paths import (
+    ROOT_FOLDER,
+    folder_names,
+    is_in_folder,
+    normalise_folder,
+    safe_file_name,
+    totals_by_folder,
+)
 from commonplace.text.query import plain_words
 from commonplace.text.redact import redact
-from commonplace.web.markdown import markdown
 from commonplace.web.page import (
     FileReply,
     PageReply,
@@ -48,7 +54,7 @@ from commonplace.web.page import (
     project_names,
     with_query,
 )
-from commonplace.web.rendering import highlight_excerpt
+from commonplace.web.rendering import highlight_excerpt, markdown
 
 LIST = "/conversations"
 PAGE_SIZE = 50
@@ -138,13 +144,8 @@ def changes_for(memory: LocalMemory, session: Session, do: str, folder: str = ""
 
 def folder_tree(counts: Mapping[str, int], at: str) -> list[Folder]:
     """The folders on the path to the open one, with their siblings; deeper ones appear when their parent is opened."""
-    below: dict[str, int] = {}
-    for path, count in counts.items():
-        names = folder_names(path)
-        for depth in range(len(names) + 1):
-            place = ROOT_FOLDER + "/".join(names[:depth])
-            below[place] = below.get(place, 0) + count
-    shown = [path for path in sorted(below, key=_by_name) if path == ROOT_FOLDER or is_in_folder(at, _above(path))]
+    below = totals_by_folder(counts)
+    shown = [path for path in below if path == ROOT_FOLDER or is_in_folder(at, _above(path))]
     return [
         Folder(path, (folder_names(path) or [""])[-1], len(folder_names(path)), below[path], is_in_folder(at, path))
         for path in shown[:FOLDERS]
@@ -195,10 +196,6 @@ def _checked(memory: LocalMemory, id_: str, rev: int) -> Session:
 
 def _above(path: str) -> str:
     return ROOT_FOLDER + "/".join(folder_names(path)[:-1])
-
-
-def _by_name(path: str) -> list[str]:
-    return [name.casefold() for name in folder_names(path)]
 
 
 # Characters of an item that are shown; its own page has the rest.

@@ -14,9 +14,10 @@ from commonplace.errors import CommonplaceError, Unauthorized
 from commonplace.memory import keys
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Key
-from commonplace.web.forms import (
+from commonplace.web.page import last_value, local_path
+from commonplace.web.page_handler import (
+    SECURITY_HEADERS,
     check_same_origin,
-    last_value,
     login_cookie,
     login_token,
     read_form,
@@ -24,8 +25,6 @@ from commonplace.web.forms import (
     set_cookie,
     theme_of,
 )
-from commonplace.web.page import local_path
-from commonplace.web.page_handler import SECURITY_HEADERS
 from commonplace.web.rendering import Templates
 
 PATH = "/login"

@@ -12,7 +12,6 @@ from commonplace.errors import InvalidInput
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import list_projects
 from commonplace.model import Key
-from commonplace.web.forms import last_value
 
 Method = Literal["GET", "POST"]
 KeyScope = Literal["read", "write", "admin"]
@@ -115,6 +114,11 @@ class Page:
     call: PageFunction
     place: str = ""
     parts: tuple[str, ...] = ()
+
+
+def last_value(fields: Mapping[str, Sequence[str]], name: str, default: str = "") -> str:
+    """The value of a field; of several with the same name, the last."""
+    return (fields.get(name) or (default,))[-1]
 
 
 def with_query(path: str, values: Mapping[str, str | Sequence[str]]) -> str:

@@ -1,27 +1,73 @@
-"""Templates and their filters: texts, times, numbers, Markdown, highlighted words. Whatever they show is redacted."""
+"""Templates and their filters: texts, times, numbers, highlighted words, Markdown. Whatever they show is redacted.
+
+What is remembered may be written by anybody: no HTML in Markdown passes as such, pictures become links (nothing is
+fetched from elsewhere), and the result is cleaned once more.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.resources import files
 from typing import Any
 
+import nh3
+import pygments
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
+from pygments.formatters.html import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
 
 from commonplace.text.dates import DAY_MS, LATEST_MS, iso_time, time_ago
 from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt
 from commonplace.text.tokens import index_text
-from commonplace.web.markdown import markdown
 from commonplace.web.static import address_of
-from commonplace.web.texts import counted, load_texts
 
 KILO = 1024
 RECENT_MS = 7 * DAY_MS
+
+
+class Texts:
+    """Texts by name. A missing one is an error, never an empty place on a page."""
+
+    def __init__(self, values: Mapping[str, Any], name: str = "say") -> None:
+        self._values, self._name = values, name
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._values:
+            raise KeyError(f"{self._name}.{name} is not in the texts")
+        value = self._values[name]
+        return Texts(value, f"{self._name}.{name}") if isinstance(value, Mapping) else value
+
+    def get(self, name: str) -> str | None:
+        """A text that may be missing."""
+        value = self._values.get(name)
+        return value if isinstance(value, str) else None
+
+
+def load_texts() -> Texts:
+    """The texts of all pages, one file for each: `say.home.title` is `title` in texts/home.toml."""
+    found = [file for file in (files("commonplace.web") / "texts").iterdir() if file.name.endswith(".toml")]
+    return Texts({file.name.removesuffix(".toml"): tomllib.loads(file.read_text("utf-8")) for file in found})
+
+
+def counted(forms: Texts, number: int) -> str:
+    """`one` or `many` of a text, with its number."""
+    text: str = forms.one if number == 1 else forms.many
+    return text.format(n=f"{number:,}")
 
 
 class Templates:
@@ -43,7 +89,7 @@ class Templates:
             day=format_day,
             clock=format_clock,
             size=format_size,
-            markdown=_markdown,
+            markdown=lambda text: markdown(redact(text)),
             as_written=as_written,
             number=format_number,
             breakable=breakable,
@@ -144,10 +190,6 @@ def _redacted(value: object) -> object:
     return redact(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _markdown(text: str) -> Markup:
-    return markdown(redact(text))
-
-
 def _date(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
@@ -174,3 +216,104 @@ def highlight(text: str, tokens: Collection[str]) -> Markup:
 def highlight_excerpt(text: str, tokens: Collection[str], limit: int) -> Markup:
     """The part of a long text that matches a query best, redacted, with the words highlighted."""
     return highlight(excerpt(redact(text), tokens, limit), tokens)
+
+
+# Longer texts are shown as plain text: rendering takes time, and nobody reads that much.
+LONGEST = 200_000
+# The rules by which a language is coloured may take quadratic time on hostile text. So they get small pieces of it,
+# only so much of one text is coloured, and only in languages that were tried (tests/security/test_pages.py).
+LONGEST_COLOURED, PIECE = 10_000, 1_000
+LANGUAGES = frozenset(
+    "bash batch c clojure cmake console cpp csharp css dart diff docker elixir erlang fish fsharp go graphql groovy"
+    " haskell html http ini java javascript json jsx julia kotlin lua make markdown matlab nginx nix objective-c ocaml"
+    " perl php powershell protobuf python r ruby rust scala scss sql swift terraform toml tsx typescript vim xml yaml"
+    " zig".split()
+)
+_SPELLINGS = dict(
+    pair.split("=")
+    for pair in (
+        "c#=csharp c++=cpp cs=csharp dockerfile=docker golang=go hcl=terraform js=javascript jsonc=json kt=kotlin"
+        " makefile=make md=markdown objc=objective-c patch=diff postgresql=sql ps1=powershell py=python python3=python"
+        " rb=ruby rs=rust sh=bash shell=bash sqlite=sql ts=typescript yml=yaml zsh=bash"
+    ).split()
+)
+TAGS = set(
+    "a blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr li ol p pre s span strong sub summary sup"
+    " table tbody td th thead tr ul".split()
+)
+ATTRIBUTES = {
+    "a": {"href", "title"},
+    "code": {"class"},
+    "span": {"class"},
+    "div": {"class"},
+    "ol": {"start"},
+    "pre": {"tabindex"},
+}
+SCHEMES = {"http", "https", "mailto"}
+# Headings of a text are below those of the page it is shown in.
+_LOWER = {"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h6"}
+
+
+def markdown(text: str) -> Markup:
+    """A Markdown text as safe HTML."""
+    if len(text) > LONGEST:
+        return Markup('<pre class="plain" tabindex="0">{}</pre>').format(text)
+    return _rendered(text)
+
+
+@lru_cache(256)
+def _rendered(text: str) -> Markup:
+    html = _PARSER.render(text)
+    return Markup(nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel="noopener nofollow"))
+
+
+def code(text: str, language: str, coloured: int) -> str:
+    """Code as HTML, highlighted if the language is known and not too much was highlighted before."""
+    name = _SPELLINGS.get(language.lower(), language.lower())
+    wanted = name in LANGUAGES and coloured + len(text) <= LONGEST_COLOURED
+    inside = "".join(_coloured(piece, name) for piece in _pieces(text)) if wanted else escape(text)
+    return f'<pre tabindex="0"><code class="code">{inside}</code></pre>\n'
+
+
+def _coloured(text: str, language: str) -> str:
+    lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    made: str = pygments.highlight(text, lexer, HtmlFormatter(nowrap=True))
+    return made if text.endswith("\n") else made.removesuffix("\n")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text in pieces that end with a line where they can."""
+    while len(text) > PIECE:
+        end = text.rfind("\n", 0, PIECE) + 1 or PIECE
+        yield text[:end]
+        text = text[end:]
+    if text:
+        yield text
+
+
+class _Renderer(RendererHTML):
+    """Differs from the usual one where that would trust the text."""
+
+    def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        token = tokens[idx]
+        before = env.get("coloured", 0)
+        env["coloured"] = before + len(token.content)
+        return code(token.content, token.info.split()[0] if token.info.split() else "", before)
+
+    def code_block(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return code(tokens[idx].content, "", 0)
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        token = tokens[idx]
+        return str(Markup('<a href="{}">{}</a>').format(token.attrs.get("src", ""), token.content or "picture"))
+
+    def heading_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return f"<{_LOWER[tokens[idx].tag]}>"
+
+    def heading_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return f"</{_LOWER[tokens[idx].tag]}>\n"
+
+
+_PARSER = MarkdownIt("commonmark", {"html": False, "breaks": True}, renderer_cls=_Renderer).enable(
+    ["table", "strikethrough"]
+)

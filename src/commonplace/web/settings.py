@@ -17,8 +17,8 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status import last_check_result, status
 from commonplace.model import ROLES
 from commonplace.text.dates import DAY_MS
-from commonplace.web.forms import THEME_COOKIE, THEMES
 from commonplace.web.page import PageRequest, Redirect, Rendered, local_path
+from commonplace.web.page_handler import THEME_COOKIE, THEMES
 
 BACKUPS = 20
 MAX_DAYS = 3650

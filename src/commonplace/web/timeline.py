@@ -20,7 +20,7 @@ from commonplace.memory.sessions import read_session
 from commonplace.memory.stats import ItemsPerDay, day_start_ms, items_per_day, utc_day
 from commonplace.memory.timeline import items_in_period, sessions_by_item, timeline
 from commonplace.model import KINDS, Item, Kind, Scope, Session
-from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS
+from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS, MINUTE_MS
 from commonplace.text.sentences import shorten
 from commonplace.web.page import PageRequest, Rendered, project_names, with_query
 
@@ -49,14 +49,6 @@ class Span:
     def around(self) -> Span:
         """The span of its bars: a day is shown among those of its month."""
         return self.up if self.unit == "day" else self
-
-    @property
-    def bars_from_ms(self) -> int:
-        return self.around.from_ms
-
-    @property
-    def bars_to_ms(self) -> int:
-        return self.around.to_ms
 
     @property
     def up(self) -> Span:
@@ -131,7 +123,7 @@ def bars_of(counted: ItemsPerDay, span: Span) -> tuple[Bar, ...]:
     unit = {"ever": "month", "year": "month"}.get(span.around.unit, "day")
     first, last = min(counted), max(counted)
     if span.first is not None:
-        first, last = utc_day(span.bars_from_ms), utc_day(span.bars_to_ms - 1)
+        first, last = utc_day(span.around.from_ms), utc_day(span.around.to_ms - 1)
     elif (last - first).days < FEW_DAYS:
         unit = "day"
     elif (last.year - first.year) * 12 + last.month - first.month > MONTHS:
@@ -190,7 +182,6 @@ def _after(first: date, unit: str) -> int:
 PAGE_SIZE = 60
 # Days of the river on a page, and colours that tell projects apart.
 DAYS_SHOWN, HUES, FIRST_PAGE = 14, 8, "first"
-MINUTE_MS = 60_000
 # So many minutes of a day can still be seen as a block.
 SHORTEST = 30
 SESSION_PAGE = 100
@@ -312,7 +303,7 @@ def choose_days(days: Sequence[date], before: str) -> tuple[list[date], str, str
 def _sessions(memory: LocalMemory, request: PageRequest, chosen: Mapping[str, Any], span: Span) -> dict[str, Any]:
     """The river: sessions as blocks, day by day."""
     scope = Scope(project=chosen["project"] or None)
-    counted = items_per_day(memory, scope, span.bars_from_ms, span.bars_to_ms)
+    counted = items_per_day(memory, scope, span.around.from_ms, span.around.to_ms)
     shown, newer, older = choose_days([day for day in sorted(counted) if span.holds(day)], request.one("before"))
     here = span.query_params
     work = days_of_work(memory, scope, shown)
@@ -345,7 +336,7 @@ def _entries(memory: LocalMemory, request: PageRequest, chosen: Mapping[str, Any
     scope = Scope(project=chosen["project"] or None, kinds=tuple(chosen["kind"]))
     newer, older = request.one("newer"), request.one("older")
     found = items_in_period(memory, scope, span.from_ms, span.to_ms, PAGE_SIZE, newer_than=newer, older_than=older)
-    counted = items_per_day(memory, scope, span.bars_from_ms, span.bars_to_ms)
+    counted = items_per_day(memory, scope, span.around.from_ms, span.around.to_ms)
     here = span.query_params
     return {
         "days": days_of(found.items, found.sessions),

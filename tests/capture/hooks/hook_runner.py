@@ -13,6 +13,7 @@ from typing import Any
 from commonplace.capture.hooks.spool import encode_record, spool_folder, write_event
 from commonplace.capture.hooks.spool_reader import spool_path, waiting_events
 from commonplace.config import Settings
+from commonplace.detached_process import take_lock
 
 COMMAND = str(Path(sys.executable).with_name("commonplace.exe" if sys.platform == "win32" else "commonplace"))
 SECONDS = 60
@@ -58,3 +59,14 @@ def names(settings: Settings) -> list[str]:
 
 def environment(**more: str) -> dict[str, str]:
     return {**os.environ, **more}
+
+
+def is_drain_running(data: str) -> bool:
+    """Whether the process that a hook started to drain the spool is running at this moment."""
+    path = Path(spool_folder(data)) / "afterwards.lock"
+    if sys.platform == "win32" or not path.exists():
+        return False
+    lock = take_lock(str(path))
+    if lock is not None:
+        os.close(lock)
+    return lock is None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.hooks.git_changes import work_in_progress
+from commonplace.capture.hooks.context_refresh import work_in_progress
 from commonplace.memory.session_context import NO_CHANGES, WorkInProgress
 
 

@@ -19,14 +19,14 @@ from tests.polling import until
 from tests.rest.conftest import Site, running, settings_in
 
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.drain_process import DRAIN_VARIABLE, is_drain_running
+from commonplace.capture.hooks.drain_process import DRAIN_VARIABLE
 from commonplace.capture.hooks.spool import SECONDS_VARIABLE, encode_record, spool_folder, write_event
 from commonplace.capture.hooks.spool_reader import read_record, spool_path
 from commonplace.capture.hooks.team_server import save_server, team_server
 from commonplace.config import Settings
 from commonplace.memory.local_memory import open_memory
 
-from .hook_runner import COMMAND, SECONDS, argv, fire, names
+from .hook_runner import COMMAND, SECONDS, argv, fire, is_drain_running, names
 from .hook_sessions import items
 from .server_gate import Gate
 

@@ -13,12 +13,12 @@ import pytest
 from tests.polling import until
 
 from commonplace.capture.hooks.drain_inline import drain_all
-from commonplace.capture.hooks.drain_process import DRAIN_VARIABLE, is_drain_running, spawn_drain
+from commonplace.capture.hooks.drain_process import DRAIN_VARIABLE, spawn_drain
 from commonplace.config import Settings
 from commonplace.memory.local_memory import open_memory
 from commonplace.model import Scope
 
-from .hook_runner import SECONDS, argv, fire, names, put
+from .hook_runner import SECONDS, argv, fire, is_drain_running, names, put
 
 PROMPT = {"prompt": "Move the session cookie to the new signing key, please"}
 ANSWER = {"last_assistant_message": "The cookie is signed by the new key; old ones are read until Friday."}

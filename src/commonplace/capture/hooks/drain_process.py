@@ -90,15 +90,5 @@ class SpawnLock:
         return lock is not None
 
 
-def is_drain_running(data: str) -> bool:
-    """Whether the process is running at this moment."""
-    if sys.platform == "win32" or not os.path.exists(os.path.join(spool_folder(data), _SPAWN_LOCK)):
-        return False
-    lock = _take_spawn_lock(data)
-    if lock is not None:
-        os.close(lock)
-    return lock is None
-
-
 def _take_spawn_lock(data: str) -> int | None:
     return take_lock(os.path.join(spool_folder(data), _SPAWN_LOCK))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from commonplace.capture.hooks.session_start import cached_contexts
 from commonplace.hosts.transcript import Transcript, transcript_project
-from commonplace.text.project_names import git_folder_of
+from commonplace.text.project_names import file_text, git_folder_of
 from commonplace.text.redact import redact
 
 _MAX_FILES, _MAX_PATH = 50, 1024
@@ -134,16 +134,16 @@ def record_commit(data: Path, project: str, folder: Path) -> bool:
 
 def head_commit(git: Path) -> str | None:
     """The commit that a repository has checked out; None before the first one."""
-    head = _read(git / "HEAD").strip()
+    head = file_text(git / "HEAD").strip()
     if not head.startswith("ref:"):
         return head if _COMMIT.fullmatch(head) else None
     name = head.removeprefix("ref:").strip()
     if not re.fullmatch(r"refs/[\w./+@-]{1,200}", name) or ".." in name:
         return None
-    loose = _read(git / name).strip()
+    loose = file_text(git / name).strip()
     if _COMMIT.fullmatch(loose):
         return loose
-    packed = (line.partition(" ") for line in _read(git / "packed-refs").splitlines())
+    packed = (line.partition(" ") for line in file_text(git / "packed-refs").splitlines())
     return next((commit for commit, _, ref in packed if ref == name and _COMMIT.fullmatch(commit)), None)
 
 
@@ -163,7 +163,7 @@ def has_object(git: Path, commit: str) -> bool:
 
 def _alternates(git: Path) -> list[Path]:
     """Where a repository borrows objects from (`git clone --shared`)."""
-    lines = _read(git / "objects" / "info" / "alternates").splitlines()
+    lines = file_text(git / "objects" / "info" / "alternates").splitlines()
     return [git / "objects" / line for line in lines[:8] if line and not line.startswith("#")]
 
 
@@ -211,13 +211,6 @@ def _save(data: Path, known: dict[str, list[str]]) -> None:
     except OSError:
         # Nothing is recorded this time; the next session in the folder will be.
         part.unlink(missing_ok=True)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    except (OSError, ValueError):
-        return ""
 
 
 def projects_sharing_a_name(data: str) -> dict[str, list[str]]:

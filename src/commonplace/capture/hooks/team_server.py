@@ -36,6 +36,7 @@ from commonplace.data_folder import TEAMS
 from commonplace.remote.client import TRIES, HttpClient
 from commonplace.resident_client.address import start
 from commonplace.resident_client.client import is_off
+from commonplace.temporary_files import written_file
 from commonplace.text.project_names import same_project
 from commonplace.text.redact import redact
 
@@ -74,11 +75,8 @@ def save_server(server: TeamServer) -> None:
     """Write the address and the key where the hooks find them, readable by their owner only."""
     ensure_private_folder(str(server.folder.parent))
     ensure_private_folder(str(server.folder))
-    part = server.folder / f".{SERVER_FILE}.{os.getpid()}"
-    part.unlink(missing_ok=True)
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump({"url": server.url, "key": server.key}, file)
-    part.replace(server.folder / SERVER_FILE)
+    with written_file(server.folder / SERVER_FILE, overwrite=True) as file:
+        file.write(json.dumps({"url": server.url, "key": server.key}).encode())
 
 
 def load_server(folder: Path) -> TeamServer | None:

@@ -1,4 +1,4 @@
-"""The options of all commands as Markdown, made from the commands themselves; docs/conf.py adds them to the site."""
+"""The options of all commands as Markdown, made from the commands themselves; conf.py adds them to the site."""
 
 from __future__ import annotations
 
