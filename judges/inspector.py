@@ -43,7 +43,7 @@ STEPS = (
     Step(
         "resources/templates/list",
         ("--method", "resources/templates/list"),
-        lambda answer: len(answer["resourceTemplates"]) == 3,
+        lambda answer: len(answer["resourceTemplates"]) == 5,
     ),
     Step(
         "resources/read",

@@ -33,6 +33,7 @@ FOUNDATION = {
     "plugins",
     "setting_descriptions",
     "temporary_files",
+    "thread_waits",
     "worker_threads",
 }
 # A room (a top-level folder) imports itself, the foundation, and these.

@@ -9,7 +9,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from commonplace import worker_threads
 from commonplace.errors import RateLimited
+from commonplace.thread_waits import current_thread
 from commonplace.worker_threads import Workers
 
 
@@ -31,6 +33,54 @@ def test_one_caller_leaves_a_thread_to_the_others() -> None:
         assert not any(one.done() for one in hostile)
         gate.set()
         assert all(await asyncio.gather(*hostile))
+
+    play(workers, story)
+
+
+def test_short_calls_are_worked_on_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_threads, "LONG_SECONDS", 60.0)
+    workers, running, most = Workers(4, at_once=1), list[int](), list[int]()
+
+    def work() -> None:
+        running.append(1)
+        most.append(len(running))
+        threading.Event().wait(0.001)
+        running.pop()
+
+    async def story() -> None:
+        await asyncio.gather(*(workers.do(work, who) for who in range(100)))
+        assert most == [1] * 100
+
+    play(workers, story)
+
+
+def test_a_call_that_waits_for_the_disk_does_not_hold_up_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_threads, "LONG_SECONDS", 60.0)
+    workers, gate = Workers(4, at_once=1), threading.Event()
+
+    def write() -> bool:
+        with current_thread.waits():
+            return gate.wait(50)
+
+    async def story() -> None:
+        writing = asyncio.ensure_future(workers.do(write, "a"))
+        assert await workers.do(lambda: 1, "b") == 1
+        gate.set()
+        assert await writing
+        assert await workers.do(lambda: 2, "b") == 2
+
+    play(workers, story)
+
+
+def test_a_long_call_does_not_hold_up_others() -> None:
+    workers, gate = Workers(4, at_once=1), threading.Event()
+
+    async def story() -> None:
+        stuck = [asyncio.ensure_future(workers.do(gate.wait, who)) for who in "abc"]
+        assert await asyncio.gather(*(workers.do(lambda: 1, "d") for _ in range(20))) == [1] * 20
+        assert not any(one.done() for one in stuck)
+        gate.set()
+        await asyncio.gather(*stuck)
 
     play(workers, story)
 

@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import contextlib
 import contextvars
 import threading
 import time
 from collections import Counter, OrderedDict, deque
-from collections.abc import Awaitable, Callable, Hashable
-from concurrent.futures import Future
+from collections.abc import Awaitable, Callable, Hashable, Iterator
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from commonplace.errors import RateLimited
+from commonplace.thread_waits import current_thread
 
 # Each keeps a connection of its own.
 WORKERS = 4
 # Calls of one caller that may wait for a thread; more are refused.
 MOST_WAITING = 512
 RETRY_SECONDS = 1
+# Of threads that compute so many work at once: more only take the interpreter from each other. What takes longer than
+# so many seconds does not count, nor what waits for the disk (thread_waits.py).
+AT_ONCE, LONG_SECONDS = 1, 0.02
 # Threads for slow work, of which one caller has one at most, and what may wait for them.
 SLOW_WORKERS, MOST_SLOW_WAITING = 2, 16
 # After slow work the others get so many times as long as it took, but not more than so many seconds, while they call.
@@ -39,16 +43,19 @@ class Helpers(Protocol):
 
 
 class _Job(NamedTuple):
+    """Work, and what its caller waits for; None if nobody does."""
+
     work: Callable[[], Any]
-    future: Future[Any]
+    done: asyncio.Future[Any] | None
 
 
 class Workers:
     """Threads of our own: those of the event loop come and go, and each would leave a connection behind.
 
     Callers take turns. One caller has at most `share` of the threads at work (all of them unless told otherwise), and
-    at most `most_waiting` calls in line. `slow` are the threads for work that may take long, and `helpers` the
-    processes for what is computed from uploads; without them everything is done here.
+    at most `most_waiting` calls in line. `at_once` is how many threads work, unless one takes long. `slow` are the
+    threads for work that may take long, and `helpers` the processes for what is computed from uploads; without them
+    everything is done here.
     """
 
     def __init__(
@@ -56,6 +63,7 @@ class Workers:
         threads: int = WORKERS,
         *,
         share: int | None = None,
+        at_once: int | None = None,
         most_waiting: int = MOST_WAITING,
         name: str = "commonplace-call",
         slow: Workers | None = None,
@@ -66,13 +74,14 @@ class Workers:
             slow._yields_to = self
         self._yields_to: Workers | None = None
         self._called = float("-inf")
-        self._most_threads, self._share = threads, share or threads
+        self._most_threads, self._share, self._at_once = threads, share or threads, at_once or threads
         self._most_waiting, self._name = most_waiting, name
         self._changed = threading.Condition()
         self._waiting: OrderedDict[Hashable, deque[_Job]] = OrderedDict()
         self._running: Counter[Hashable] = Counter()
+        self._began: dict[int, float] = {}
         self._threads: list[threading.Thread] = []
-        self._idle = 0
+        self._idle = self._watching = 0
         self._closed = False
         atexit.register(self.close)
 
@@ -89,12 +98,13 @@ class Workers:
         """
         self._called = time.monotonic()
         context = contextvars.copy_context()
-        done: _T = await asyncio.wrap_future(self._submit(lambda: context.run(work), caller, self._most_waiting))
-        return done
+        done: asyncio.Future[_T] = asyncio.get_running_loop().create_future()
+        self._submit(_Job(lambda: context.run(work), done), caller, self._most_waiting)
+        return await done
 
     def later(self, work: Callable[[], object]) -> None:
         """Have something done that nobody waits for."""
-        self._submit(work, None, None)
+        self._submit(_Job(work, None), None, None)
 
     def close(self) -> None:
         """Finish what has begun, and begin nothing more."""
@@ -105,12 +115,11 @@ class Workers:
             self._waiting.clear()
             self._changed.notify_all()
         for job in jobs:
-            job.future.cancel()
+            _settle_soon(job.done, asyncio.Future.cancel)
         for thread in self._threads:
             thread.join()
 
-    def _submit(self, work: Callable[[], Any], caller: Hashable, most: int | None) -> Future[Any]:
-        job = _Job(work, Future())
+    def _submit(self, job: _Job, caller: Hashable, most: int | None) -> None:
         with self._changed:
             if self._closed:
                 raise RuntimeError("these workers have ended")
@@ -124,11 +133,13 @@ class Workers:
                 thread = threading.Thread(target=self._work, name=f"{self._name}-{len(self._threads)}", daemon=True)
                 self._threads.append(thread)
                 thread.start()
-            self._changed.notify()
-        return job.future
+            if not self._watching or not self._seconds_until_free():
+                self._changed.notify()
 
     def _work(self) -> None:
-        while (taken := self._take()) is not None:
+        thread = threading.get_ident()
+        current_thread.waits = lambda: self._not_counted(thread)
+        while (taken := self._take(thread)) is not None:
             caller, job = taken
             began = time.monotonic()
             try:
@@ -138,9 +149,23 @@ class Workers:
                 # What a result holds must not live until the next job comes.
                 del job, taken
                 with self._changed:
+                    del self._began[thread]
                     self._running[caller] -= 1
                     if not self._running[caller]:
                         del self._running[caller]
+
+    @contextlib.contextmanager
+    def _not_counted(self, thread: int) -> Iterator[None]:
+        """While a thread waits, another may work."""
+        with self._changed:
+            del self._began[thread]
+            if self._waiting and self._idle:
+                self._changed.notify()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._began[thread] = time.monotonic()
 
     def _stand_back(self, took: float) -> None:
         """Leave the interpreter to others for a while, if they call."""
@@ -148,22 +173,40 @@ class Workers:
         if others is not None and time.monotonic() - others._called < BUSY_SECONDS:
             time.sleep(min(MOST_COURTESY_SECONDS, COURTESY * took))
 
-    def _take(self) -> tuple[Hashable, _Job] | None:
+    def _take(self, thread: int) -> tuple[Hashable, _Job] | None:
         """The next job, waiting for one if needed; None once there will be no more."""
         with self._changed:
             while not self._closed:
-                for caller, queue in self._waiting.items():
-                    if self._running[caller] < self._share:
-                        job = queue.popleft()
-                        self._running[caller] += 1
-                        self._waiting.move_to_end(caller)
-                        if not queue:
-                            del self._waiting[caller]
-                        return caller, job
+                pause = self._seconds_until_free()
+                if not pause and (taken := self._next_job()) is not None:
+                    self._began[thread] = time.monotonic()
+                    if self._waiting and self._idle and not self._watching:
+                        self._changed.notify()
+                    return taken
+                watches = bool(pause and self._waiting)
                 self._idle += 1
-                self._changed.wait()
+                self._watching += watches
+                self._changed.wait(pause if watches else None)
+                self._watching -= watches
                 self._idle -= 1
             return None
+
+    def _next_job(self) -> tuple[Hashable, _Job] | None:
+        for caller, queue in self._waiting.items():
+            if self._running[caller] < self._share:
+                job = queue.popleft()
+                self._running[caller] += 1
+                self._waiting.move_to_end(caller)
+                if not queue:
+                    del self._waiting[caller]
+                return caller, job
+        return None
+
+    def _seconds_until_free(self) -> float:
+        """How long until another thread may work, if none ends before."""
+        long_since = time.monotonic() - LONG_SECONDS
+        recent = [began for began in self._began.values() if began > long_since]
+        return min(recent) - long_since if len(recent) >= self._at_once else 0.0
 
 
 def slow_workers() -> Workers:
@@ -172,11 +215,18 @@ def slow_workers() -> Workers:
 
 
 def _run(job: _Job) -> None:
-    if not job.future.set_running_or_notify_cancel():
+    if job.done is not None and job.done.cancelled():
         return
     try:
         result = job.work()
     except BaseException as error:  # noqa: BLE001 - it is for whoever waits
-        job.future.set_exception(error)
+        _settle_soon(job.done, asyncio.Future.set_exception, error)
     else:
-        job.future.set_result(result)
+        _settle_soon(job.done, asyncio.Future.set_result, result)
+
+
+def _settle_soon(done: asyncio.Future[Any] | None, settle: Callable[..., object], *how: object) -> None:
+    """Settle what a caller waits for, in the caller's event loop, unless that has ended or the caller is gone."""
+    if done is not None:
+        with contextlib.suppress(RuntimeError):
+            done.get_loop().call_soon_threadsafe(lambda: done.done() or settle(done, *how))

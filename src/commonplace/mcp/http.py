@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from commonplace.config import PROFILES, Settings
 from commonplace.errors import CommonplaceError, Unauthorized
 from commonplace.mcp.jsonrpc import check_message, error_for_message
-from commonplace.mcp.plain_calls import PlainCalls
+from commonplace.mcp.plain_requests import PlainRequests
 from commonplace.mcp.server import MEMORIES_PATH, build_http_server
 from commonplace.worker_threads import Workers
 
@@ -48,21 +48,21 @@ def mcp_routes(settings: Settings, workers: Workers) -> McpRoutes:
 
 
 def routes_for_servers(
-    servers: Mapping[str, tuple[Server[Any], PlainCalls | None]], usual: str, settings: Settings
+    servers: Mapping[str, tuple[Server[Any], PlainRequests | None]], usual: str, settings: Settings
 ) -> McpRoutes:
     """Servers at /mcp, by their profiles: each request stands alone and is answered by one JSON document.
 
     The same are at /api/mcp, where memories.sh's SDK looks for them.
     """
     routes = {
-        name: [(route.path, BoundedBody(route.endpoint, plain_calls)) for route in _routes(server, settings)]
-        for name, (server, plain_calls) in servers.items()
+        name: [(route.path, BoundedBody(route.endpoint, plain)) for route in _routes(server, settings)]
+        for name, (server, plain) in servers.items()
     }
 
     @contextlib.asynccontextmanager
     async def running() -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as stack:
-            for server, _plain_calls in servers.values():
+            for server, _plain in servers.values():
                 await stack.enter_async_context(server.session_manager.run())
             yield
 
@@ -107,8 +107,8 @@ class _ByProfile:
 class BoundedBody:
     """Reads a whole message, refuses one that would become too many objects, and answers it or passes it on."""
 
-    def __init__(self, app: ASGIApp, plain_calls: PlainCalls | None) -> None:
-        self._app, self._plain_calls = app, plain_calls
+    def __init__(self, app: ASGIApp, plain: PlainRequests | None) -> None:
+        self._app, self._plain = app, plain
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body, more = bytearray(), True
@@ -131,11 +131,13 @@ class BoundedBody:
             await Response(refusal, error.http_status, media_type="application/json")(scope, receive, send)
             return
         request = Request(scope)
-        if self._plain_calls is not None and (call := self._plain_calls.parse(request, whole[0])) is not None:
-            whole.clear()
-            response = await self._plain_calls.answer(request, call)
-            await response(scope, receive, send)
-            return
+        if self._plain is not None and (asked := self._plain.parse(request, whole[0])) is not None:
+            if self._plain.can_answer(asked):
+                whole.clear()
+                response = await self._plain.answer(request, asked)
+                await response(scope, receive, send)
+                return
+            send = self._plain.remember_answer(asked, send)
 
         async def again() -> Message:
             return {"type": "http.request", "body": whole.pop(), "more_body": False} if whole else await receive()

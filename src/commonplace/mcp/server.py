@@ -14,7 +14,6 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-import commonplace
 from commonplace.config import Settings
 from commonplace.dialects.memories_records import sdk_error, sdk_reply
 from commonplace.dialects.profiles import tools_of
@@ -22,7 +21,7 @@ from commonplace.dialects.tool import LONGEST_NOTICE, Tool, compact_json, error_
 from commonplace.errors import CommonplaceError, Forbidden, RateLimited
 from commonplace.helper_processes import CallerLeft
 from commonplace.mcp import resources_and_prompts
-from commonplace.mcp.plain_calls import HttpContext, PlainCalls
+from commonplace.mcp.plain_requests import SERVER_INFO, HttpContext, PlainRequests
 from commonplace.mcp.resources_and_prompts import RECALLED_IS_DATA, recalled_meta
 from commonplace.memory.authors import AGENT_HEADER, for_agent
 from commonplace.memory.local_memory import LocalMemory, reopen_memory
@@ -78,19 +77,19 @@ def build_server(
 
 def build_http_server(
     reach: Callable[[], LocalMemory], profile: str, workers: Workers
-) -> tuple[Server[Any], PlainCalls]:
-    """A server for several callers over HTTP, and what answers their plain calls without its sessions."""
+) -> tuple[Server[Any], PlainRequests]:
+    """A server for several callers over HTTP, and what answers plain requests without its sessions."""
     answers = _RequestHandlers(reach, profile, workers, False, None)
-    return _server_of(answers), PlainCalls(answers.call_tool, answers.tools)
+    return _server_of(answers), PlainRequests(answers.call_tool, answers.tools)
 
 
 def _server_of(answers: _RequestHandlers) -> Server[Any]:
     tools = answers.tools
     hint = CacheHint(ttl_ms=LISTS_FRESH_MS, scope="private")
     return Server(
-        "commonplace",
-        version=commonplace.__version__,
-        title="Commonplace",
+        SERVER_INFO["name"],
+        version=SERVER_INFO["version"],
+        title=SERVER_INFO["title"],
         instructions=instructions(tools),
         cache_hints={"tools/list": hint, "prompts/list": hint, "resources/templates/list": hint},
         get_tool_input_schema=lambda name: tools[name].input_schema() if name in tools else None,
@@ -301,8 +300,10 @@ def _key_of(context: _Context) -> Key | None:
 
 def _agent_of(context: _Context) -> str:
     """What the client calls itself. Over HTTP each request stands alone: it may say so in a header instead."""
-    client = None if isinstance(context, HttpContext) else context.session.client_params
-    if client is not None:
+    if isinstance(context, HttpContext):
+        if context.client:
+            return context.client
+    elif (client := context.session.client_params) is not None:
         return client.client_info.title or client.client_info.name
     headers = getattr(context.request, "headers", None) or {}
     return str(headers.get(AGENT_HEADER) or headers.get("user-agent", "").partition("/")[0])

@@ -34,7 +34,7 @@ from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import PageHandler
 from commonplace.web.routes import is_browser_request, is_page, not_found_handler
 from commonplace.web.routes import routes as web
-from commonplace.worker_threads import WORKERS, Workers, slow_workers
+from commonplace.worker_threads import AT_ONCE, WORKERS, Workers, slow_workers
 
 WELCOME = """\
 Commonplace is running.
@@ -85,7 +85,9 @@ def application(
     state = state or OwnState()
     slow, requests = slow_workers(), RequestMetrics()
     helpers = Helpers() if apart else None
-    workers = Workers(share=WORKERS - 1, slow=slow, helpers=helpers)
+    # A thread that waits for another machine computes nothing.
+    at_once = WORKERS if settings.database_url else AT_ONCE
+    workers = Workers(share=WORKERS - 1, at_once=at_once, slow=slow, helpers=helpers)
     # Threads of their own, so that no work of callers delays checking keys or answering probes.
     lookups, notes, probes = Workers(1, most_waiting=sys.maxsize), Workers(1), Workers(1)
     agents = agents_of(settings, workers)

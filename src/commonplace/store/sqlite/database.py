@@ -28,6 +28,7 @@ from commonplace.store.sqlite.file_watch import FileWatch, State, folder_lock
 from commonplace.store.sqlite.files import connect, make_copy
 from commonplace.store.sqlite.open_file import COMPARE_SECONDS, MOVE_SECONDS, TRY_AGAIN, OpenFile
 from commonplace.store.sqlite.write_queue import next_in_line, retry_until
+from commonplace.thread_waits import current_thread
 
 PROGRESS_STEPS = 5000
 # So many pages in the log are folded into the database; tried again after so many more, if somebody still reads there.
@@ -166,7 +167,8 @@ class Database(OpenFile):
                 self._refuse_newer(connection)
                 yield connection
                 self._forks.check()
-                connection.execute("COMMIT")
+                with current_thread.waits():
+                    connection.execute("COMMIT")
                 self._confirm()
             except BaseException:
                 if not self._forks.torn:
