@@ -35,12 +35,15 @@ MESSAGES = (
     ("assistant", "Thirty days, unless they log out themselves."),
 )
 EARLIER_QUESTIONS = ("who reviews migrations?", "where do backups go?", "which port does the API use?")
-# Asked one after the other; the shortest walk counts, since a thread may have to open its connection first.
+# Asked one after the other; the shortest walk counts, since a thread may have to open its connection first, and the
+# cross-encoder only reads where hits are close to each other.
 QUESTIONS = (
     "how do we keep users logged in?",
     "how long do users stay logged in?",
     "for how many days are users logged in?",
     "what keeps users logged in?",
+    "to which bucket are the backups copied every night?",
+    "in which city is the bucket with the backups of every night?",
 )
 # Threads that would do the same if nobody asked.
 BACKGROUND = ("commonplace-background", "commonplace-embed")
@@ -107,7 +110,8 @@ def walk() -> dict[str, set[str]]:
             seen.functions, seen.on = defaultdict(set), True
             found = client.call("search", query=question)
             seen.on = False
-            assert "Redis" in found["observations"][0]["text"] and "notice" not in found, found
+            first = found["observations"][0]["text"]
+            assert ("Redis" in first or "bucket" in first) and "notice" not in found, found
             walks.append(seen.functions)
         client.close()
     return min(walks, key=len)

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.errors import InvalidInput, NotFound
-from commonplace.memory.candidates import is_stale
 from commonplace.memory.edit_and_forget import forget_items
+from commonplace.memory.hits import is_stale
 from commonplace.memory.items import browse_items, get_item, get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import alias_project, list_projects

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.conftest import Clock
 
-from commonplace.memory.candidates import changed_file, query_tokens
+from commonplace.memory.candidates import query_tokens
 from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
 from commonplace.memory.edit_and_forget import (
     Changes,
@@ -19,6 +19,7 @@ from commonplace.memory.edit_and_forget import (
     restore_items,
 )
 from commonplace.memory.graph import link_new_passages, related_items
+from commonplace.memory.hits import changed_file
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember

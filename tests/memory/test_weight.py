@@ -6,7 +6,7 @@ import pytest
 from tests.conftest import Clock
 
 from commonplace.memory.authors import for_capture, with_writer
-from commonplace.memory.candidates import record_use
+from commonplace.memory.hits import record_use
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import Hit, recall

@@ -55,6 +55,9 @@ POOLED_INPUT = "pooled"
 # What a graph may have beside: short vectors of the tokens, and how much each matters in a question.
 TOKEN_VECTOR_OUTPUTS = ("token_vectors", "token_weights")
 
+# The tokens of so many questions are remembered: they are compared just after the question was embedded.
+REMEMBERED = 256
+
 Tokens = tuple[list[int], int, int]
 """The tokens that are read, and which of them the vector represents."""
 
@@ -104,6 +107,7 @@ class OnnxEmbedder(ABC):
         self._loading = threading.Lock()
         self._model: OnnxModel | None = None
         self._failure: EmbedderUnavailable | None = None
+        self._asked: dict[str, AskedTokens] = {}
 
     @property
     @abstractmethod
@@ -121,13 +125,19 @@ class OnnxEmbedder(ABC):
     def cost(self) -> ModelCost: ...
 
     def embed(self, texts: Sequence[str], before: Sequence[str] = ()) -> NDArray[float32]:
-        return self.read_all(texts, before)[0]
+        return self.embed_with_tokens(texts, before)[0]
 
     def embed_query(self, text: str) -> NDArray[float32]:
         """The vector of a question, which some models read with another prefix than what answers it."""
         model = self._loaded()
         prefix = model.files.query_prefix
-        vector: NDArray[float32] = model.read([model.tokens(text, "", prefix)], prefix).vectors[0]
+        read = model.read([model.tokens(text, "", prefix)], prefix)
+        if read.tokens is not None:
+            while len(self._asked) >= REMEMBERED:
+                self._asked.pop(next(iter(self._asked)), None)
+            vectors, weights = read.tokens
+            self._asked[text] = AskedTokens(vectors[0], weights[0] / weights[0].sum())
+        vector: NDArray[float32] = read.vectors[0]
         return vector
 
     def state(self) -> str:
@@ -135,8 +145,17 @@ class OnnxEmbedder(ABC):
             return failed_state(self._failure.message)
         return NOT_LOADED if self._model is None else READY
 
-    def read_all(self, texts: Sequence[str], before: Sequence[str] = ()) -> tuple[NDArray[float32], list[bytes]]:
-        """The vector of each text, and its token vectors if the model makes some."""
+    def compare_tokens(self, text: str, passages: Sequence[bytes]) -> list[float]:
+        """How well passages hold what each word of a question asks for. ValueError for what is no token vectors."""
+        if text not in self._asked:
+            self.embed_query(text)
+        asked = self._asked.get(text)
+        return compare_tokens(asked, passages) if asked is not None else []
+
+    def embed_with_tokens(
+        self, texts: Sequence[str], before: Sequence[str] = ()
+    ) -> tuple[NDArray[float32], list[bytes]]:
+        """The vector of each text, and its token vectors as they are stored; empty if the model makes none."""
         import numpy as np
 
         model = self._loaded()

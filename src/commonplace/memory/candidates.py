@@ -1,30 +1,25 @@
-"""Candidates: what a question asks for, the passages that may answer it, and what counts for each besides its text.
+"""Candidates: what a question asks for, and the passages that may answer it.
 
 They are found by words, meaning, time and the title of a conversation, and come with what is known of them
-(`Evidence`); memory/recall.py puts them in order. Importance, who stated it, and how often and how lately it was useful
-decide between hits that answer about equally well. They never make something an answer, and nothing is hidden for being
-old or unused.
+(`Evidence`); memory/recall.py puts them in order.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from commonplace.errors import TooLarge
 from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS
-from commonplace.memory.items import ROOT_KEY
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import DEFAULT_IMPORTANCE, MESSAGE_ROLES, SAME_AS, Item, Scope, Session, VectorHit, linked_uids
-from commonplace.ranking.fusion import LEXICAL_WEIGHT, Evidence, lexical_signal
-from commonplace.ranking.rerank import Weight, WordSets, group_near_duplicates, hit_weight
-from commonplace.store.rows import QUERY_COLUMNS, embedding_text
+from commonplace.model import MESSAGE_ROLES, Scope, VectorHit
+from commonplace.ranking.fusion import Evidence
+from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.store.types import Job
 from commonplace.text.dates import NamedTime, named_time
 from commonplace.text.query import Query, like_pattern, parse_query, plain_words, speaker_role, without_names
@@ -49,12 +44,6 @@ TITLE_SCORE = 0.7
 OF_A_TIME = 200
 # What it is worth to hold the words of a question that says nothing: "how", "the".
 EMPTY_WORDS = 0.2
-# Of the best so many, those that are no longer than this are compared with each other, to tell the important first.
-COMPARED, SHORT_TEXT = 30, 500
-# What is less of a score is nothing worth showing.
-LEAST_PART = 0.0005
-MAX_STALE_FILES = 50
-_SEPARATORS = re.compile(r"[,\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,157 +201,3 @@ def evidence_by_meaning(memory: LocalMemory, parsed: ParsedQuestion, passages: S
     """What is known of passages that no word of the question found: their nearness to it, if they have vectors."""
     cosines = {} if parsed.vector is None else memory.store.cosines(parsed.vector, passages)
     return {passage: Evidence(cosine=cosines.get(passage)) for passage in passages}
-
-
-def record_use(memory: LocalMemory, items: Iterable[Item]) -> None:
-    """Count that items were useful: opened by somebody, accepted, or used by an agent that they were shown to."""
-    ids = [item.id for item in items]
-    if ids:
-        memory.store.record_use(ids, memory.clock())
-
-
-def hit_weights(memory: LocalMemory, items: Sequence[Item]) -> dict[int, Weight]:
-    """The weight of each item."""
-    now, uses = memory.clock(), memory.store.uses([item.id for item in items])
-    return {
-        item.id: hit_weight(item.importance, item.trust, uses[item.id].now(now) if item.id in uses else 0.0)
-        for item in items
-    }
-
-
-def weightiest_first(
-    memory: LocalMemory,
-    found: Sequence[Item],
-    scores: dict[int, float],
-    weights: Mapping[int, Weight],
-    words: WordSets[Item],
-) -> list[Item]:
-    """Items in their order, but of those that say nearly the same the weightier first, with the better score."""
-    alike = group_near_duplicates([item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT], words)
-    if not alike:
-        return list(found)
-    unrated = [item.id for group in alike for item in group if item.importance is None and item.session is not None]
-    sessions = memory.store.sessions_of(unrated) if unrated else {}
-    place = {item.id: item for item in found}
-    for group in alike:
-        ranked = sorted(group, key=lambda item: _rank(item, sessions.get(item.id), weights[item.id]), reverse=True)
-        better = [scores[item.id] for item in group]
-        for old, new, score in zip(group, ranked, better, strict=True):
-            place[old.id] = new
-            scores[new.id] = score
-    return list(place.values())
-
-
-def words_of(item: Item) -> str:
-    """What an item says and where, to be compared with others."""
-    if item.kind == "message":
-        # Nobody gave it a title, and its details tell who said it.
-        return f"{item.body} {item.project}"
-    return embedding_text(item.kind, item.type, item.title, item.body, item.details, ()) + f" {item.project}"
-
-
-def _rank(item: Item, session: Session | None, weight: Weight) -> tuple[float, bool, float, float]:
-    """What is stated comes before the event in which it was said."""
-    importance = item.importance
-    if importance is None:
-        importance = DEFAULT_IMPORTANCE if session is None else session.importance
-    return importance, item.kind == "memory", weight.trust, weight.use
-
-
-@dataclass(slots=True)
-class ScoreParts:
-    """The scores of items, step by step, to tell what each step added."""
-
-    best_bm25: float
-    steps: list[tuple[str, Mapping[int, float]]] = field(default_factory=list)
-
-    def add(self, name: str, scores: dict[int, float]) -> dict[int, float]:
-        """Note the scores after a step, which nothing changes from then on."""
-        self.steps.append((name, scores))
-        return scores
-
-    def of(self, item_id: int, evidence: Evidence, weight: Weight) -> dict[str, float]:
-        """What speaks for an item and against it, each as what it adds to the score; nothing that adds nothing."""
-        words = LEXICAL_WEIGHT * lexical_signal(evidence, self.best_bm25)
-        parts, before = {"words": words}, words
-        for name, scores in self.steps:
-            now = scores.get(item_id, before)
-            parts[name], before = now - before, now
-        parts |= {"importance": weight.importance, "trust": weight.trust, "use": weight.use}
-        return {name: round(value, 4) for name, value in parts.items() if abs(value) >= LEAST_PART}
-
-
-class PartsOfScore(Mapping[str, float]):
-    """What `ScoreParts.of` says of an item, worked out when somebody asks: few do."""
-
-    __slots__ = ("_made", "_of")
-
-    def __init__(self, parts: ScoreParts, item_id: int, evidence: Evidence, weight: Weight) -> None:
-        self._of, self._made = (parts, item_id, evidence, weight), dict[str, float]()
-
-    def __getitem__(self, name: str) -> float:
-        return self._parts()[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._parts())
-
-    def __len__(self) -> int:
-        return len(self._parts())
-
-    def _parts(self) -> dict[str, float]:
-        if not self._made:
-            parts, item_id, evidence, weight = self._of
-            self._made = parts.of(item_id, evidence, weight)
-        return self._made
-
-
-def show_twins_once(items: Sequence[Item]) -> tuple[list[Item], dict[int, tuple[Item, ...]]]:
-    """Items in order without those that are linked as saying the same as an earlier one, and those by its id."""
-    first: dict[str, int] = {}
-    shown: list[Item] = []
-    twins: dict[int, tuple[Item, ...]] = {}
-    for item in items:
-        uids = [item.uid, *linked_uids(item, SAME_AS)]
-        known = next((first[uid] for uid in uids if uid in first), None)
-        if known is None:
-            shown.append(item)
-        else:
-            twins[known] = (*twins.get(known, ()), item)
-        for uid in uids:
-            first.setdefault(uid, item.id if known is None else known)
-    return shown, twins
-
-
-def is_stale(item: Item) -> bool:
-    """Whether any file the item modified is newer than the item."""
-    return changed_file(item) is not None
-
-
-def changed_file(item: Item) -> str | None:
-    """The first file that the item modified and that is newer than it. What cannot be looked at does not count."""
-    listed = item.details.get("files_modified", "")
-    if not listed:
-        return None
-    root = item.meta.get(ROOT_KEY)
-    for name in _SEPARATORS.split(listed)[:MAX_STALE_FILES]:
-        path = _located(name.strip(), root if isinstance(root, str) else None)
-        if path is not None and _changed_ms(path) > item.created_ms:
-            return name.strip()
-    return None
-
-
-def _located(name: str, root: str | None) -> str | None:
-    # Plain strings: of each hit of a search its files are looked at.
-    if not name:
-        return None
-    path = os.path.expanduser(name) if name.startswith("~") else name
-    if os.path.isabs(path):
-        return path
-    return os.path.join(root, path) if root and not path.startswith("~") else None
-
-
-def _changed_ms(path: str) -> int:
-    try:
-        return os.stat(path).st_mtime_ns // 1_000_000
-    except (OSError, ValueError):
-        return -1

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from commonplace.memory.candidates import is_stale
+from commonplace.memory.hits import is_stale
 from commonplace.memory.items import newest_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.rules import applies_to

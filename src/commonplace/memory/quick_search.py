@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from commonplace.item_ids import is_spelled_out
-from commonplace.memory.candidates import ParsedQuestion, hit_weights, parse_question
+from commonplace.memory.candidates import ParsedQuestion, parse_question
+from commonplace.memory.hits import hit_weights
 from commonplace.memory.items import get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import list_projects

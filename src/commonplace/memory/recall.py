@@ -8,21 +8,24 @@ from functools import partial
 
 from commonplace.memory.candidates import (
     ParsedQuestion,
-    PartsOfScore,
-    ScoreParts,
     embed_waiting,
     evidence_by_meaning,
     find_candidates,
     first_passages,
+    parse_question,
+    something_waits,
+)
+from commonplace.memory.hits import (
+    PartsOfScore,
+    ScoreParts,
+    compare_tokens,
     hit_weights,
     is_stale,
-    parse_question,
+    judge,
     show_twins_once,
-    something_waits,
     weightiest_first,
     words_of,
 )
-from commonplace.memory.judging import compare_tokens, judge
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import MESSAGE_ROLES, Item, Scope, Session
 from commonplace.ranking.fusion import (
@@ -65,7 +68,7 @@ from commonplace.text.query import (
     requested_attributes,
 )
 from commonplace.text.sentences import is_small_talk
-from commonplace.text.statements import is_standing_rule
+from commonplace.text.statements import RULE
 from commonplace.text.tokens import index_text
 
 CANDIDATES = 100
@@ -77,6 +80,8 @@ RERANKED = 100
 COMPARED_BY_WORD = 60
 # Characters of a hit that are read then: what it is about it says early.
 READ_CHARACTERS = 2_000
+# A standing instruction ("Always ...") says within so many that it is one.
+RULE_CHARACTERS = 300
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
 # What holds now and says since when or until when was said of just this time: it comes before what says no time.
@@ -406,7 +411,7 @@ def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Seq
         return {}
     return {
         item.id: DATED_BOOST * item.is_dated
-        + RULE_BOOST * is_standing_rule(item.text)
+        + RULE_BOOST * (RULE.match(item.text, 0, RULE_CHARACTERS) is not None)
         + rerank_score(
             scores[item.id],
             nearness=parsed.time.nearness(item.created_ms) if parsed.time else 0.0,

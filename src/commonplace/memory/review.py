@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
 from commonplace.errors import Conflict, Forbidden
-from commonplace.memory.candidates import record_use
 from commonplace.memory.contradictions import MAX_LIMIT, StatementPair, list_contradictions
 from commonplace.memory.edit_and_forget import Changes, edit_item
+from commonplace.memory.hits import record_use
 from commonplace.memory.items import ItemPage, browse_items, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import PRUNE_DAYS, PRUNE_IMPORTANCE, PruneCandidate, find_prunable

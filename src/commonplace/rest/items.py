@@ -29,8 +29,8 @@ from commonplace.dialects.reply_schema import Json, component
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.item_ids import HINT, ref
 from commonplace.memory import edit_and_forget, streams
-from commonplace.memory.candidates import record_use
 from commonplace.memory.edit_and_forget import Changes, edit_item
+from commonplace.memory.hits import record_use
 from commonplace.memory.items import MAX_PAGE, browse_items, get_item
 from commonplace.memory.items import item_history as changes_of_item
 from commonplace.memory.local_memory import LocalMemory

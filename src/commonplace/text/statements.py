@@ -98,9 +98,7 @@ _RULE_LABEL = re.compile(
     r"|conventions?|instructions?|guidelines?|regeln?)\b[\w ']{0,30}:\s*(?=\S+ \S+ \S)",
     re.IGNORECASE,
 )
-# Characters in which a text that is one says that it is.
-_RULE_CHARACTERS = 300
-_RULE = re.compile(
+RULE = re.compile(
     rf"^(?:(?:make sure (?:to |that you |you )?|you (?:should|must|have to) )?(?:always|never(?: ever)?) {_BASE_VERB}"
     rf"|we (?:always|never) {_TROUBLE}{_BASE_VERB}"
     r"|(?:do not|don['’]t) ever\b|(?:from now on|going forward|in (?:the )?future|as a rule|ab jetzt|ab sofort"
@@ -219,16 +217,11 @@ def _type_of(plain: str) -> StatementType | None:
         return "decision" if correction["instead"] or _corrects(correction["what"]) else None
     if _RULE_LABEL.match(plain):
         return "rule"
-    if _RULE.search(plain):
+    if RULE.search(plain):
         return "rule" if len(plain.split()) > _FEWEST_WORDS and not _FOR_NOW.search(plain) else None
     if _PREFERENCE.search(plain):
         return "heuristic" if _is_about_something(_PREFERENCE.sub("", plain, count=1)) or " than " in plain else None
     return "constraint" if _CONSTRAINT.search(plain) and not _PRONOUN.match(plain) else None
-
-
-def is_standing_rule(text: str) -> bool:
-    """Whether a text begins with an instruction for whatever comes later, such as "Always ... when I ask about ..."."""
-    return _RULE.search(text[:_RULE_CHARACTERS]) is not None
 
 
 def _corrects(what: str) -> bool:

@@ -10,7 +10,6 @@ from typing import Any
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound
 from commonplace.memory.belief_history import Stage, belief_history
-from commonplace.memory.candidates import changed_file, record_use
 from commonplace.memory.edit_and_forget import (
     FieldChange,
     diff_states,
@@ -22,6 +21,7 @@ from commonplace.memory.edit_and_forget import (
 )
 from commonplace.memory.entities import named_in
 from commonplace.memory.graph import related_items
+from commonplace.memory.hits import changed_file, record_use
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, as_new_item, remember_all, remember_item, rewrite_item
