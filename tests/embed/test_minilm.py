@@ -165,3 +165,20 @@ def test_the_library_below_leaves_nothing_in_the_home_and_reports_to_nobody(tmp_
     work = "from commonplace.embed.minilm import MiniLM; MiniLM().embed(['quiet'])"
     subprocess.run([sys.executable, "-c", work], check=True, env=home)
     assert list(tmp_path.rglob("*")) == []
+
+
+def test_numpy_is_whole_before_the_runtime_asks_for_it() -> None:
+    """The runtime imports a part of numpy: in the middle of another thread's import of numpy that fails."""
+    code = """
+import sys
+from commonplace.embed.minilm import MiniLM
+names = []
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        names.append(name)
+sys.meta_path.insert(0, Finder())
+MiniLM().embed_query("x")
+print(names.index("numpy") < names.index("onnxruntime"))
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout.strip() == "True"

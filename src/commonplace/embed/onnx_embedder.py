@@ -396,6 +396,8 @@ def open_session(path: Path) -> InferenceSession:
     """An ONNX file as onnxruntime runs it here: on one thread of the processor, silent, calling nobody."""
     # The library sends telemetry unless this is set before its import; two names, of two versions.
     os.environ.update(ORT_DISABLE_TELEMETRY="1", ORT_TELEMETRY_DISABLED="1")
+    # It imports a part of numpy, which fails while another thread is in the middle of importing numpy.
+    import numpy  # noqa: F401, ICN001
     from onnxruntime import InferenceSession, SessionOptions, disable_telemetry_events
 
     # The same for the systems where it does not look at the environment.
