@@ -38,7 +38,7 @@ TOTAL_TOKENS = 400
 # A run of the model costs as much as so many tokens more.
 RUN_TOKENS = 11
 # A word of at most so many pieces is one that it has learned something about.
-KNOWN_PIECES = 2
+KNOWN_PIECES = 1
 # So many scores are remembered, each by a digest of what was read.
 REMEMBERED = 4096
 

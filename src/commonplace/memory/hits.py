@@ -98,8 +98,8 @@ def _models_can_tell(
 ) -> bool:
     """Whether the models can tell what answers a question, of candidates of which this is known.
 
-    They cannot if the question is only words to look for, and the best hit has them all, or a model knows none of them
-    and no hit has one: it would answer them with anything.
+    They cannot if the question is only words to look for, and the best hit has them all, or a model knows none of
+    them: it would answer them with anything.
     """
     query, reader = parsed.query, memory.cross_encoder
     if reader is None or parsed.vector is None or query.strict or not known or is_about_questions(query.text):
@@ -107,7 +107,7 @@ def _models_can_tell(
     if not is_keywords(query.text):
         return True
     best = known[max(known, key=scores.__getitem__)]
-    return best.found < 1.0 and (any(one.found for one in known.values()) or reader.knows_a_word(query.text))
+    return best.found < 1.0 and reader.knows_a_word(query.text)
 
 
 def _read_together(
