@@ -5,14 +5,16 @@ from __future__ import annotations
 import tempfile
 import time
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from benchmarks.client import StdioClient, commonplace_server, median_ms
 from benchmarks.corpus import common_questions, questions
-from benchmarks.stores import Built
+from benchmarks.stores import Built, store_of_worlds
 
 CALLS = 60
 RULES = 20
+ASKED = 200
 
 
 def writes() -> list[tuple[str, str, str]]:
@@ -84,3 +86,23 @@ def reads(built: Built, smallest: dict[str, float]) -> list[tuple[str, str, str]
         after = client.megabytes()
     rows.append((f"memory at {built.items:,} items", f"{after:.0f} MB", f"{after / before:.1f} x"))
     return rows
+
+
+def real_questions(folder: Path, size: int = 10_000) -> list[tuple[str, str, str]]:
+    """Questions that people ask, about real notes: hits are read together with them where that helps."""
+    built, asked = store_of_worlds(size, folder)
+    asked = Random(1).sample(asked, ASKED)
+    command, env = commonplace_server(built.data_dir)
+    with StdioClient(command, env) as client:
+        client.call("search", query="warm up the model and the matrix")
+        taken: dict[str, list[float]] = {"a question": [], "the same again": []}
+        for seconds in taken.values():
+            for question in asked:
+                began = time.perf_counter()
+                client.call("search", query=question)
+                seconds.append(time.perf_counter() - began)
+    base = median_ms(taken["the same again"])
+    return [
+        (f"{name} at {built.items:,} notes", f"{median_ms(seconds):.1f} ms", f"{median_ms(seconds) / base:.1f} x")
+        for name, seconds in taken.items()
+    ]

@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="folder for the stores; a temporary one if omitted")
     parser.add_argument(
         "--only",
-        choices=("start", "writes", "reads", "embedding", "graph", "conversations", "hooks", "http"),
+        choices=("start", "writes", "reads", "questions", "embedding", "graph", "conversations", "hooks", "http"),
         help="one part of it",
     )
     options = parser.parse_args()
@@ -31,6 +31,8 @@ def main() -> None:
             table("Start", start.figures(folder))
         if options.only in (None, "writes"):
             table("Write", calls.writes())
+        if options.only in (None, "questions"):
+            table("Questions", calls.real_questions(folder))
         if options.only in (None, "embedding"):
             table("Embedding", embedding.figures())
         if options.only in (None, "graph"):

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from training.worlds import read_worlds
 
 from benchmarks.corpus import notes
 from commonplace import config
 from commonplace.memory.local_memory import LocalMemory, open_memory
-from commonplace.memory.remember import remember_all
+from commonplace.memory.remember import NewItem, remember_all
 
 BATCH = 500
 CENTRES = 1500
@@ -76,3 +77,21 @@ def give_vectors(memory: LocalMemory) -> None:
         unit = made / np.linalg.norm(made, axis=1, keepdims=True)
         given = [tokens[number] for number in chance.integers(EMBEDDED, size=len(jobs))]
         memory.maintenance.finish_jobs(jobs, unit, "bench", tokens=given)
+
+
+def store_of_worlds(size: int, folder: Path) -> tuple[Built, list[str]]:
+    """A store with so many lines of the training worlds, embedded by the real model, and questions about them."""
+    data_dir = folder / f"worlds-{size}"
+    lines: list[str] = []
+    asked: list[str] = []
+    for world in read_worlds():
+        if len(lines) < size:
+            lines += [f"{line.who}: {line.text}" for line in world.lines]
+            asked += [question.text for question in world.questions if question.gold]
+    if not (data_dir / "ready").exists():
+        memory = open_memory(config.load({"data_dir": str(data_dir)}, env={}))
+        remember_all(memory, [NewItem(text) for text in lines[:size]])
+        memory.embeddings.catch_up()
+        memory.close()
+        (data_dir / "ready").touch()
+    return Built(data_dir, min(size, len(lines)), 0.0), asked
