@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from commonplace.embed.minilm import MiniLM
-from commonplace.embed.onnx_embedder import AskedTokens, compare_tokens, pack_tokens
+from commonplace.embed.onnx_embedder import QuestionTokens, compare_tokens, pack_tokens
 
 QUESTION = "Which database holds the sessions?"
 ANSWER = "We decided that Redis holds all sessions, for thirty days."
@@ -55,17 +55,17 @@ def test_four_bits_say_nearly_the_same() -> None:
     chance = np.random.default_rng(0)
     vectors = chance.normal(size=(30, 48)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    asked = AskedTokens(vectors[:5], np.full(5, 0.2, np.float32))
-    same, other = compare_tokens(asked, [pack_tokens(vectors[:10]), pack_tokens(vectors[10:])])
+    question = QuestionTokens(vectors[:5], np.full(5, 0.2, np.float32))
+    same, other = compare_tokens(question, [pack_tokens(vectors[:10]), pack_tokens(vectors[10:])])
     assert same == pytest.approx(1.0, abs=0.05)
     assert other == pytest.approx(float((vectors[:5] @ vectors[10:].T).max(axis=1).mean()), abs=0.05)
 
 
 @pytest.mark.parametrize("damaged", [b"", b"x", bytes(25)])
 def test_damaged_ones_are_refused(damaged: bytes) -> None:
-    asked = AskedTokens(np.zeros((1, 48), np.float32), np.ones(1, np.float32))
+    question = QuestionTokens(np.zeros((1, 48), np.float32), np.ones(1, np.float32))
     with pytest.raises(ValueError, match="24 bytes each"):
-        compare_tokens(asked, [bytes(24), damaged])
+        compare_tokens(question, [bytes(24), damaged])
 
 
 def test_quantised_the_model_says_nearly_the_same(model: MiniLM, fp32: MiniLM) -> None:

@@ -23,6 +23,7 @@ from pathlib import Path
 from string import punctuation
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from commonplace import malloc
 from commonplace.embed import NOT_LOADED, READY, ModelCost, failed_state
 from commonplace.errors import EmbedderUnavailable
 from commonplace.text.tokens import without_surrogates
@@ -107,7 +108,7 @@ class OnnxEmbedder(ABC):
         self._loading = threading.Lock()
         self._model: OnnxModel | None = None
         self._failure: EmbedderUnavailable | None = None
-        self._asked: dict[str, AskedTokens] = {}
+        self._questions: dict[str, QuestionTokens] = {}
 
     @property
     @abstractmethod
@@ -133,10 +134,10 @@ class OnnxEmbedder(ABC):
         prefix = model.files.query_prefix
         read = model.read([model.tokens(text, "", prefix)], prefix)
         if read.tokens is not None:
-            while len(self._asked) >= REMEMBERED:
-                self._asked.pop(next(iter(self._asked)), None)
+            while len(self._questions) >= REMEMBERED:
+                self._questions.pop(next(iter(self._questions)), None)
             vectors, weights = read.tokens
-            self._asked[text] = AskedTokens(vectors[0], weights[0] / weights[0].sum())
+            self._questions[text] = QuestionTokens(vectors[0], weights[0] / weights[0].sum())
         vector: NDArray[float32] = read.vectors[0]
         return vector
 
@@ -147,10 +148,10 @@ class OnnxEmbedder(ABC):
 
     def compare_tokens(self, text: str, passages: Sequence[bytes]) -> list[float]:
         """How well passages hold what each word of a question asks for. ValueError for what is no token vectors."""
-        if text not in self._asked:
+        if text not in self._questions:
             self.embed_query(text)
-        asked = self._asked.get(text)
-        return compare_tokens(asked, passages) if asked is not None else []
+        question = self._questions.get(text)
+        return compare_tokens(question, passages) if question is not None else []
 
     def embed_with_tokens(
         self, texts: Sequence[str], before: Sequence[str] = ()
@@ -200,6 +201,8 @@ class OnnxEmbedder(ABC):
     def _load(self) -> OnnxModel:
         model = OnnxModel(self.files())
         model.centre_on(self.reference_texts)
+        # Some of its weights were computed in several steps.
+        malloc.release()
         return model
 
 
@@ -431,7 +434,7 @@ TOKEN_STEP = 1 / 16
 MOST_STEPS, ZERO = 7, 8
 
 
-class AskedTokens(NamedTuple):
+class QuestionTokens(NamedTuple):
     """The tokens of a question: their vectors, and how much each matters, which is 1 together."""
 
     vectors: NDArray[float32]
@@ -447,14 +450,14 @@ def pack_tokens(vectors: NDArray[float32]) -> bytes:
     return packed
 
 
-def compare_tokens(asked: AskedTokens, passages: Sequence[bytes]) -> list[float]:
+def compare_tokens(question: QuestionTokens, passages: Sequence[bytes]) -> list[float]:
     """How well each passage holds what the question asks for, up to 1. ValueError for what is no token vectors.
 
     Each token of the question counts for the most similar one of the passage, as far as it matters.
     """
     import numpy as np
 
-    size = asked.vectors.shape[1] // 2
+    size = question.vectors.shape[1] // 2
     if any(not packed or len(packed) % size for packed in passages):
         raise ValueError(f"token vectors take {size} bytes each")
     if not passages:
@@ -463,8 +466,8 @@ def compare_tokens(asked: AskedTokens, passages: Sequence[bytes]) -> list[float]
     lengths = [len(packed) // size for packed in passages]
     starts = np.cumsum([0, *lengths[:-1]])
     # The rows are tokens of passages: the most similar one of each passage is a maximum over neighbouring rows.
-    best = np.maximum.reduceat(numbers @ asked.vectors.T, starts, axis=0)
-    scores: list[float] = (best @ asked.weights).tolist()
+    best = np.maximum.reduceat(numbers @ question.vectors.T, starts, axis=0)
+    scores: list[float] = (best @ question.weights).tolist()
     return scores
 
 
