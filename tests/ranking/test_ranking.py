@@ -148,27 +148,27 @@ def test_a_better_reading_never_makes_an_answered_question_unanswered(odds: list
 
 
 def test_many_weak_signs_count_as_one_strong_one() -> None:
-    weak, strong, nothing = token_odds(0.4), token_odds(0.65), token_odds(0.1)
+    weak, strong, nothing = token_odds(0.45, 0.2), token_odds(0.65, 0.4), token_odds(0.1, 0.0)
     assert not is_answered([weak] + [nothing] * 9)
     assert is_answered([weak] * 10)
     assert is_answered([strong] + [nothing] * 9)
 
 
 def test_it_is_open_whether_anything_answers_only_between_much_and_nothing() -> None:
-    assert is_unsure([token_odds(0.5)])
-    assert not is_unsure([token_odds(0.1)] * 10) and not is_unsure([token_odds(0.8)])
+    assert is_unsure([token_odds(0.5, 0.3)])
+    assert not is_unsure([token_odds(0.1, 0.0)] * 10) and not is_unsure([token_odds(0.9, 0.6)])
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1), st.none() | st.floats(-10, 10))
 def test_a_better_answer_is_more_relevant(a: float, b: float, answer: float | None) -> None:
     low, high = sorted((a, b))
-    assert 0.0 < answer_relevance(token_odds(low, answer)) <= answer_relevance(token_odds(high, answer)) < 1.0
+    assert 0.0 < answer_relevance(token_odds(low, 0.2, answer)) <= answer_relevance(token_odds(high, 0.2, answer)) < 1.0
 
 
 @given(st.floats(-10, 10), st.floats(-10, 10), st.floats(-1, 1))
 def test_what_is_read_as_a_better_answer_is_one(a: float, b: float, similar: float) -> None:
     low, high = sorted((a, b))
-    assert token_odds(similar, low) <= token_odds(similar, high)
+    assert token_odds(similar, 0.2, low) <= token_odds(similar, 0.2, high)
 
 
 # Token vectors.

@@ -85,7 +85,7 @@ def test_another_kind_of_body_is_refused(api: httpx2.Client) -> None:
 def test_who_names_an_unknown_field_is_told_the_known_ones(api: httpx2.Client) -> None:
     answer = api.post("/api/v1/keys", json={"name": "k", "expires_at": "2030-01-01"})
     assert "expires_at" in refused(answer, 422, "VALIDATION_ERROR")
-    assert answer.json()["error"]["details"] == "Those that exist: name, scope, project, expires_in_days."
+    assert answer.json()["error"]["details"] == "Those that exist: name, project, expires_in_days, scope."
 
 
 def test_a_packed_body_is_refused_as_such(api: httpx2.Client) -> None:

@@ -87,9 +87,11 @@ def judge(
     """
     if not _models_can_tell(memory, parsed, scores, known):
         return Judged()
-    odds = {id_: token_odds(value) for id_, value in similar.items() if id_ not in repeated}
+    odds = {id_: token_odds(value, known[id_].semantic) for id_, value in similar.items() if id_ not in repeated}
     answers = _read_together(memory, parsed, scores, chosen, known, odds)
-    odds |= {id_: token_odds(similar[id_], answer) for id_, answer in answers.items() if id_ in odds}
+    odds |= {
+        id_: token_odds(similar[id_], known[id_].semantic, answer) for id_, answer in answers.items() if id_ in odds
+    }
     return Judged(odds, answers, {id_: answer_relevance(value) for id_, value in odds.items()})
 
 

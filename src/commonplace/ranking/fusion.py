@@ -88,18 +88,18 @@ def lexical_signal(evidence: Evidence, best_bm25: float) -> float:
 
 # At the midpoint the odds are even, and a tenth more makes them e times better (benchmarks/calibration.py).
 RELEVANCE_MIDPOINT, RELEVANCE_STEEPNESS = 0.45, 10.0
-# The odds that a hit answers grow with how well it holds what the words of the question ask for; for one that was read
-# together with the question less, and with what the cross-encoder says of it. Without token vectors, its cosine has to
-# do. All fitted on worlds that no model was trained on (benchmarks/calibration.py).
-TOKEN_SLOPE, TOKEN_OFFSET = 11.9, -7.54
-READ_TOKEN_SLOPE, READ_ANSWER_SLOPE, READ_OFFSET = 5.6, 0.443, -4.21
+# The odds that a hit answers grow with how well it holds what the words of the question ask for and with its cosine;
+# for one that was read together with the question less, and with what the cross-encoder says of it. Without token
+# vectors, the cosine has to do. All fitted on worlds that no model was trained on (benchmarks/calibration.py).
+TOKEN_SLOPE, TOKEN_COSINE, TOKEN_OFFSET = 7.36, 5.55, -7.17
+READ_TOKEN_SLOPE, READ_COSINE, READ_ANSWER_SLOPE, READ_OFFSET = 4.6, 1.72, 0.415, -4.32
 ANSWER_SLOPE, ANSWER_COSINE, ANSWER_OFFSET = 0.465, 4.0, -2.76
 # One in ten of the first hits answers, on average: the relevance of a hit is even at these odds.
 ANSWER_PRIOR = 2.2
 # Of the first ten hits so many answers are expected, if anything answers: 95 of 100 questions with an answer have more.
-EXPECTED_ANSWERS, JUDGED = 0.34, 10
+EXPECTED_ANSWERS, JUDGED = 0.31, 10
 # Between these, token vectors alone leave it open whether anything answers.
-UNSURE = 0.15, 0.5
+UNSURE = 0.1, 0.6
 # If something answers, further hits are more likely part of the answer: their odds are better by this factor, e to its
 # power. Without it 0.5 would keep 86 % of the answers among the first ten in worlds kept apart, with it 91 %.
 ANSWERED_ODDS = 0.6
@@ -152,11 +152,11 @@ def expected_answers(odds: Sequence[float]) -> float:
     return sum(map(_logistic, odds))
 
 
-def token_odds(similar: float, answer: float | None = None) -> float:
-    """The log-odds that a hit answers, by its token vectors and, if it was read, by what the cross-encoder says."""
+def token_odds(similar: float, cosine: float, answer: float | None = None) -> float:
+    """The log-odds that a hit answers, by its token vectors, its cosine and, if it was read, what came out."""
     if answer is None:
-        return TOKEN_SLOPE * similar + TOKEN_OFFSET
-    return READ_TOKEN_SLOPE * similar + READ_ANSWER_SLOPE * answer + READ_OFFSET
+        return TOKEN_SLOPE * similar + TOKEN_COSINE * cosine + TOKEN_OFFSET
+    return READ_TOKEN_SLOPE * similar + READ_COSINE * cosine + READ_ANSWER_SLOPE * answer + READ_OFFSET
 
 
 def answer_odds(answer: float, cosine: float) -> float:
