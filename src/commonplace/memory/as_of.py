@@ -66,7 +66,8 @@ def recall_as_of(
     """The best hits among what was held true at the moment of a scope; `current` searches what is there now."""
     assert scope.at_ms is not None
     states = memory.store.states_at(scope.at_ms, MOST_CHANGES)
-    found = current(memory, parsed, written_by_then(scope), limit + min(len(states), 2 * limit))
+    # What changed since is read: what did not is compared with it, so it is read too.
+    found = current(memory, replace(parsed, thorough=True), written_by_then(scope), limit + min(len(states), 2 * limit))
     hits = [hit for hit in found.hits if hit.item.id not in states]
     hits += _matching(memory, parsed, _past(memory, scope, states))
     return replace(found, hits=tuple(_in_order(parsed, hits)[:limit]), total=max(len(hits), found.total))

@@ -97,7 +97,7 @@ ANSWER_SLOPE, ANSWER_COSINE, ANSWER_OFFSET = 0.465, 4.0, -2.76
 # One in ten of the first hits answers, on average: the relevance of a hit is even at these odds.
 ANSWER_PRIOR = 2.2
 # Of the first ten hits so many answers are expected, if anything answers: 95 of 100 questions with an answer have more.
-EXPECTED_ANSWERS, JUDGED = 0.31, 10
+EXPECTED_ANSWERS, JUDGED = 0.32, 10
 # Between these, token vectors alone leave it open whether anything answers.
 UNSURE = 0.1, 0.6
 # If something answers, further hits are more likely part of the answer: their odds are better by this factor, e to its
