@@ -126,7 +126,7 @@ def test_what_comes_too_late_for_a_prompt_is_shown_at_the_next_moment(
         slow = served.connect(data, gate.port)
         resident()
         assert gate.somebody_waits.wait(SECONDS)
-        monkeypatch.setenv(SECONDS_VARIABLE, "2")
+        monkeypatch.setenv(SECONDS_VARIABLE, "4")
         assert served.tell("UserPromptSubmit", "s1", slow, prompt=PROMPT) == ""
         gate.open()
         monkeypatch.setenv(SECONDS_VARIABLE, "60")

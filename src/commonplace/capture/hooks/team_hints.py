@@ -138,7 +138,8 @@ class TeamServers:
         named = replace(event, id=event_name(), at_ms=time.time_ns() // 1_000_000)
         record = {**event_record(named, where), "session": str(request["session"])}
         body = {"moment": moment, "event": record, "shown": list(request["shown"]), "recall": settings.hooks_recall}
-        return self._hints_of(server).ask(body, seconds_to_wait(env, NEAR_SECONDS))
+        # Half of what a hook waits that was told how long: an answer for a hook that has gone would be lost.
+        return self._hints_of(server).ask(body, seconds_to_wait(env, 2 * NEAR_SECONDS) / 2)
 
     def _hints_of(self, server: TeamServer) -> TeamHints:
         with self._lock:
