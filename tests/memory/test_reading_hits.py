@@ -126,3 +126,14 @@ def test_words_that_only_resemble_the_question_are_unlikely_to_answer(filled: Lo
     filled.embeddings.catch_up()
     assert all(hit.relevance < 0.5 for hit in recall(filled, "wifi password of the office", Scope(), 4).hits)
     assert recall(filled, "how are passwords stored?", Scope(), 4).hits[0].relevance > 0.5
+
+
+def test_among_three_notes_too_what_only_resembles_the_question_is_unlikely_to_answer(
+    settings: Settings, clock: Clock
+) -> None:
+    memory = open_memory(replace(settings, embedder="builtin"), clock)
+    remember_all(memory, [NewItem("Customer passwords are hashed with argon2"), *map(NewItem, NOTES[:2])])
+    memory.embeddings.catch_up()
+    assert all(hit.relevance < 0.5 for hit in recall(memory, "wifi password of the office", Scope(), 4).hits)
+    assert recall(memory, "how are passwords stored?", Scope(), 4).hits[0].relevance > 0.5
+    memory.close()

@@ -97,7 +97,8 @@ ANSWER_SLOPE, ANSWER_COSINE, ANSWER_OFFSET = 0.465, 4.0, -2.76
 # One in ten of the first hits answers, on average: the relevance of a hit is even at these odds.
 ANSWER_PRIOR = 2.2
 # Of the first ten hits so many answers are expected, if anything answers: 95 of 100 questions with an answer have more.
-EXPECTED_ANSWERS, JUDGED = 0.32, 10
+# Of fewer hits fewer are, but at least this share of it.
+EXPECTED_ANSWERS, JUDGED, LEAST_FULL = 0.32, 10, 0.5
 # Between these, token vectors alone leave it open whether anything answers.
 UNSURE = 0.1, 0.6
 # If something answers, further hits are more likely part of the answer: their odds are better by this factor, e to its
@@ -144,7 +145,7 @@ def is_surely_answered(odds: Sequence[float]) -> bool:
 
 def _fullness(odds: Sequence[float]) -> float:
     """How much of what is usually judged there is: of fewer hits, fewer answers are expected."""
-    return min(1.0, len(odds) / JUDGED)
+    return max(LEAST_FULL, min(1.0, len(odds) / JUDGED))
 
 
 def expected_answers(odds: Sequence[float]) -> float:
