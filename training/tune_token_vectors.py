@@ -161,7 +161,6 @@ class Corpus:
                 gold.append([first + item for item in memory.questions[question][1]])
             first += memory.count
         vectors, weights, _ = model(self.questions, asked)
-        similar = torch.empty(len(asked), len(passages), device=self.device)
         place = {n: k for k, n in enumerate(passages)}
         groups = list(self.passages.groups(passages))
         found = [similarities(vectors, weights, *_without_weights(model(self.passages, group))) for group in groups]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -31,6 +33,13 @@ def test_a_question_that_was_embedded_long_ago_is_compared_too(model: MiniLM) ->
     for number in range(300):
         model.embed_query(f"question {number}")
     assert model.compare_tokens(QUESTION, packed) == pytest.approx(now)
+
+
+def test_threads_that_ask_many_questions_at_once_do_not_disturb_each_other(model: MiniLM) -> None:
+    _, packed = model.embed_with_tokens([ANSWER])
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda n: model.compare_tokens(f"question {n}", packed), range(600)))
+    assert all(len(scores) == 1 for scores in found)
 
 
 def test_punctuation_takes_no_room(model: MiniLM) -> None:

@@ -130,16 +130,22 @@ class OnnxEmbedder(ABC):
 
     def embed_query(self, text: str) -> NDArray[float32]:
         """The vector of a question, which some models read with another prefix than what answers it."""
+        return self._read_question(text)[0]
+
+    def _read_question(self, text: str) -> tuple[NDArray[float32], QuestionTokens | None]:
+        """The vector of a question and its tokens, which are remembered."""
         model = self._loaded()
         prefix = model.files.query_prefix
         read = model.read([model.tokens(text, "", prefix)], prefix)
-        if read.tokens is not None:
+        if read.tokens is None:
+            return read.vectors[0], None
+        vectors, weights = read.tokens
+        question = QuestionTokens(vectors[0], weights[0] / weights[0].sum())
+        with self._loading:
             while len(self._questions) >= REMEMBERED:
-                self._questions.pop(next(iter(self._questions)), None)
-            vectors, weights = read.tokens
-            self._questions[text] = QuestionTokens(vectors[0], weights[0] / weights[0].sum())
-        vector: NDArray[float32] = read.vectors[0]
-        return vector
+                del self._questions[next(iter(self._questions))]
+            self._questions[text] = question
+        return read.vectors[0], question
 
     def state(self) -> str:
         if self._failure is not None:
@@ -148,10 +154,10 @@ class OnnxEmbedder(ABC):
 
     def compare_tokens(self, text: str, passages: Sequence[bytes]) -> list[float]:
         """How well passages hold what each word of a question asks for. ValueError for what is no token vectors."""
-        if text not in self._questions:
-            self.embed_query(text)
-        question = self._questions.get(text)
-        return compare_tokens(question, passages) if question is not None else []
+        question = self._questions.get(text) or self._read_question(text)[1]
+        if question is None:
+            raise ValueError("this model makes no token vectors")
+        return compare_tokens(question, passages)
 
     def embed_with_tokens(
         self, texts: Sequence[str], before: Sequence[str] = ()
