@@ -130,7 +130,7 @@ def answer_relevance(odds: float) -> float:
 
 def is_answered(odds: Sequence[float]) -> bool:
     """Whether something among the first hits answers, by the odds of each."""
-    return expected_answers(odds) >= EXPECTED_ANSWERS * _fullness(odds)
+    return expected_answers(odds) >= EXPECTED_ANSWERS * max(LEAST_FULL, _fullness(odds))
 
 
 def is_unsure(odds: Sequence[float]) -> bool:
@@ -145,7 +145,7 @@ def is_surely_answered(odds: Sequence[float]) -> bool:
 
 def _fullness(odds: Sequence[float]) -> float:
     """How much of what is usually judged there is: of fewer hits, fewer answers are expected."""
-    return max(LEAST_FULL, min(1.0, len(odds) / JUDGED))
+    return min(1.0, len(odds) / JUDGED)
 
 
 def expected_answers(odds: Sequence[float]) -> float:
