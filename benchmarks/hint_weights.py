@@ -1,6 +1,6 @@
 """What does each sign that a memory answers a prompt count for? `python -m benchmarks.hint_weights`
 
-Fits the weights of memory/prompt_hints.py on worlds of the training set: those of agents, and those of notes, whose
+Fits the weights of memory/hints.py on worlds of the training set: those of agents, and those of notes, whose
 items are in no session. For every question the likeliest few memories are taken with their signals; whether the answer
 key names a line that their hint would show is what the weights have to foresee. Then it says what each border would do
 if one memory is shown: how many prompts get one, how many of those are relevant, how many prompts are served.
@@ -20,8 +20,8 @@ from training.worlds import World, read_worlds
 from benchmarks.hints import FOREIGN, PROJECT, remember_world
 from commonplace import config
 from commonplace.memory.candidates import parse_question
+from commonplace.memory.hints import KINDS, items_to_show, prompt_question, rank_candidates, signals_of
 from commonplace.memory.local_memory import LocalMemory, open_memory
-from commonplace.memory.prompt_hints import KINDS, items_to_show, prompt_question, rank_candidates, signals_of
 from commonplace.memory.recall import recall, recall_scopes
 from commonplace.model import Scope
 

@@ -27,9 +27,8 @@ from training.worlds import Line, Question, World, read_world, read_worlds
 
 from commonplace import config
 from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
-from commonplace.memory.hints import hint_text
+from commonplace.memory.hints import hint_text, prompt_hints
 from commonplace.memory.local_memory import LocalMemory, open_memory
-from commonplace.memory.prompt_hints import prompt_hints
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import MEMORY_TYPES, Scope

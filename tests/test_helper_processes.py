@@ -18,7 +18,7 @@ from tests.polling import until
 
 from commonplace.errors import CommonplaceError, InvalidInput, RateLimited
 from commonplace.helper_processes import MOST_WAITING, CallerLeft, Helpers
-from commonplace.memory.keys import parse_key_scope
+from commonplace.memory.keys_and_spaces import parse_key_scope
 
 
 async def never() -> None:

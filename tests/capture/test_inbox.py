@@ -11,7 +11,7 @@ from commonplace.capture.import_files import Inbox, watch_inbox
 from commonplace.config import Settings
 from commonplace.errors import StoreBusy
 from commonplace.memory.local_memory import LocalMemory, open_memory
-from commonplace.memory.status import status
+from commonplace.memory.status_and_stats import status
 
 from .chat_exports import as_bytes, chatgpt, zipped
 

@@ -11,7 +11,7 @@ import pytest
 
 from commonplace.config import Settings
 from commonplace.memory.local_memory import wall_clock
-from commonplace.memory.status import Fault, save_check_result
+from commonplace.memory.status_and_stats import Fault, save_check_result
 
 from .conftest import Run
 

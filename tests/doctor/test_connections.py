@@ -24,7 +24,7 @@ from commonplace.hosts.connections import (
 )
 from commonplace.hosts.host import Locations, Server
 from commonplace.hosts.registry import editor_named
-from commonplace.memory import keys
+from commonplace.memory import keys_and_spaces
 from commonplace.memory.local_memory import open_memory
 
 from .conftest import failing, states
@@ -146,7 +146,7 @@ def test_mending_hooks_keeps_the_address_of_a_server(context: DoctorContext, con
 
 def test_hooks_that_capture_here_though_the_server_is_elsewhere(context: DoctorContext, connect: Connect) -> None:
     memory = open_memory(context.settings)
-    secret = keys.create_key(memory, "mine")[1]
+    secret = keys_and_spaces.create_key(memory, "mine")[1]
     memory.close()
     connect("claude-code", server=Server(url="https://memory.example/mcp?profile=core", key="sk-sekha-" + "0" * 48))
     (found,) = editor_checks.check_hooks(context)

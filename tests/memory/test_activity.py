@@ -6,7 +6,7 @@ from datetime import date
 
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember_all
-from commonplace.memory.stats import day_start_ms, items_per_day
+from commonplace.memory.status_and_stats import day_start_ms, items_per_day
 from commonplace.model import Scope
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 

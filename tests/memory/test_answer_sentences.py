@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from commonplace.memory.answer_sentences import answer_sentences
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.search_page import answer_sentences
 from commonplace.model import Scope
 
 GARDEN = (

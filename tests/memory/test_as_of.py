@@ -13,17 +13,17 @@ from commonplace.memory.edit_and_forget import (
     Changes,
     edit_item,
     forget_items,
-    item_revisions,
+    is_read_from_text,
     mark_superseded,
     restore_items,
-    revert_to_revision,
+    with_validity,
 )
+from commonplace.memory.history import item_revisions, revert_to_revision
 from commonplace.memory.items import browse_items, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember_item
 from commonplace.memory.rules import active_rules, rule_set
-from commonplace.memory.validity import is_read_from_text, with_validity
 from commonplace.model import Item, Scope
 
 DAY = 86_400_000

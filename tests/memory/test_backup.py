@@ -18,7 +18,7 @@ from tests.raw_sql import all_rows, behind
 from commonplace import config
 from commonplace.config import Settings
 from commonplace.errors import Conflict, NotFound, StoreBusy, StoreCorrupt
-from commonplace.memory import background_tasks, status
+from commonplace.memory import background_tasks, status_and_stats
 from commonplace.memory.background_tasks import MaintenanceTask
 from commonplace.memory.backup import (
     BACKUP_LOCK,
@@ -218,7 +218,7 @@ def test_a_server_looks_at_its_store_and_says_farewell(filled_memory: LocalMemor
     server = MaintenanceTask(first_backup=0.0)
     assert server(filled_memory) is False
     assert len([*running.iterdir()]) == 1 and len(list_backups(filled_memory.settings)) == 1
-    report = status.last_check_result(filled_memory.settings)
+    report = status_and_stats.last_check_result(filled_memory.settings)
     assert report is not None and report.how == "start" and report.faults == ()
     server.mark_clean_end(filled_memory.settings)
     assert [*running.iterdir()] == []
@@ -230,12 +230,12 @@ def test_a_server_that_ended_without_a_farewell_has_the_store_checked(filled_mem
     with behind(filled_memory.settings) as ask:
         ask("UPDATE tally SET items = 99")
     MaintenanceTask()(filled_memory)
-    report = status.last_check_result(filled_memory.settings)
+    report = status_and_stats.last_check_result(filled_memory.settings)
     assert report is not None and report.faults == ()
     long_ago = mark.stat().st_mtime - 2 * background_tasks.ABANDONED_SECONDS
     os.utime(mark, (long_ago, long_ago))
     MaintenanceTask()(filled_memory)
-    report = status.last_check_result(filled_memory.settings)
+    report = status_and_stats.last_check_result(filled_memory.settings)
     assert report is not None and report.how == "unclean end"
     assert [fault.part for fault in report.faults] == ["counts"] and not mark.exists()
 
@@ -244,7 +244,7 @@ def test_what_is_seen_at_the_start_is_told(filled_memory: LocalMemory) -> None:
     with behind(filled_memory.settings) as ask:
         ask("DELETE FROM jobs")
     MaintenanceTask()(filled_memory)
-    report = status.last_check_result(filled_memory.settings)
+    report = status_and_stats.last_check_result(filled_memory.settings)
     assert report is not None and report.how == "start" and [fault.part for fault in report.faults] == ["vectors"]
 
 

@@ -14,7 +14,7 @@ from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.repair import repair_store
-from commonplace.memory.status import last_check_result, status
+from commonplace.memory.status_and_stats import last_check_result, status
 from commonplace.model import Scope
 
 # What is done behind the back of the memory, and the parts that are found to be wrong then.

@@ -25,7 +25,7 @@ from commonplace.memory.embedding_worker import POLL_SECONDS
 from commonplace.memory.local_memory import Clock, LocalMemory, open_memory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember, remember_all
-from commonplace.memory.status import status
+from commonplace.memory.status_and_stats import status
 from commonplace.model import Scope
 from commonplace.store.protocol import Store
 

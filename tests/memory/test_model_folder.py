@@ -17,7 +17,7 @@ from commonplace.memory.local_memory import Clock, LocalMemory, open_memory
 from commonplace.memory.models import list_models
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember, remember_all
-from commonplace.memory.status import status
+from commonplace.memory.status_and_stats import status
 from commonplace.model import Scope
 
 NOTES = (NewItem("dog garden"), NewItem("invoice password"), NewItem("bicycle"))

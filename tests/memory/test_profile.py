@@ -12,12 +12,11 @@ from commonplace.memory.authors import for_agent, for_capture, for_import, with_
 from commonplace.memory.captured_events import SENTENCE_KEY
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
 from commonplace.memory.local_memory import LocalMemory, for_project
-from commonplace.memory.profile import PROFILE_TOKENS, build_profile, show_in_profile
+from commonplace.memory.profile import PROFILE_TOKENS, build_profile, profile_sentence, show_in_profile
 from commonplace.memory.remember import NewItem, remember_item
 from commonplace.memory.review import accept
 from commonplace.memory.session_context import session_context
 from commonplace.model import Author, Item
-from commonplace.text.profile_sentences import profile_sentence
 from commonplace.text.tokens import estimate_tokens
 
 ANNA = Author("anna", "person")

@@ -12,9 +12,7 @@ from tests.conftest import Clock
 from commonplace.config import Settings
 from commonplace.memory.candidates import ParsedQuestion, parse_question
 from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
-from commonplace.memory.items import get_item
-from commonplace.memory.local_memory import LocalMemory, open_memory
-from commonplace.memory.prompt_hints import (
+from commonplace.memory.hints import (
     Candidate,
     items_to_show,
     prompt_hints,
@@ -22,6 +20,8 @@ from commonplace.memory.prompt_hints import (
     rank_candidates,
     warm_up,
 )
+from commonplace.memory.items import get_item
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import Hit
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Item

@@ -8,8 +8,8 @@ from tests.conftest import THEN
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory, for_project
-from commonplace.memory.quick_search import ITEMS, begins_words, quick_search
 from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.memory.search_page import ITEMS, begins_words, quick_search
 
 
 def titles(memory: LocalMemory, typed: str) -> list[str]:

@@ -16,7 +16,7 @@ from commonplace.memory.conversations import (
     update_conversation,
 )
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.stats import conversation_stats
+from commonplace.memory.status_and_stats import conversation_stats
 from commonplace.text.paths import folder_names
 
 

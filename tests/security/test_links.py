@@ -16,7 +16,7 @@ from commonplace.capture.hooks.spool import SPOOL, count_failure, encode_record,
 from commonplace.capture.import_files import Inbox, import_path
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreError
-from commonplace.memory import status
+from commonplace.memory import status_and_stats
 from commonplace.memory.background_tasks import MaintenanceTask
 from commonplace.memory.backup import back_up_store
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
@@ -82,9 +82,9 @@ def test_folders_in_the_data_folder_that_are_links_are_not_written_into(
 def test_what_a_check_found_is_written_through_no_link(
     memory: LocalMemory, settings: Settings, elsewhere: Path
 ) -> None:
-    (settings.data_dir / f"{status.HEALTH_FILE}.{os.getpid()}").symlink_to(elsewhere / "victim")
-    (settings.data_dir / status.HEALTH_FILE).symlink_to(elsewhere / "victim")
-    status.save_check_result(settings, "all", [], 1)
+    (settings.data_dir / f"{status_and_stats.HEALTH_FILE}.{os.getpid()}").symlink_to(elsewhere / "victim")
+    (settings.data_dir / status_and_stats.HEALTH_FILE).symlink_to(elsewhere / "victim")
+    status_and_stats.save_check_result(settings, "all", [], 1)
     assert untouched(elsewhere)
 
 

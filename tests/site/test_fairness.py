@@ -18,7 +18,7 @@ from tests.polling import until
 from tests.site.conftest import JSON, bearer, memory_of
 
 from commonplace.helper_processes import MOST_WAITING
-from commonplace.memory import keys
+from commonplace.memory import keys_and_spaces
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stops processes that it finds in /proc")
 
@@ -59,7 +59,10 @@ def stopped(serve: Serve) -> tuple[Served, str, str]:
     """A server whose helpers are stopped in the middle, so that their work takes for ever, and two keys to it."""
     server = serve()
     with contextlib.closing(memory_of(server)) as memory:
-        hostile, reader = keys.create_key(memory, "hostile", "write")[1], keys.create_key(memory, "reader", "write")[1]
+        hostile, reader = (
+            keys_and_spaces.create_key(memory, "hostile", "write")[1],
+            keys_and_spaces.create_key(memory, "reader", "write")[1],
+        )
     for secret in (hostile, reader):
         reply = httpx2.post(
             f"{server.url}/api/v1/import",

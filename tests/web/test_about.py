@@ -6,7 +6,7 @@ from tests.web.conftest import LOOKS, Visit
 
 from commonplace.memory.authors import with_writer
 from commonplace.memory.items import get_item
-from commonplace.memory.keys import create_key
+from commonplace.memory.keys_and_spaces import create_key
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember_item
 from commonplace.model import Author

@@ -18,7 +18,7 @@ from commonplace.memory.conversations import (
     update_conversation,
 )
 from commonplace.memory.export_conversations import export_text
-from commonplace.memory.keys import create_key
+from commonplace.memory.keys_and_spaces import create_key
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.sessions import SESSION_PAGE

@@ -16,7 +16,7 @@ from commonplace.cli.review import REASONS
 from commonplace.memory.contradictions import Reason
 from commonplace.memory.conversations import NewConversation, NewMessage, find_session, store_conversation
 from commonplace.memory.items import get_item
-from commonplace.memory.keys import create_key
+from commonplace.memory.keys_and_spaces import create_key
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import PRUNE_IMPORTANCE
 from commonplace.memory.remember import NewItem, remember

@@ -10,7 +10,7 @@ from tests.web.conftest import LOOKS, Visit
 
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.items import get_item
-from commonplace.memory.keys import create_key
+from commonplace.memory.keys_and_spaces import create_key
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Item

@@ -18,7 +18,7 @@ from commonplace.memory.scrub import ScrubResult, copies_of_store, files_holding
 
 if TYPE_CHECKING:
     from commonplace.memory.repair import RepairResult
-    from commonplace.memory.status import Fault
+    from commonplace.memory.status_and_stats import Fault
 
 # As docs/reference/commands.md says: the stored data has faults.
 FAULTS_FOUND = 9

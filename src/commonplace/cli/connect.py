@@ -69,10 +69,10 @@ class ConnectOptions:
         """The same with a valid key, which is created if there is none."""
         if wanted.server.key != NO_KEY_YET:
             return wanted
-        from commonplace.memory import keys
+        from commonplace.memory import keys_and_spaces
 
         with self.call.local_memory() as memory:
-            return self._with(keys.create_key(memory, _key_name(editor))[1])
+            return self._with(keys_and_spaces.create_key(memory, _key_name(editor))[1])
 
     def _with(self, key: str) -> DesiredConnection:
         program, data_dir = commonplace_program(), _custom_data_dir(self.call)
@@ -88,7 +88,7 @@ class ConnectOptions:
         """The server elsewhere that the hooks send to; None if they capture into this machine's own memory."""
         if not (self.url and self.hooks) or key == NO_KEY_YET:
             return None
-        from commonplace.memory.keys import find_working_key
+        from commonplace.memory.keys_and_spaces import find_working_key
 
         known = _in_existing_store(self.call, lambda memory: find_working_key(memory, key))
         if known is not None:
@@ -100,7 +100,7 @@ class ConnectOptions:
     def _known_key(self, editor: Host) -> str:
         if not self.url:
             return ""
-        from commonplace.memory.keys import is_revoked_or_expired
+        from commonplace.memory.keys_and_spaces import is_revoked_or_expired
 
         there = read_connection(editor, self.locations)
         secret = there.key if there and there.ours and _is_same_server(there.url, self.url) else ""
@@ -129,7 +129,7 @@ def connect_options(
     if http is None and key is not None:
         raise InvalidInput("--key is for --http.", "Give both or neither.")
     if key is not None:
-        from commonplace.memory.keys import looks_like_key
+        from commonplace.memory.keys_and_spaces import looks_like_key
 
         if not looks_like_key(key):
             raise InvalidInput("That is not a Commonplace key.", "`commonplace keys create NAME` creates one.")
@@ -139,13 +139,13 @@ def connect_options(
 
 def revoke_key(call: Call, editor: Host, headers: Mapping[str, str]) -> None:
     """Revoke a key that was created for an editor. A key given with --key is left alone."""
-    from commonplace.memory import keys
+    from commonplace.memory import keys_and_spaces
 
     def revoke(memory: LocalMemory) -> None:
         with contextlib.suppress(Unauthorized):
-            key = keys.check_key(memory, secret)
+            key = keys_and_spaces.check_key(memory, secret)
             if key.name == _key_name(editor):
-                keys.revoke_key(memory, key.id)
+                keys_and_spaces.revoke_key(memory, key.id)
 
     if secret := headers.get("Authorization", "").removeprefix("Bearer "):
         _in_existing_store(call, revoke)

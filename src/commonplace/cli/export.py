@@ -33,7 +33,7 @@ from commonplace.memory.export_conversations import (
 )
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
-from commonplace.memory.stats import conversation_stats
+from commonplace.memory.status_and_stats import conversation_stats
 from commonplace.memory.sync_records import SyncScope
 from commonplace.model import Item, Session, SessionScope
 from commonplace.text.dates import period_start, short_iso_time

@@ -34,7 +34,7 @@ from commonplace.errors import InvalidInput, StoreBusy
 from commonplace.hosts.host import locations_here
 from commonplace.memory.graph import link_new_passages
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.status import status as status_of
+from commonplace.memory.status_and_stats import status as status_of
 from commonplace.temporary_files import private_temporary_files
 
 AUTO = "auto"

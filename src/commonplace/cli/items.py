@@ -29,7 +29,7 @@ from commonplace.errors import InvalidInput, NotFound
 from commonplace.text.paths import check_glob
 
 if TYPE_CHECKING:
-    from commonplace.memory.edit_and_forget import FieldChange
+    from commonplace.memory.history import FieldChange
 
 # `history` prints the values of a change up to this length in all.
 MAX_VALUES = 120
@@ -96,7 +96,7 @@ def history(call: Call, id_: str) -> None:
     if not changes:
         call.answer(record, f"{item.kind.capitalize()} {item.id} has not been changed.")
         return
-    from commonplace.memory.edit_and_forget import diff_states, item_state
+    from commonplace.memory.history import diff_states, item_state
 
     columns = ("rev", "op", "when", "author", "type", "changed", "title", "content")
     states = [*(line.before for line in lines), item_state(item)]
@@ -155,8 +155,7 @@ def edit(
     **changes: Any,
 ) -> None:
     """Change a memory. What you do not name stays as it is; `history` shows the earlier versions."""
-    from commonplace.memory.edit_and_forget import Changes, edit_item
-    from commonplace.memory.validity import parse_validity
+    from commonplace.memory.edit_and_forget import Changes, edit_item, parse_validity
 
     details = {
         **({"paths": "\n".join(map(check_glob, paths))} if paths else {}),

@@ -92,7 +92,7 @@ def _in_store(memory: LocalMemory, project: str | None) -> dict[str, Any]:
     from commonplace.memory.open_steps import open_steps
     from commonplace.memory.projects import list_projects
     from commonplace.memory.review import count_proposals
-    from commonplace.memory.status import status
+    from commonplace.memory.status_and_stats import status
 
     projects = list_projects(memory)
     here = next((one for one in projects if one.name == project), None)
@@ -117,7 +117,7 @@ def _in_store(memory: LocalMemory, project: str | None) -> dict[str, Any]:
 def _problems(settings: Settings) -> Iterator[str]:
     """What is known to be wrong without looking for it."""
     from commonplace.capture.hooks.spool_reader import spool_state
-    from commonplace.memory.status import last_check_result
+    from commonplace.memory.status_and_stats import last_check_result
 
     check, spool = last_check_result(settings), spool_state(settings)
     if check is not None and check.faults:

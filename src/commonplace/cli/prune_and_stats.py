@@ -15,7 +15,7 @@ from commonplace.cli.terminal import console, is_interactive, one_line
 from commonplace.dialects.sekha_records import megabytes, prune_candidate, statistics
 from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, PruneCandidate, PruneProposal
-from commonplace.memory.stats import conversation_stats, message_activity
+from commonplace.memory.status_and_stats import conversation_stats, message_activity
 from commonplace.model import Session
 from commonplace.text.paths import ROOT_FOLDER
 

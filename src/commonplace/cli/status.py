@@ -20,7 +20,7 @@ from commonplace.config import SECRET, Settings, sources
 from commonplace.errors import EmbedderUnavailable, NotFound
 from commonplace.memory.captured_events import capture_counts
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.status import status as status_of
+from commonplace.memory.status_and_stats import status as status_of
 from commonplace.setting_descriptions import MEANING
 from commonplace.text.dates import iso_time
 

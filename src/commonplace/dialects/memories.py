@@ -32,13 +32,12 @@ from commonplace.dialects.memories_records import (
 from commonplace.dialects.tool import SEARCHED_KINDS, Param, Reply, Tool, search_notice
 from commonplace.errors import InvalidInput
 from commonplace.memory import streams
-from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, parse_validity, with_validity
 from commonplace.memory.items import browse_items, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, Remembered, remember_item
 from commonplace.memory.rules import ActiveRules, active_rules, rules_within
-from commonplace.memory.validity import parse_validity, with_validity
 from commonplace.model import Item, Scope, Stream
 from commonplace.text.paths import check_glob
 from commonplace.text.validity import parse_as_of

@@ -39,7 +39,7 @@ from commonplace.memory.export_conversations import (
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, find_prunable
 from commonplace.memory.recall import recall_in_sessions
-from commonplace.memory.stats import conversation_stats
+from commonplace.memory.status_and_stats import conversation_stats
 from commonplace.model import Scope, SessionScope
 
 MAX_LIMIT = 50

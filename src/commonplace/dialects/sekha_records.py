@@ -16,7 +16,7 @@ from commonplace.text.dates import parse_time, short_iso_time
 if TYPE_CHECKING:
     from commonplace.memory.prune import PruneCandidate
     from commonplace.memory.recall import Hit
-    from commonplace.memory.stats import ConversationStats
+    from commonplace.memory.status_and_stats import ConversationStats
     from commonplace.model import Session
 
 Status = Annotated[str, Json(enum=list(STATUSES))]

@@ -36,7 +36,7 @@ from commonplace.hosts.connections import (
 )
 from commonplace.hosts.host import Host, Locations, Server
 from commonplace.hosts.registry import editors
-from commonplace.memory.keys import find_working_key
+from commonplace.memory.keys_and_spaces import find_working_key
 from commonplace.text.dates import DAY_MS, time_ago
 
 PROFILE, DATA_DIR = "--profile", "COMMONPLACE_DATA_DIR"

@@ -22,7 +22,7 @@ from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failu
 from commonplace.errors import CommonplaceError, StoreCorrupt, TimedOut
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.repair import IndexState, file_errors, index_missing_words, index_state, queue_all_embeddings
-from commonplace.memory.status import last_check_result, status
+from commonplace.memory.status_and_stats import last_check_result, status
 
 CHECK_SECONDS = 30.0
 LARGE_LOG = 512 * 1024**2

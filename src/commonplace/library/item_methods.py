@@ -66,8 +66,8 @@ class ItemMethods(BoundMethods):
         it wait for review. `valid_from` and `valid_until` say when it is valid, if its text does not; `none`
         means no limit. It is hidden after `expires`.
         """
+        from commonplace.memory.edit_and_forget import with_validity
         from commonplace.memory.remember import NewItem, join_fields
-        from commonplace.memory.validity import with_validity
 
         new = NewItem(
             content=content,
@@ -121,9 +121,8 @@ class ItemMethods(BoundMethods):
         `supersedes` names an item that this one replaces. With `expect_rev` the change is refused if the item is at
         another revision by then. `none` takes a bound of when it holds away.
         """
-        from commonplace.memory.edit_and_forget import Changes, edit_item
+        from commonplace.memory.edit_and_forget import Changes, edit_item, parse_validity
         from commonplace.memory.remember import join_fields
-        from commonplace.memory.validity import parse_validity
 
         changes = Changes(
             content=content,
@@ -160,7 +159,7 @@ class ItemMethods(BoundMethods):
 
     def revert(self, id: Id, revision: int | None = None) -> Item:
         """Let an item say again what it said at a revision, or before its last change."""
-        from commonplace.memory.edit_and_forget import revert_to_revision
+        from commonplace.memory.history import revert_to_revision
 
         return revert_to_revision(self._local, id, revision)
 

@@ -96,13 +96,13 @@ class Memory(ItemMethods, SessionMethods):
 
     def stats(self, folder: str | None = None) -> ConversationStats:
         """How many conversations, messages and words there are, by folder, label and status."""
-        from commonplace.memory.stats import conversation_stats
+        from commonplace.memory.status_and_stats import conversation_stats
 
         return conversation_stats(self._local, folder)
 
     def status(self) -> dict[str, object]:
         """What is stored where, how much of it, and whether everything works."""
-        from commonplace.memory.status import status
+        from commonplace.memory.status_and_stats import status
 
         return status(self._local)
 

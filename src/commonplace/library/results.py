@@ -28,8 +28,7 @@ from commonplace.memory.remember import NewItem, Remembered
 from commonplace.memory.report import Report
 from commonplace.memory.rules import ActiveRules
 from commonplace.memory.sessions import Reconstruction
-from commonplace.memory.stats import ConversationStats
-from commonplace.memory.status import Fault
+from commonplace.memory.status_and_stats import ConversationStats, Fault
 from commonplace.memory.timeline import TimelineEntry
 from commonplace.memory.topics import Topic
 from commonplace.model import Change, Item, Kind, Project, Session, Stored

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreBusy
-from commonplace.memory import status
+from commonplace.memory import status_and_stats
 from commonplace.memory.backup import back_up_if_due
 from commonplace.memory.check import check_newest, check_store
 from commonplace.memory.embedding_worker import BACKGROUND_BATCH
@@ -192,16 +192,16 @@ class MaintenanceTask:
 
 def _check_after_unclean_end(memory: LocalMemory) -> None:
     """Once a day at most: editors often end their servers without asking, and a file survives that."""
-    known = status.last_check_result(memory.settings)
+    known = status_and_stats.last_check_result(memory.settings)
     if known is None or known.how == "start" or not 0 <= memory.clock() - known.checked_ms < DAY_MS:
         _record_faults(memory, "unclean end", check_store(memory, quick=True))
 
 
-def _record_faults(memory: LocalMemory, how: str, faults: list[status.Fault]) -> None:
+def _record_faults(memory: LocalMemory, how: str, faults: list[status_and_stats.Fault]) -> None:
     """Record what is wrong. That nothing is seen at the start does not replace what a whole check found."""
-    known = status.last_check_result(memory.settings)
+    known = status_and_stats.last_check_result(memory.settings)
     if faults or how != "start" or known is None:
-        status.save_check_result(memory.settings, how, faults, memory.clock())
+        status_and_stats.save_check_result(memory.settings, how, faults, memory.clock())
 
 
 def _take_abandoned_marks(settings: Settings) -> bool:

@@ -24,7 +24,7 @@ from commonplace.errors import (
 from commonplace.item_ids import ref
 from commonplace.memory.local_memory import Clock, LocalMemory, for_space, open_memory, wall_clock
 from commonplace.memory.remember import content_hashes
-from commonplace.memory.status import Fault, save_check_result
+from commonplace.memory.status_and_stats import Fault, save_check_result
 from commonplace.model import Item
 from commonplace.store.damaged_values import DamagedRow
 from commonplace.store.invariants import Invariant

@@ -1,21 +1,19 @@
-"""Change items: edit, add tags and metadata, supersede, forget and restore. The history keeps what they were."""
+"""Change items: edit, tag, supersede, forget, restore, and when they hold. Their history keeps what they were."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from typing import Any
 
-from commonplace.errors import Conflict, InvalidInput, NotFound
+from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory.items import get_item
-from commonplace.memory.items import item_history as changes_of
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, as_new_item, redraft, rewrite_item
-from commonplace.memory.validity import follows_text
 from commonplace.model import VALIDITY_FIELDS, Item
-from commonplace.text.dates import short_iso_time
 from commonplace.text.project_names import base_name
-from commonplace.text.validity import NO_BOUND, Bound, read_validity
+from commonplace.text.validity import NO_BOUND, Bound, parse_bound, read_validity
 
 
 def mark_superseded(memory: LocalMemory, old: int | str, by: int | str) -> tuple[Item, Item]:
@@ -146,91 +144,48 @@ def restore_items(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
     return items
 
 
-# What an item says comes first, then where it belongs.
-_FIELDS = ("title", "body", "type", "project", "tags", "importance", *VALIDITY_FIELDS, "details", "meta")
+def is_read_from_text(item: Item) -> bool:
+    """Whether the interval of an item is what its text says."""
+    return (item.valid_from_ms, item.valid_until_ms) != (None, None) and follows_text(item)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """A field before and after, as text; empty where it was not there."""
-
-    name: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """One change: `rev` is what it changed, so going back to `rev` undoes it and what came later."""
-
-    rev: int
-    op: str
-    at_ms: int
-    changed: tuple[FieldChange, ...]
-    author: str | None = None
+def follows_text(item: Item) -> bool:
+    """Whether nobody gave an item another interval than its text says, if that says any."""
+    given = (item.valid_from_ms, item.valid_until_ms)
+    return item.kind == "memory" and any(
+        read_validity(item.body, stated_ms) == given for stated_ms in (item.created_ms, item.updated_ms)
+    )
 
 
-def item_revisions(memory: LocalMemory, id_: int | str) -> list[Revision]:
-    """Every change of an item, the latest first."""
-    item = get_item(memory, id_, forgotten=True)
-    changes = changes_of(memory, item.id)
-    states = [*(change.before for change in changes), item_state(item)]
-    found = [
-        Revision(change.rev, change.op, change.at_ms, diff_states(states[n], states[n + 1]), change.author)
-        for n, change in enumerate(changes)
-    ]
-    return found[::-1]
+def with_validity(
+    new: NewItem,
+    now_ms: int,
+    valid_from: datetime | int | str | None = None,
+    valid_until: datetime | int | str | None = None,
+    expires: datetime | int | str | None = None,
+) -> NewItem:
+    """A new item that holds from a moment, until another, and is hidden from a third on; `none` is no bound."""
+    bounds = parse_validity(now_ms, valid_from, valid_until, expires)
+    if not bounds:
+        return new
+    moments: dict[str, Any] = {name: None if ms == NO_BOUND else ms for name, ms in bounds.items()}
+    start, end = moments.get("valid_from_ms"), moments.get("valid_until_ms")
+    reads = new.reads_validity and not {"valid_from_ms", "valid_until_ms"} & bounds.keys()
+    return replace(
+        new, valid_from_ms=start, valid_until_ms=end, expires_ms=moments.get("expires_ms"), reads_validity=reads
+    )
 
 
-def item_state(item: Item) -> Mapping[str, object]:
-    """What can change of an item, under the names that its history has."""
-    return {name: getattr(item, name) for name in _FIELDS}
-
-
-def diff_states(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[FieldChange, ...]:
-    """The fields in which two states differ."""
-    old, new = _flat(before), _flat(after)
-    names = list(dict.fromkeys([*old, *new]))
-    changed = (FieldChange(name, old.get(name, ""), new.get(name, "")) for name in names)
-    return tuple(change for change in changed if change.before != change.after)
-
-
-def _flat(state: Mapping[str, object]) -> dict[str, str]:
-    """Each field as text; those of its kind and of its metadata by their own names."""
-    flat: dict[str, str] = {}
-    for name in _FIELDS:
-        value = state.get(name)
-        if name in VALIDITY_FIELDS and isinstance(value, int):
-            flat[name.removesuffix("_ms")] = short_iso_time(value)
-        elif isinstance(value, Mapping):
-            flat |= {f"{name}.{key}": _text(inner) for key, inner in value.items()}
-        else:
-            flat[name.removesuffix("_ms")] = _text(value)
-    return flat
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(sorted(map(str, value)))
-    return str(value)
-
-
-def revert_to_revision(memory: LocalMemory, id_: int | str, rev: int | None = None) -> Item:
-    """Rewrite an item as it was at revision `rev`, by default before its last change of content."""
-    item = get_item(memory, id_)
-    known = {change.rev: change for change in memory.store.history(item.id)}
-    edits = [number for number, change in known.items() if change.op == "edit"]
-    if rev is None and not edits:
-        raise InvalidInput(f"Item {item.id} was never changed.", "There is nothing to revert to.")
-    change = known.get(edits[-1] if rev is None else rev)
-    if change is None:
-        raise NotFound(
-            f"Item {item.id} has no revision {rev} to go back to.",
-            f"It is at {item.rev}; earlier ones: {', '.join(map(str, sorted(known))) or 'none'}.",
-        )
-    before: dict[str, Any] = dict(change.before)
-    was = {name: before[name] for name in ("type", "title", "details", "meta", "project", "tags", "importance")}
-    was |= {name: before.get(name) for name in VALIDITY_FIELDS}
-    return rewrite_item(memory, item, replace(as_new_item(item), content=before["body"], **was))
+def parse_validity(
+    now_ms: int,
+    valid_from: datetime | int | str | None = None,
+    valid_until: datetime | int | str | None = None,
+    expires: datetime | int | str | None = None,
+) -> dict[str, Any]:
+    """The bounds that are given, by the names of an item's fields."""
+    given = {
+        "valid_from_ms": parse_bound(valid_from, now_ms, end=False),
+        "valid_until_ms": parse_bound(valid_until, now_ms, end=True),
+        "expires_ms": parse_bound(expires, now_ms, end=True),
+    }
+    return {name: bound for name, bound in given.items() if bound is not None}

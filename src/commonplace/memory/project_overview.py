@@ -16,9 +16,9 @@ from commonplace.memory.failed_commands import FailedCommand
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.open_steps import STILL_FAILING, failing_command, open_steps_of, summaries_and_checkpoints
 from commonplace.memory.projects import list_projects, resolve_project
-from commonplace.memory.report import OpenEnd, Report, ReportedFile, report
+from commonplace.memory.report import OpenEnd, Report, ReportedFile, report, week_story
 from commonplace.memory.rules import ActiveRules, active_rules
-from commonplace.memory.stats import items_per_day
+from commonplace.memory.status_and_stats import items_per_day
 from commonplace.model import KNOWLEDGE_TYPES, PROPOSED, SETTLED, VIA, Item, Project, Scope, Session, SessionScope
 from commonplace.text.dates import DAY_MS, EARLIEST_MS
 from commonplace.text.project_names import short_names
@@ -136,9 +136,6 @@ def project_briefs(memory: LocalMemory, limit: int = CARDS) -> list[ProjectBrief
 
 
 def _overview(memory: LocalMemory, project: str | None) -> ProjectOverview:
-    # It takes what this module makes.
-    from commonplace.memory.project_story import week_story
-
     now, scope = memory.clock(), Scope.inside(project)
     projects = list_projects(memory)
     known = next((one for one in projects if one.name == project), None)

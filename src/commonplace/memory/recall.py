@@ -196,7 +196,7 @@ def _recall(
 ) -> RecallResult:
     if scope.at_ms is None:
         return _recall_current(memory, parsed, scope, limit, read_items)
-    from commonplace.memory.as_of import recall_as_of
+    from commonplace.memory.history import recall_as_of
 
     return recall_as_of(memory, parsed, scope, limit, partial(_recall_current, read_items=read_items))
 

@@ -23,7 +23,7 @@ from commonplace.memory.check import (
 from commonplace.memory.encryption import store_key
 from commonplace.memory.local_memory import Clock, LocalMemory, open_memory, wall_clock
 from commonplace.memory.remember import make_passages
-from commonplace.memory.status import Fault, save_check_result
+from commonplace.memory.status_and_stats import Fault, save_check_result
 from commonplace.store.invariants import Invariant
 from commonplace.store.maintenance import IndexState, ReportProgress
 

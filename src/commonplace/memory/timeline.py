@@ -1,14 +1,23 @@
-"""Timeline: what happened around an item, in a period, and since an event."""
+"""Timeline: what happened around an item, in a period, since an event, and day by day with each session.
+
+Days are made of one bounded look, as the report is; nothing is made up.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from commonplace.memory.items import get_item, make_cursor, parse_cursor
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.status_and_stats import day_start_ms, utc_day
 from commonplace.model import Item, Kind, Scope, Session
-from commonplace.store.types import EVENT_MARK, Event
+from commonplace.store.types import EVENT_MARK as EVENT_MARK
+from commonplace.store.types import Event as Event
+from commonplace.store.types import ItemHeader
+from commonplace.text.dates import DAY_MS
+from commonplace.text.sentences import sentences, shorten
 
 # Summaries and checkpoints speak about a time; these happened in it.
 EVENT_KINDS: tuple[Kind, ...] = ("observation", "memory", "message")
@@ -74,11 +83,129 @@ def sessions_by_item(memory: LocalMemory, items: Sequence[Item]) -> Mapping[int,
     return memory.store.sessions_of([item.id for item in items])
 
 
-__all__ = ["EVENT_MARK", "Event", "events_since"]
-
 MAX_EVENTS = 200
 
 
 def events_since(memory: LocalMemory, after: str | None) -> tuple[Sequence[Event], str]:
     """Events after a mark, some at a time, and the mark to go on from; without one, where the news are now."""
     return memory.store.events(after, MAX_EVENTS)
+
+
+# What is looked at in one go, and what is told of each part, at most.
+MAX_ENTRIES = 5_000
+FILES, STEPS, STATEMENTS = 8, 5, 40
+# Characters of what was asked, and of what was found.
+REQUEST, FOUND = 140, 260
+
+
+@dataclass(frozen=True, slots=True)
+class DaySession:
+    """One session on one day. `statements` are the memories of it that say more than what was asked.
+
+    `failed` counts the commands that failed in it, `fixed` those that passed later on.
+    """
+
+    session: Session
+    start_ms: int
+    end_ms: int
+    request: str
+    found: str
+    author: str
+    files: tuple[str, ...]
+    failed: int
+    fixed: int
+    next_steps: tuple[str, ...]
+    statements: tuple[ItemHeader, ...]
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class DayOfWork:
+    """One day: its sessions and what was stated outside of them, the newest first."""
+
+    day: date
+    sessions: tuple[DaySession, ...]
+    statements: tuple[ItemHeader, ...]
+    entries: int
+
+
+def days_of_work(memory: LocalMemory, scope: Scope, days: Sequence[date]) -> list[DayOfWork]:
+    """What was done on these days, the newest first."""
+    if not days:
+        return []
+    from_ms, to_ms = day_start_ms(min(days)), day_start_ms(max(days)) + DAY_MS
+    headers = memory.store.item_headers(scope, from_ms, to_ms, MAX_ENTRIES)
+    by_day: dict[date, dict[int | None, list[ItemHeader]]] = {}
+    for one in headers:
+        by_day.setdefault(utc_day(one.at_ms), {}).setdefault(one.session_id, []).append(one)
+    ids = {id_ for of_day in by_day.values() for id_ in of_day if id_ is not None}
+    sessions = memory.store.get_sessions(sorted(ids))
+    authors = _authors(memory, headers)
+    return [_day(memory, day, by_day[day], sessions, authors) for day in sorted(by_day, reverse=True)]
+
+
+def _day(
+    memory: LocalMemory,
+    day: date,
+    of_day: Mapping[int | None, list[ItemHeader]],
+    sessions: Mapping[int, Session],
+    authors: Mapping[int, str],
+) -> DayOfWork:
+    blocks = [
+        _session(memory, sessions[id_], headers, authors.get(id_, ""))
+        for id_, headers in of_day.items()
+        if id_ is not None and id_ in sessions
+    ]
+    outside = [one for id_, headers in of_day.items() if id_ not in sessions for one in headers]
+    return DayOfWork(
+        day,
+        tuple(sorted(blocks, key=lambda one: -one.start_ms)),
+        tuple(one for one in outside if one.kind == "memory")[:STATEMENTS],
+        sum(map(len, of_day.values())),
+    )
+
+
+def _session(memory: LocalMemory, session: Session, headers: Sequence[ItemHeader], author: str) -> DaySession:
+    """A session as its entries of one day tell it; they come the newest first."""
+    from commonplace.memory.failed_commands import find_failed_commands
+
+    noted: dict[str, str] = {}
+    for one in headers:
+        if one.kind in ("summary", "checkpoint"):
+            noted |= {name: text for name, text in one.details.items() if text.strip() and name not in noted}
+    first_words = next((one.title for one in reversed(headers) if one.type == "prompt" or one.kind == "message"), "")
+    request = noted.get("request") or noted.get("task") or session.label or first_words or session.key
+    request = shorten(next(iter(sentences(request)), request), REQUEST)
+    answers = [one.details.get("narrative") or one.title for one in headers if one.type == "answer"]
+    found = noted.get("learned") or next(iter(answers), "")
+    files = dict.fromkeys(
+        path for one in headers for path in one.details.get("files_modified", "").split(", ") if path.strip()
+    )
+    failures = find_failed_commands(
+        headers, lambda ids: {id_: item.body for id_, item in memory.store.get(ids).items()}
+    )
+    happened = [one for one in headers if one.kind not in ("summary", "checkpoint")] or headers
+    return DaySession(
+        session,
+        happened[-1].at_ms,
+        happened[0].at_ms,
+        request,
+        shorten(found.strip().replace("\n", " "), FOUND),
+        author,
+        tuple(files)[:FILES],
+        len(failures),
+        sum(one.fixed_ms is not None for one in failures),
+        tuple(line.strip() for line in noted.get("next_steps", "").splitlines() if line.strip())[:STEPS],
+        tuple(one for one in headers if one.kind == "memory" and one.title.rstrip("…") not in request),
+        len(headers),
+    )
+
+
+def _authors(memory: LocalMemory, headers: Sequence[ItemHeader]) -> dict[int, str]:
+    """Who each session was with: whoever its summary, or else its newest entry, is by."""
+    chosen: dict[int, int] = {}
+    for one in headers:
+        if one.session_id is not None and (one.kind == "summary" or one.session_id not in chosen):
+            chosen[one.session_id] = one.item_id
+    items = memory.store.get(chosen.values())
+    return {session: items[id_].author or "" for session, id_ in chosen.items() if id_ in items}

@@ -14,8 +14,8 @@ from commonplace.config import Settings, load
 from commonplace.errors import CommonplaceError, InvalidInput, StoreBusy
 from commonplace.memory.authors import local_writer
 from commonplace.memory.background_tasks import BackgroundTasks
+from commonplace.memory.hints import warm_up
 from commonplace.memory.local_memory import LazyMemory, LocalMemory, Models
-from commonplace.memory.prompt_hints import warm_up
 
 # Callers whose settings differ in nothing else share a memory.
 _OF_THE_CALLER = (

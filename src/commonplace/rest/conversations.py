@@ -32,7 +32,7 @@ from commonplace.memory.conversations import count_conversations as how_many
 from commonplace.memory.items import MAX_PAGE
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, find_prunable
-from commonplace.memory.stats import session_totals
+from commonplace.memory.status_and_stats import session_totals
 from commonplace.model import Item, Session, SessionScope
 from commonplace.rest import fields
 from commonplace.rest.conversation_records import (

@@ -28,15 +28,14 @@ from commonplace.dialects.records import (
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.item_ids import HINT, ref
-from commonplace.memory import edit_and_forget, streams
-from commonplace.memory.edit_and_forget import Changes, edit_item
+from commonplace.memory import edit_and_forget, history, streams
+from commonplace.memory.edit_and_forget import Changes, edit_item, parse_validity, with_validity
 from commonplace.memory.hits import record_use
 from commonplace.memory.items import MAX_PAGE, browse_items, get_item
 from commonplace.memory.items import item_history as changes_of_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_PATHS, NewItem, Remembered, remember_all, remember_item
 from commonplace.memory.timeline import timeline
-from commonplace.memory.validity import parse_validity, with_validity
 from commonplace.model import DETAIL_FIELDS, KINDS, PROPOSED, Item, Kind
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
@@ -367,7 +366,7 @@ def revert_item(memory: LocalMemory, request: ApiRequest[None, Reverted]) -> Ans
     item = find_item(memory, request.path["id"])
     request.expected_rev(item)
     try:
-        return item_answer(edit_and_forget.revert_to_revision(memory, item.id, request.body.rev))
+        return item_answer(history.revert_to_revision(memory, item.id, request.body.rev))
     except InvalidInput as error:
         # The request is sound; it is the item that has nothing to go back to.
         raise Conflict(error.message, error.hint) from error

@@ -32,7 +32,7 @@ from commonplace.dialects.reply_schema import Json
 from commonplace.errors import CommonplaceError
 from commonplace.http.errors import JSON, from_sekha_sdk
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.status import status
+from commonplace.memory.status_and_stats import status
 from commonplace.rest.endpoint import Answer, ApiRequest
 
 MEDIA = "text/plain; version=0.0.4; charset=utf-8"

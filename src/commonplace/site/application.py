@@ -19,9 +19,9 @@ from commonplace.errors import CommonplaceError, InvalidInput, NotFound, StoreEr
 from commonplace.helper_processes import Helpers
 from commonplace.http.errors import error_response
 from commonplace.mcp.http import McpRoutes, mcp_routes
+from commonplace.memory.keys_and_spaces import is_server_admin
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.spaces import is_server_admin
-from commonplace.memory.status import check_ready, status
+from commonplace.memory.status_and_stats import check_ready, status
 from commonplace.rest.api_handler import routes as rest
 from commonplace.rest.metrics import RequestMetrics
 from commonplace.site.auth import Authentication, KeyCache

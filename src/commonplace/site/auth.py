@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, KeyMissing, StoreError, Unauthorized
 from commonplace.http.errors import error_response
-from commonplace.memory import keys, spaces
+from commonplace.memory import keys_and_spaces
 from commonplace.memory.authors import http_writer, with_writer
 from commonplace.memory.local_memory import LocalMemory, for_project
 from commonplace.model import Key
@@ -113,8 +113,8 @@ class KeyCache:
         return time.monotonic() < known.until
 
     async def _found(self, secret: str, kind: SecretKind, line: Hashable) -> AuthenticatedCaller:
-        if kind == "key" and not keys.looks_like_key(secret):
-            raise Unauthorized(keys.UNKNOWN_KEY)
+        if kind == "key" and not keys_and_spaces.looks_like_key(secret):
+            raise Unauthorized(keys_and_spaces.UNKNOWN_KEY)
         ended = self._state.logins_ended
         return await self._lookups.do(lambda: self._checked(secret, kind, ended), line)
 
@@ -141,9 +141,12 @@ class KeyCache:
 
     def _valid(self, secret: str, kind: SecretKind) -> tuple[Key, LocalMemory]:
         """The key, if it works now, and the memory of its space."""
-        check, refused = keys.check_key if kind == "key" else keys.check_login, Unauthorized(keys.UNKNOWN_KEY)
+        check, refused = (
+            keys_and_spaces.check_key if kind == "key" else keys_and_spaces.check_login,
+            Unauthorized(keys_and_spaces.UNKNOWN_KEY),
+        )
         # Nearly always one: the spaces whose keys begin like this.
-        for memory in spaces.memories_of_key(self._open_memory(), secret):
+        for memory in keys_and_spaces.memories_of_key(self._open_memory(), secret):
             try:
                 return check(memory, secret), memory
             except Unauthorized as error:
@@ -154,15 +157,15 @@ class KeyCache:
         self._valid(secret, kind)
 
     def _end(self, token: str) -> None:
-        for memory in spaces.memories_of_key(self._open_memory(), token):
+        for memory in keys_and_spaces.memories_of_key(self._open_memory(), token):
             with contextlib.suppress(Unauthorized):
-                keys.end_login(memory, token)
+                keys_and_spaces.end_login(memory, token)
 
 
 def _note_use(memory: LocalMemory, key: Key) -> None:
     # A store that is busy or read-only still answers.
     with contextlib.suppress(CommonplaceError):
-        keys.record_key_use(memory, key)
+        keys_and_spaces.record_key_use(memory, key)
 
 
 # What anybody may read without a key: these, and everything below the trees.

@@ -11,7 +11,7 @@ from secrets import token_hex
 from typing import TextIO
 
 from commonplace.errors import StoreReadOnly, Unauthorized
-from commonplace.memory import keys
+from commonplace.memory import keys_and_spaces
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.web.login import LoginTickets
 
@@ -26,9 +26,9 @@ def ensure_first_key(memory: LocalMemory, path: Path) -> str:
     stored = _read(path)
     if stored and _works(memory, stored):
         return f"Its API key is in {path}."
-    if keys.working_keys(memory):
+    if keys_and_spaces.working_keys(memory):
         return f"Keys exist, but none is in {path}. {_ANOTHER}"
-    if stored and not keys.looks_like_key(stored):
+    if stored and not keys_and_spaces.looks_like_key(stored):
         return f"{path} contains no Commonplace key. {_ANOTHER}"
     try:
         if stored is not None:
@@ -47,19 +47,19 @@ def ensure_first_key(memory: LocalMemory, path: Path) -> str:
 def read_key_file(path: Path) -> str | None:
     """The key in the file, if there is one."""
     stored = _read(path)
-    return stored if stored is not None and keys.looks_like_key(stored) else None
+    return stored if stored is not None and keys_and_spaces.looks_like_key(stored) else None
 
 
 def _make(memory: LocalMemory, path: Path) -> None:
     """The file gets its name once it is complete. If it cannot be written, the key is revoked."""
-    key, secret = keys.create_key(memory, FIRST_KEY_NAME, "admin")
+    key, secret = keys_and_spaces.create_key(memory, FIRST_KEY_NAME, "admin")
     part = path.with_name(f"{path.name}.{token_hex(8)}.part")
     try:
         with _create_private(part) as file:
             file.write(secret + "\n")
         _name(part, path)
     except OSError:
-        keys.revoke_key(memory, key.id)
+        keys_and_spaces.revoke_key(memory, key.id)
         raise
     finally:
         part.unlink(missing_ok=True)
@@ -89,7 +89,7 @@ def _read(path: Path) -> str | None:
 
 def _works(memory: LocalMemory, secret: str) -> bool:
     try:
-        keys.check_key(memory, secret)
+        keys_and_spaces.check_key(memory, secret)
     except Unauthorized:
         return False
     return True

@@ -6,10 +6,9 @@ from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.about import about
 from commonplace.memory.entities import list_entities
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.profile import PROFILE_TOKENS, SHOW, build_profile
+from commonplace.memory.profile import PROFILE_GROUPS, PROFILE_TOKENS, SHOW, build_profile
 from commonplace.memory.profile import show_in_profile as set_shown
 from commonplace.text.entity_names import ENTITY_KINDS, MAX_NAME
-from commonplace.text.profile_sentences import PROFILE_GROUPS
 from commonplace.text.validity import parse_as_of
 from commonplace.web.page import PageRequest, Redirect, Rendered, project_names, with_query
 

@@ -32,7 +32,7 @@ from commonplace.memory.sessions import (
     related_sessions,
     search_session,
 )
-from commonplace.memory.stats import session_totals
+from commonplace.memory.status_and_stats import session_totals
 from commonplace.model import DETAIL_FIELDS, Item, Session, SessionScope
 from commonplace.text.paths import (
     ROOT_FOLDER,

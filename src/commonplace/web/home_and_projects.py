@@ -11,13 +11,7 @@ from itertools import groupby
 from commonplace.errors import InvalidInput
 from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.open_steps import (
-    STILL_FAILING,
-    close_step,
-    failing_command,
-    failure_reason,
-    reopen_step,
-)
+from commonplace.memory.open_steps import STILL_FAILING, close_step, failing_command, failure_reason, reopen_step
 from commonplace.memory.profile import build_profile
 from commonplace.memory.project_overview import (
     ACTIVITY_DAYS,
@@ -33,8 +27,7 @@ from commonplace.memory.projects import list_projects
 from commonplace.memory.report import OpenEnd
 from commonplace.memory.review import count_proposals
 from commonplace.memory.sessions import active_sessions
-from commonplace.memory.stats import day_start_ms, items_per_day, utc_day
-from commonplace.memory.status import status
+from commonplace.memory.status_and_stats import day_start_ms, items_per_day, status, utc_day
 from commonplace.model import KINDS, Scope
 from commonplace.text.dates import clamp_time
 from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered, local_path, project_names

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, TooLarge, Unauthorized
 from commonplace.http.method_handler import MethodHandler, key_of, memory_of
-from commonplace.memory import keys
+from commonplace.memory import keys_and_spaces
 from commonplace.memory.projects import short_project_names
 from commonplace.text.dates import DAY_SECONDS
 from commonplace.web.page import PART_HEADER, FileReply, Page, PageRequest, Redirect, last_value
@@ -114,7 +114,7 @@ def _common_values(request: Request, page: Page | None) -> dict[str, Any]:
         "place": page.place if page is not None else "",
         "key": key_of(request),
         "theme": theme_of(request),
-        "form_mark": keys.csrf_token(login_token(request)),
+        "form_mark": keys_and_spaces.csrf_token(login_token(request)),
         "here": _here(request),
         "did": last_value(query, "did"),
         "about": last_value(query, "about"),
@@ -163,7 +163,7 @@ def check_form_mark(request: Request, form: Mapping[str, list[str]]) -> None:
     """Refuse a form that was not made by a page of this login."""
     if request.method != "POST":
         return
-    mark, expected = last_value(form, "form_mark"), keys.csrf_token(login_token(request))
+    mark, expected = last_value(form, "form_mark"), keys_and_spaces.csrf_token(login_token(request))
     # A caller with a key in a header is not a browser that can be misled.
     if request.state.by_login and not hmac.compare_digest(mark.encode(), expected.encode()):
         raise Forbidden("The form does not belong to this login.", "Go back, reload the page and send it again.")

@@ -14,11 +14,10 @@ from typing import Any
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import find_session
-from commonplace.memory.daily_sessions import DayOfWork, DaySession, days_of_work
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sessions import read_session
-from commonplace.memory.stats import ItemsPerDay, day_start_ms, items_per_day, utc_day
-from commonplace.memory.timeline import items_in_period, sessions_by_item, timeline
+from commonplace.memory.status_and_stats import ItemsPerDay, day_start_ms, items_per_day, utc_day
+from commonplace.memory.timeline import DayOfWork, DaySession, days_of_work, items_in_period, sessions_by_item, timeline
 from commonplace.model import KINDS, Item, Kind, Scope, Session
 from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS, MINUTE_MS
 from commonplace.text.sentences import shorten

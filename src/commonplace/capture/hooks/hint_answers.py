@@ -18,10 +18,12 @@ from commonplace.memory.hints import (
     Hint,
     failure_hints,
     hint_text,
+    is_warm,
+    prompt_hints,
     tool_hints,
+    warm_up,
 )
 from commonplace.memory.local_memory import LocalMemory, open_memory
-from commonplace.memory.prompt_hints import is_warm, prompt_hints, warm_up
 
 # A hook does not wait for other writers.
 _BUSY_TIMEOUT = 0.05

@@ -1,19 +1,21 @@
-"""As of a moment: what was held true then, by the revision of each item that was current, forgotten or not since.
+"""The history of items: their revisions and going back to one, what replaced what, and what held at a moment.
 
-Indexes know items as they are now. Those that were edited, superseded or forgotten since are read from their history
-and compared with the question one by one; all others are found as always.
+Indexes know items as they are now. Those that were edited, superseded or forgotten after a moment are read from their
+history and compared with the question one by one; all others are found as always.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from commonplace.errors import EmbedderUnavailable
+from commonplace.errors import EmbedderUnavailable, InvalidInput, NotFound
+from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import PROPOSED, VIA, Item, Scope
+from commonplace.memory.remember import as_new_item, rewrite_item
+from commonplace.model import PROPOSED, VALIDITY_FIELDS, VIA, Item, Scope
 from commonplace.ranking.fusion import (
     ANSWERED_ODDS,
     Evidence,
@@ -24,11 +26,190 @@ from commonplace.ranking.fusion import (
     with_better_odds,
 )
 from commonplace.store.rows import embedding_text
+from commonplace.text.dates import short_iso_time
 from commonplace.text.tokens import index_text
 
 if TYPE_CHECKING:
     from commonplace.memory.candidates import ParsedQuestion
     from commonplace.memory.recall import Hit, RecallResult
+
+# What an item says comes first, then where it belongs.
+_FIELDS = ("title", "body", "type", "project", "tags", "importance", *VALIDITY_FIELDS, "details", "meta")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field before and after, as text; empty where it was not there."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One change: `rev` is what it changed, so going back to `rev` undoes it and what came later."""
+
+    rev: int
+    op: str
+    at_ms: int
+    changed: tuple[FieldChange, ...]
+    author: str | None = None
+
+
+def item_revisions(memory: LocalMemory, id_: int | str) -> list[Revision]:
+    """Every change of an item, the latest first."""
+    item = get_item(memory, id_, forgotten=True)
+    changes = item_history(memory, item.id)
+    states = [*(change.before for change in changes), item_state(item)]
+    found = [
+        Revision(change.rev, change.op, change.at_ms, diff_states(states[n], states[n + 1]), change.author)
+        for n, change in enumerate(changes)
+    ]
+    return found[::-1]
+
+
+def item_state(item: Item) -> Mapping[str, object]:
+    """What can change of an item, under the names that its history has."""
+    return {name: getattr(item, name) for name in _FIELDS}
+
+
+def diff_states(before: Mapping[str, object], after: Mapping[str, object]) -> tuple[FieldChange, ...]:
+    """The fields in which two states differ."""
+    old, new = _flat(before), _flat(after)
+    names = list(dict.fromkeys([*old, *new]))
+    changed = (FieldChange(name, old.get(name, ""), new.get(name, "")) for name in names)
+    return tuple(change for change in changed if change.before != change.after)
+
+
+def _flat(state: Mapping[str, object]) -> dict[str, str]:
+    """Each field as text; those of its kind and of its metadata by their own names."""
+    flat: dict[str, str] = {}
+    for name in _FIELDS:
+        value = state.get(name)
+        if name in VALIDITY_FIELDS and isinstance(value, int):
+            flat[name.removesuffix("_ms")] = short_iso_time(value)
+        elif isinstance(value, Mapping):
+            flat |= {f"{name}.{key}": _as_text(inner) for key, inner in value.items()}
+        else:
+            flat[name.removesuffix("_ms")] = _as_text(value)
+    return flat
+
+
+def _as_text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(sorted(map(str, value)))
+    return str(value)
+
+
+def revert_to_revision(memory: LocalMemory, id_: int | str, rev: int | None = None) -> Item:
+    """Rewrite an item as it was at revision `rev`, by default before its last change of content."""
+    item = get_item(memory, id_)
+    known = {change.rev: change for change in memory.store.history(item.id)}
+    edits = [number for number, change in known.items() if change.op == "edit"]
+    if rev is None and not edits:
+        raise InvalidInput(f"Item {item.id} was never changed.", "There is nothing to revert to.")
+    change = known.get(edits[-1] if rev is None else rev)
+    if change is None:
+        raise NotFound(
+            f"Item {item.id} has no revision {rev} to go back to.",
+            f"It is at {item.rev}; earlier ones: {', '.join(map(str, sorted(known))) or 'none'}.",
+        )
+    before: dict[str, Any] = dict(change.before)
+    was = {name: before[name] for name in ("type", "title", "details", "meta", "project", "tags", "importance")}
+    was |= {name: before.get(name) for name in VALIDITY_FIELDS}
+    return rewrite_item(memory, item, replace(as_new_item(item), content=before["body"], **was))
+
+
+# Items before and after one that are followed, in each direction.
+MAX_ITEMS = 20
+# A replacement that was stated within this time was stated to replace.
+AT_ONCE_MS = 60_000
+STATED, REPLACED, SUPERSEDE = "state", "replace", "supersede"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What an item said from a moment on. `op` is how that came about: stated, replacing another, or a change.
+
+    `rev` is the revision that a change changed, so going back to `rev` undoes it; 0 where nothing was there before.
+    `changed` are the fields in which it differs from what was before. `until_ms` is None for what is still so.
+    """
+
+    item: Item
+    op: str
+    at_ms: int
+    author: str | None
+    text: str
+    rev: int = 0
+    changed: tuple[FieldChange, ...] = ()
+    until_ms: int | None = None
+    replaced: Item | None = None
+
+
+def belief_history(memory: LocalMemory, item: Item) -> list[Stage]:
+    """Everything that an item, what it replaced and what replaced it have said, the latest first.
+
+    An item that superseded another continues its history: one line in time, from what was stated first to what holds.
+    """
+    chain = _chain(memory, item)
+    stages = sorted((stage for one in chain.values() for stage in _stages(memory, one, chain)), key=_when)
+    following = [*(later.at_ms for later in stages[1:]), None]
+    return [replace(stage, until_ms=until) for stage, until in zip(stages, following, strict=True)][::-1]
+
+
+def _when(stage: Stage) -> tuple[int, int, int]:
+    return stage.at_ms, stage.item.id, stage.rev
+
+
+def _chain(memory: LocalMemory, item: Item) -> dict[int, Item]:
+    """The item with what it replaced, what that replaced, and so on, and what came after it."""
+    found = {item.id: item}
+    waiting = [item.id]
+    while waiting and len(found) <= MAX_ITEMS:
+        before = memory.store.get(id_ for id_ in memory.store.superseded(waiting.pop()) if id_ not in found)
+        found |= before
+        waiting += before
+    above = item
+    for _step in range(MAX_ITEMS):
+        if above.superseded_by is None or above.superseded_by in found:
+            break
+        after = memory.store.get([above.superseded_by])
+        if not after:
+            break
+        above = after[above.superseded_by]
+        found[above.id] = above
+    return found
+
+
+def _stages(memory: LocalMemory, item: Item, chain: dict[int, Item]) -> Iterator[Stage]:
+    history = item_history(memory, item.id)
+    revisions = item_revisions(memory, item.id)[::-1]
+    first = history[0].before if history else None
+    author = str(first.get("author") or "") if first else item.author
+    text = str(first.get("body") or "") if first else item.text
+    old = max((one for one in chain.values() if one.superseded_by == item.id), key=lambda one: one.id, default=None)
+    born = Stage(item, STATED, item.created_ms, author or None, text)
+    if old is None or not _stated_to_replace(memory, item, old):
+        yield born
+    else:
+        changed = diff_states({"body": old.text}, {"body": text})
+        yield replace(born, op=REPLACED, changed=changed, replaced=old)
+    states = [*(str(change.before.get("body") or "") for change in history), item.text][1:]
+    above = chain.get(item.superseded_by or 0)
+    for revision, after in zip(revisions, states, strict=True):
+        # Told by what was stated to replace it.
+        if revision.op != SUPERSEDE or above is None or not _stated_to_replace(memory, above, item):
+            yield Stage(item, revision.op, revision.at_ms, revision.author, after, revision.rev, revision.changed)
+
+
+def _stated_to_replace(memory: LocalMemory, item: Item, old: Item) -> bool:
+    """Whether an item replaced another from the start, and not only when somebody settled which of them holds."""
+    times = [change.at_ms for change in item_history(memory, old.id) if change.op == SUPERSEDE]
+    return bool(times) and abs(times[-1] - item.created_ms) < AT_ONCE_MS
+
 
 # So many changes after a moment are looked at.
 MOST_CHANGES = 20_000

@@ -1,28 +1,33 @@
-"""Quick search: what to show while somebody is still typing, within a few milliseconds even on a large memory.
+"""What the search page shows: hits while somebody is still typing, and which sentence of a hit answers.
 
-First what holds all the words, the last of which may be only begun; then, once there is more than a word to go by, what
-is nearest in words and meaning. Nothing is waited for: a model that is not loaded is not asked, and the cross-encoder,
-which takes longer than all the rest, is left to a real search (recall.py).
+Quick search takes a few milliseconds even on a large memory. First what holds all the words, the last of which may be
+only begun; then, once there is more than a word to go by, what is nearest in words and meaning. Nothing is waited for:
+a model that is not loaded is not asked, and the cross-encoder is left to a real search (recall.py).
+
+It reads the sentences of that search's best hits, as many as fit a number of tokens, since it tells an answer from what
+only resembles the question. Of the others the one is taken that has most of the question's words, if it has enough.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from commonplace.errors import EmbedderUnavailable
 from commonplace.item_ids import is_spelled_out
-from commonplace.memory.candidates import ParsedQuestion, parse_question
+from commonplace.memory.candidates import ParsedQuestion, is_filter, parse_question
 from commonplace.memory.hits import hit_weights
 from commonplace.memory.items import get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import list_projects
-from commonplace.memory.recall import recall_scopes
+from commonplace.memory.recall import Hit, recall_scopes
 from commonplace.memory.topics import is_tool_use
 from commonplace.model import Item, Project, Scope, Session
 from commonplace.store.types import Topic
 from commonplace.text.query import And, Node, Query, Term, like_pattern, plain_words
+from commonplace.text.sentences import content_stems, sentences
 from commonplace.text.tokens import prefix_forms, term_forms, words_of
 
 # More than this is pasted, not typed.
@@ -32,7 +37,7 @@ ITEMS, CONVERSATIONS, PROJECTS, TOPICS = 8, 3, 3, 3
 CANDIDATES = 30
 # Fewer letters begin so many words that the index would take long to collect them: they count as a word of their own.
 LEAST_LETTERS = 3
-# One word alone says too little to compare its meaning.
+# One word alone says too little to compare its meaning, and asks nothing that a sentence could answer.
 LEAST_WORDS = 2
 # What a statement is worth more than what was said, and what the use of a tool is worth less, with the same words.
 STATEMENT_BONUS, TOOL_USE_PENALTY = 0.5, 1.2
@@ -145,3 +150,57 @@ def _find_conversations(memory: LocalMemory, words: Sequence[str]) -> list[Sessi
     titled = [item_id for item_id, label in labels.items() if begins_words(words, label)][:CONVERSATIONS]
     sessions = memory.store.sessions_of(titled)
     return [sessions[item_id] for item_id in titled if item_id in sessions]
+
+
+# Of so many hits a sentence is chosen, and so many sentences of each are looked at.
+HITS, SENTENCES = 10, 10
+# Tokens of questions and sentences that are read together.
+READ_TOKENS = 200
+# A sentence needs this share of the question's words where nothing but the words can tell.
+ENOUGH_WORDS = 0.6
+# A sentence with fewer letters ("Yes.") answers nothing by itself.
+SHORTEST = 12
+
+
+def answer_sentences(memory: LocalMemory, question: str, hits: Sequence[Hit]) -> dict[int, str]:
+    """The sentence of each of the first hits that answers best, by the id of its item; none where no one stands out."""
+    wanted = frozenset(word.token for word in plain_words(question))
+    if len(wanted) < LEAST_WORDS:
+        return {}
+    texts = memory.store.passage_texts([hit.passage_id for hit in hits[:HITS]])
+    found = {hit.item.id: _statements(texts[hit.passage_id].text) for hit in hits[:HITS] if hit.passage_id in texts}
+    several = {item_id: parts for item_id, parts in found.items() if len(parts) > 1}
+    return _by_words(several, wanted) | _by_reading(memory, question, several)
+
+
+def _statements(text: str) -> list[str]:
+    """The sentences of a text that may answer: no questions, and nothing too short."""
+    return [one for one in sentences(text) if len(one) >= SHORTEST and not one.endswith(("?", "\uff1f"))][:SENTENCES]
+
+
+def _by_words(several: Mapping[int, Sequence[str]], wanted: frozenset[str]) -> dict[int, str]:
+    chosen = {}
+    for item_id, parts in several.items():
+        shares = [len(content_stems(part) & wanted) / max(1, len(wanted)) for part in parts]
+        best = max(range(len(parts)), key=lambda place: (shares[place], -place))
+        if shares[best] >= ENOUGH_WORDS:
+            chosen[item_id] = parts[best]
+    return chosen
+
+
+def _by_reading(memory: LocalMemory, question: str, several: Mapping[int, Sequence[str]]) -> dict[int, str]:
+    reader = memory.cross_encoder
+    if reader is None or not reader.is_loaded or is_filter(question):
+        return {}
+    sentences_of = [(item_id, part) for item_id, parts in several.items() for part in parts]
+    try:
+        scores = reader.score(question, [(part, "") for _item_id, part in sentences_of], READ_TOKENS)
+    except EmbedderUnavailable:
+        return {}
+    best: dict[int, tuple[float, str]] = {}
+    for (item_id, part), score in zip(sentences_of, scores, strict=False):
+        if item_id not in best or score > best[item_id][0]:
+            best[item_id] = (score, part)
+    # The last hit may have been read in part only.
+    whole = [item_id for item_id, _part in sentences_of[len(scores) : len(scores) + 1]]
+    return {item_id: part for item_id, (_score, part) in best.items() if item_id not in whole}
