@@ -16,13 +16,13 @@ from sphinx.application import Sphinx
 
 from commonplace import Memory, errors
 from commonplace.cli.main import GROUPS
+from commonplace.config import SETTING_DESCRIPTIONS, default_of_setting
 from commonplace.dialects.profiles import ALL
 from commonplace.hosts.host import Locations
 from commonplace.hosts.registry import EDITOR_NAMES, editor_named, rule_targets
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.metrics import METRICS
-from commonplace.setting_descriptions import DESCRIPTIONS, default_of
 
 ROOT = Path(__file__).parent.parent
 
@@ -99,10 +99,10 @@ def add_settings(app: Sphinx, name: str, source: list[str]) -> None:
     """Below the settings that most people change, on the site only: all of them."""
     if name == "reference/settings":
         source[0] += "\n## All settings\n"
-        for title, meanings in DESCRIPTIONS.items():
+        for title, meanings in SETTING_DESCRIPTIONS.items():
             source[0] += f"\n### {title}\n\n| setting | default | meaning |\n|---|---|---|\n"
             for setting, meaning in meanings.items():
-                default = default_of(setting)
+                default = default_of_setting(setting)
                 source[0] += f"| `{setting}` | {default and f'`{default}`'} | {meaning} |\n"
 
 

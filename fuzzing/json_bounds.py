@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from commonplace.errors import InvalidInput, TooLarge
-from commonplace.input_limits import OBJECT_COUNTS, check_json
+from commonplace.text.untrusted_json import OBJECT_COUNTS, check_json
 from fuzzing.target import must
 
 MOST_VALUES, DEEPEST = 30, 5

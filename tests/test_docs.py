@@ -12,11 +12,10 @@ import pytest
 from commonplace import errors
 from commonplace.cli.main import COMMANDS
 from commonplace.cli.main import commonplace as command_line
-from commonplace.config import PROFILES, Settings
+from commonplace.config import PROFILES, SETTING_MEANINGS, Settings, default_of_setting
 from commonplace.dialects.profiles import ALL, tools_of
 from commonplace.hosts.registry import EDITOR_NAMES, editor_named
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
-from commonplace.setting_descriptions import MEANING, default_of
 from commonplace.store.rows import QUERY_COLUMNS
 
 ROOT = Path(__file__).parent.parent
@@ -41,14 +40,14 @@ def error_classes() -> list[type[errors.CommonplaceError]]:
 
 def test_every_setting_is_described() -> None:
     """The site lists these descriptions (tests/test_docs_site.py)."""
-    assert sorted(MEANING) == sorted(f.name for f in fields(Settings))
-    assert [name for name, meaning in MEANING.items() if not re.fullmatch(r"[A-Z`].+\.", meaning)] == []
+    assert sorted(SETTING_MEANINGS) == sorted(f.name for f in fields(Settings))
+    assert [name for name, meaning in SETTING_MEANINGS.items() if not re.fullmatch(r"[A-Z`].+\.", meaning)] == []
 
 
 def test_the_settings_on_the_page_have_their_defaults() -> None:
     rows = re.findall(r"^\| `(\w+)` \| (?:`([^`]*)`)?", page("docs/reference/settings.md"), re.MULTILINE)
     assert len(rows) >= 10
-    assert [name for name, default in rows if default != default_of(name)] == []
+    assert [name for name, default in rows if default != default_of_setting(name)] == []
 
 
 def test_every_tool_prompt_and_resource_is_on_the_page_for_agents() -> None:
@@ -66,7 +65,7 @@ def test_the_number_of_tools_is_what_the_pages_say() -> None:
 def test_every_profile_is_on_the_page_for_agents_with_the_number_of_its_tools() -> None:
     text = page("docs/reference/tools.md")
     assert [name for name in PROFILES if f"| `{name}` | {len(tools_of(name))} |" not in text] == []
-    assert [name for name in PROFILES if f"`{name}`" not in MEANING["profile"]] == []
+    assert [name for name in PROFILES if f"`{name}`" not in SETTING_MEANINGS["profile"]] == []
 
 
 def test_every_error_code_is_on_its_page_with_its_exit_code_and_status() -> None:

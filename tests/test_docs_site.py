@@ -14,14 +14,13 @@ import pytest
 
 from commonplace import Memory
 from commonplace.cli.main import COMMANDS
-from commonplace.config import Settings
+from commonplace.config import SETTING_MEANINGS, Settings, default_of_setting
 from commonplace.dialects.profiles import ALL
 from commonplace.errors import with_own_code
 from commonplace.hosts.registry import EDITOR_NAMES, rule_targets
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.metrics import METRICS
-from commonplace.setting_descriptions import MEANING, default_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -72,7 +71,9 @@ def test_the_page_of_the_commands_says_what_each_does(site: Path) -> None:
 
 def test_the_page_of_the_settings_lists_every_one_with_its_default(site: Path) -> None:
     text = listed_on(site, "settings", "all-settings")
-    rows = {f.name: f"{f.name} {default_of(f.name)} {plain(MEANING[f.name])}" for f in fields(Settings)}
+    rows = {
+        f.name: f"{f.name} {default_of_setting(f.name)} {plain(SETTING_MEANINGS[f.name])}" for f in fields(Settings)
+    }
     assert [name for name, row in rows.items() if " ".join(row.split()) not in text] == []
 
 

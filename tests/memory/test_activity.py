@@ -6,9 +6,9 @@ from datetime import date
 
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember_all
-from commonplace.memory.status_and_stats import day_start_ms, items_per_day
+from commonplace.memory.status_and_stats import items_per_day
 from commonplace.model import Scope
-from commonplace.text.dates import EARLIEST_MS, LATEST_MS
+from commonplace.text.dates import EARLIEST_MS, LATEST_MS, day_start_ms
 
 
 def test_days_are_dates_in_order_and_empty_ones_are_absent(memory: LocalMemory) -> None:

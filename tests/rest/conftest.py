@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from commonplace import config
 from commonplace.config import Settings
-from commonplace.http.errors import error_style
+from commonplace.http_responses import error_style
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.rest.endpoint_table import ENDPOINTS

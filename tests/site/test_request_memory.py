@@ -13,7 +13,7 @@ from tests.mcp.conftest import DEADLINE, Served
 from tests.peak_memory import bounded_memory
 from tests.site.conftest import JSON
 
-from commonplace.input_limits import MAX_VALUES, MAX_VALUES_OF_MANY, UNPACKED
+from commonplace.text.untrusted_json import MAX_VALUES, MAX_VALUES_OF_MANY, UNPACKED
 
 GZIP = {"content-encoding": "gzip"}
 EMOJI = "\U0001f600".encode()

@@ -8,8 +8,8 @@ from benchmarks.planted_secrets import planted
 from benchmarks.secrets import FOUND, TOUCHED, code, found, touched
 
 from commonplace.text.redact import redact_counted
+from commonplace.text.secret_values import KNOWN_TOKENS
 from commonplace.text.secrets_by_context import CONTEXT_PATTERNS
-from commonplace.text.secrets_by_prefix import KNOWN_TOKENS
 
 
 def test_nearly_every_planted_secret_is_found() -> None:

@@ -13,8 +13,8 @@ from tests.web.month import fill
 
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Scope, SessionScope
+from commonplace.web.rendering import static_files
 from commonplace.web.routes import PAGES
-from commonplace.web.static import static_files
 
 MOST_SCRIPT = 150 * 1024
 # Each theme and each width is examined once, full pages by the light that is harder to get right.

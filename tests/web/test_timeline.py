@@ -17,8 +17,7 @@ from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember, remember_all
-from commonplace.memory.status_and_stats import day_start_ms
-from commonplace.text.dates import LATEST_MS
+from commonplace.text.dates import LATEST_MS, day_start_ms
 from commonplace.web.timeline import DAYS_SHOWN, FIRST_PAGE, HEIGHT, PAGE_SIZE, Span, bars_of, choose_days, span_of
 
 HOSTILE = "<script>document.title='hit'</script><img src=x onerror=alert(1)> {{7*7}} \u202e \"'> Größe 大小 حجم"

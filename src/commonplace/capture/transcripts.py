@@ -31,9 +31,9 @@ from commonplace.hosts.host import Locations, ReadSession, StoredSession, Transc
 from commonplace.hosts.registry import transcript_sources, transcripts_of
 from commonplace.hosts.transcript import Block, Counts, Position, Role, Source, Transcript, Turn, TurnBuilder, off_path
 from commonplace.memory.conversations import NewMessage
-from commonplace.text.json_fields import as_object
 from commonplace.text.redact import redact
 from commonplace.text.sentences import shorten, title_of, truncate
+from commonplace.text.untrusted_json import as_object
 
 _SNIFF = 16 << 10
 _LINES = 20

@@ -26,7 +26,6 @@ from commonplace.cli.options import (
 from commonplace.cli.terminal import progress, read_stdin, stdin_is_piped
 from commonplace.dialects.records import contradiction_record, validity_record
 from commonplace.errors import CommonplaceError, InvalidInput, TooLarge
-from commonplace.input_limits import MAX_VALUES, check_json
 from commonplace.memory.edit_and_forget import is_read_from_text, with_validity
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, Remembered, join_fields, make_draft, remember_all, remember_item
@@ -34,6 +33,7 @@ from commonplace.model import DETAIL_FIELDS, KINDS, Kind
 from commonplace.text.dates import parse_time
 from commonplace.text.paths import check_glob
 from commonplace.text.project_names import base_name
+from commonplace.text.untrusted_json import MAX_VALUES, check_json
 from commonplace.text.validity import NO_BOUND, describe_interval
 
 BATCH = 500

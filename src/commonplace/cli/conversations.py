@@ -28,7 +28,6 @@ from commonplace.cli.terminal import console, one_line, plain, stdin_is_piped
 from commonplace.dialects.records import change_record, conversation_record
 from commonplace.dialects.sekha_records import parse_message
 from commonplace.errors import InvalidInput, TooLarge
-from commonplace.input_limits import check_json, values_for
 from commonplace.memory.conversations import (
     MAX_MESSAGES,
     STATUSES,
@@ -50,6 +49,7 @@ from commonplace.memory.export_conversations import message_data
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Session
 from commonplace.text.paths import ROOT_FOLDER, folder_names, totals_by_folder
+from commonplace.text.untrusted_json import check_json, values_for
 
 if TYPE_CHECKING:
     from rich.console import Console

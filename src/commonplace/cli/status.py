@@ -16,12 +16,11 @@ import commonplace
 from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
-from commonplace.config import SECRET, Settings, sources
+from commonplace.config import SECRET, SETTING_MEANINGS, Settings, sources
 from commonplace.errors import EmbedderUnavailable, NotFound
 from commonplace.memory.captured_events import capture_counts
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status_and_stats import status as status_of
-from commonplace.setting_descriptions import MEANING
 from commonplace.text.dates import iso_time
 
 NAME_WIDTH = 13
@@ -144,7 +143,7 @@ def settings(call: Call, names: tuple[str, ...]) -> None:
     Passwords and keys are not shown.
     """
     for name in names:
-        if name not in MEANING:
+        if name not in SETTING_MEANINGS:
             raise NotFound(f"There is no setting {name!r}.", "`commonplace settings` lists all of them.")
     values, origins = call.settings(), sources({"data_dir": call.data_dir})
     rows = [
@@ -152,7 +151,7 @@ def settings(call: Call, names: tuple[str, ...]) -> None:
             "setting": name,
             "value": _setting_text(name, getattr(values, name)),
             "from": origins.get(name, "default"),
-            "meaning": MEANING[name],
+            "meaning": SETTING_MEANINGS[name],
         }
         for name in names or [field.name for field in fields(Settings)]
     ]

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from commonplace.embed import NOT_LOADED, READY, failed_state
 from commonplace.errors import CommonplaceError, EmbedderUnavailable, InvalidInput
 from commonplace.http_address import HttpAddress, error_reason, split_url
-from commonplace.input_limits import check_json
 from commonplace.text.tokens import without_surrogates
+from commonplace.text.untrusted_json import check_json
 
 if TYPE_CHECKING:
     from numpy import float32

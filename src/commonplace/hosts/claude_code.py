@@ -37,7 +37,7 @@ from commonplace.hosts.host import (
 from commonplace.hosts.rule_files import file_per_group
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import COMMAND, Block, Draft, Role, Transcript, Turn, TurnBuilder, starts_turn
-from commonplace.text.json_fields import as_object, object_in, text_in, time_in
+from commonplace.text.untrusted_json import as_object, object_in, text_in, time_in
 
 _TIMEOUT_S = 10
 

@@ -22,7 +22,7 @@ from commonplace.hosts.hook_event import Event, HookRecord, PayloadFields, find_
 from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Transcripts, locations_here
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import Block, Draft, LookBack, Position, Role, Turn, TurnBuilder, starts_turn
-from commonplace.text.json_fields import object_in, objects_in, text_in, time_in
+from commonplace.text.untrusted_json import object_in, objects_in, text_in, time_in
 
 _TIMEOUT_S = 10
 # It gives the end of a session no more than this.

@@ -31,7 +31,7 @@ from commonplace.hosts.transcript import (
     named,
     starts_turn,
 )
-from commonplace.text.json_fields import object_in, objects_in, text_in, time_in
+from commonplace.text.untrusted_json import object_in, objects_in, text_in, time_in
 
 _TIMEOUT_MS = 10_000
 

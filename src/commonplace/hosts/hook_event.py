@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from commonplace.text.json_fields import parse_if_json
+from commonplace.text.untrusted_json import parse_if_json
 
 EventKind = Literal["session-start", "prompt", "tool", "compact", "stop", "subagent-stop", "session-end"]
 

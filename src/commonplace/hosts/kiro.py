@@ -21,7 +21,7 @@ from commonplace.hosts.hook_event import (
 )
 from commonplace.hosts.host import NAME, Entry, Hooks, Host, Locations, McpSettings, RuleFiles, http_entry, stdio_entry
 from commonplace.hosts.rule_files import RuleGroup, file_per_group
-from commonplace.text.json_fields import parse_if_json
+from commonplace.text.untrusted_json import parse_if_json
 
 _ALWAYS: dict[str, Any] = {"disabled": False, "autoApprove": []}
 _TIMEOUT_S = 10

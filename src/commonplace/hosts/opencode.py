@@ -28,7 +28,7 @@ from commonplace.hosts.transcript import (
     foreign_errors,
     open_for_reading,
 )
-from commonplace.text.json_fields import as_object, object_in, text_in
+from commonplace.text.untrusted_json import as_object, object_in, text_in
 
 if TYPE_CHECKING:
     import apsw

@@ -23,7 +23,7 @@ from commonplace.hosts.hook_event import (
 )
 from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, RuleFiles, http_entry
 from commonplace.hosts.rule_files import RuleFile, RuleGroup, group_rules
-from commonplace.text.json_fields import parse_if_json
+from commonplace.text.untrusted_json import parse_if_json
 
 if TYPE_CHECKING:
     from commonplace.memory.rules import Rule, RuleSet

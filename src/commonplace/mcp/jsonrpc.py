@@ -21,7 +21,7 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from commonplace.errors import CommonplaceError, TooLarge
-from commonplace.input_limits import MAX_DEPTH, MAX_VALUES_OF_MANY, check_json
+from commonplace.text.untrusted_json import MAX_DEPTH, MAX_VALUES_OF_MANY, check_json
 
 LAST_WORDS_SECONDS = 5.0
 # A line that was refused reaches the SDK as this and the answer to it: no JSON begins so.

@@ -16,10 +16,9 @@ from commonplace.memory.failed_commands import FailedCommand, find_failed_comman
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.open_steps import LONGEST_STEP, STILL_FAILING, dismissed_steps, failing_command
 from commonplace.memory.open_steps import MAX_NOTES as OLDER_NOTES
-from commonplace.memory.status_and_stats import utc_day
 from commonplace.model import KNOWLEDGE_TYPES, Kind, Scope, Session
 from commonplace.store.types import ItemHeader
-from commonplace.text.dates import clamp_time
+from commonplace.text.dates import clamp_time, utc_day
 from commonplace.text.sentences import sentences, shorten
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Literal
 
 import commonplace
@@ -14,7 +14,7 @@ from commonplace.config import Settings, embedder_kind
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Kind, Scope, SessionScope
 from commonplace.store.types import SessionCounts
-from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS, clamp_time, iso_time
+from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS, clamp_time, day_start_ms, iso_time, utc_day
 from commonplace.text.paths import ROOT_FOLDER, normalise_folder
 
 HEALTH_FILE = "health.json"
@@ -113,7 +113,6 @@ def _can_embed(memory: LocalMemory) -> bool:
 # More labels than anybody reads: an import gives each conversation one of its own.
 MOST_LABELS = 100
 WEEKS, MONTHS = 26, 24
-_EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,21 +155,17 @@ def message_activity(memory: LocalMemory, folder: str | None = None) -> MessageA
     """Messages of the last weeks; if some are older, of the months up to the newest."""
     scope = SessionScope(folder=normalise_folder(folder) if folder is not None else "")
     counts = memory.store.session_counts(scope, 0)
-    today = _date(memory.clock())
-    oldest, newest = (today if ms is None else _date(ms) for ms in (counts.oldest_ms, counts.newest_ms))
+    today = utc_day(memory.clock())
+    oldest, newest = (today if ms is None else utc_day(clamp_time(ms)) for ms in (counts.oldest_ms, counts.newest_ms))
     weeks = [_monday(today) - timedelta(weeks=back) for back in reversed(range(WEEKS))]
     weekly = weeks[0] <= oldest and newest <= today
     starts = weeks if weekly else _months_to(newest)
     messages = dict.fromkeys(starts, 0)
-    for day, count in memory.store.activity(scope, (starts[0] - _EPOCH).days * DAY_MS).items():
-        day_of_message = _date(int(day) * DAY_MS)
+    for day, count in memory.store.activity(scope, day_start_ms(starts[0])).items():
+        day_of_message = utc_day(clamp_time(int(day) * DAY_MS))
         start = _monday(day_of_message) if weekly else day_of_message.replace(day=1)
         messages[start] = messages.get(start, 0) + count
     return MessageActivity("week" if weekly else "month", messages, counts.messages - sum(messages.values()))
-
-
-def _date(ms: int) -> date:
-    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=clamp_time(ms))).date()
 
 
 def _monday(day: date) -> date:
@@ -183,8 +178,6 @@ def _months_to(last: date) -> list[date]:
     return [date(n // 12, n % 12 + 1, 1) for n in range(max(12, number - MONTHS + 1), number + 1)]
 
 
-_FIRST = date(1970, 1, 1).toordinal()
-
 ItemsPerDay = Mapping[date, Mapping[Kind, int]]
 
 
@@ -193,14 +186,4 @@ def items_per_day(
 ) -> ItemsPerDay:
     """Live items by day, UTC, and kind, in order; a day without any is absent."""
     days = memory.store.items_per_day(scope, max(from_ms, EARLIEST_MS), min(to_ms, LATEST_MS + 1))
-    return {date.fromordinal(_FIRST + day): days[day] for day in sorted(days)}
-
-
-def utc_day(ms: int) -> date:
-    """The day, UTC, that a moment is part of."""
-    return date.fromordinal(_FIRST + ms // DAY_MS)
-
-
-def day_start_ms(day: date) -> int:
-    """The moment at which a day begins."""
-    return (day.toordinal() - _FIRST) * DAY_MS
+    return {utc_day(day * DAY_MS): days[day] for day in sorted(days)}

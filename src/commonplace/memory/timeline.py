@@ -11,12 +11,11 @@ from datetime import date
 
 from commonplace.memory.items import get_item, make_cursor, parse_cursor
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.status_and_stats import day_start_ms, utc_day
 from commonplace.model import Item, Kind, Scope, Session
 from commonplace.store.types import EVENT_MARK as EVENT_MARK
 from commonplace.store.types import Event as Event
 from commonplace.store.types import ItemHeader
-from commonplace.text.dates import DAY_MS
+from commonplace.text.dates import DAY_MS, day_start_ms, utc_day
 from commonplace.text.sentences import sentences, shorten
 
 # Summaries and checkpoints speak about a time; these happened in it.

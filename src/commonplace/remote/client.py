@@ -22,7 +22,7 @@ from commonplace.errors import (
     Unauthorized,
 )
 from commonplace.http_address import HttpAddress, error_reason, split_url
-from commonplace.input_limits import check_json, unpack_gzip, unpacked_for, values_for
+from commonplace.text.untrusted_json import check_json, unpack_gzip, unpacked_for, values_for
 
 MAX_REPLY_BYTES = 256 << 20
 # What a packed reply may unpack to: always this, and more if it is large itself.

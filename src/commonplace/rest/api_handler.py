@@ -27,8 +27,16 @@ from commonplace.errors import (
     NotFound,
     WrongMethod,
 )
-from commonplace.http.errors import JSON, error_response, error_style, json_bytes, rendered_error
-from commonplace.http.method_handler import MethodHandler, key_of, memory_of
+from commonplace.http_responses import (
+    JSON,
+    MethodHandler,
+    error_response,
+    error_style,
+    json_bytes,
+    key_of,
+    memory_of,
+    rendered_error,
+)
 from commonplace.memory.idempotency import SavedReply, run_once
 from commonplace.memory.local_memory import LocalMemory, reopen_memory
 from commonplace.model import Author, Key

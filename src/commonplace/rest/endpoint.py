@@ -14,9 +14,9 @@ from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_typ
 from pydantic import BaseModel
 
 from commonplace.errors import Conflict
-from commonplace.input_limits import MAX_VALUES
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Key, Session
+from commonplace.text.untrusted_json import MAX_VALUES
 from commonplace.worker_threads import Workers
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]

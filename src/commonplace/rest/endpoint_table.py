@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from commonplace.input_limits import MAX_VALUES_OF_MANY
 from commonplace.rest import (
     conversations,
     entities,
@@ -26,6 +25,7 @@ from commonplace.rest import (
     status,
 )
 from commonplace.rest.endpoint import Call, Endpoint, Method, Scope
+from commonplace.text.untrusted_json import MAX_VALUES_OF_MANY
 
 # Paths are below this unless they begin with one of the others.
 _ROOT, _OTHER_ROOTS = "/api/v1", ("/api/", "/mcp/", "/metrics")

@@ -30,7 +30,7 @@ from prometheus_client.registry import Collector
 
 from commonplace.dialects.reply_schema import Json
 from commonplace.errors import CommonplaceError
-from commonplace.http.errors import JSON, from_sekha_sdk
+from commonplace.http_responses import JSON, from_sekha_sdk
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status_and_stats import status
 from commonplace.rest.endpoint import Answer, ApiRequest

@@ -20,7 +20,7 @@ from commonplace.dialects.reply_schema import (
     component_schema,
     schema_in_document,
 )
-from commonplace.http.errors import BAD_REQUEST, UNPROCESSABLE, ErrorStyle, error_style
+from commonplace.http_responses import BAD_REQUEST, UNPROCESSABLE, ErrorStyle, error_style
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.timeline import EVENT_MARK
 from commonplace.model import MESSAGE_ROLES

@@ -22,10 +22,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from commonplace.errors import InvalidInput, StoreReadOnly, TooLarge, WrongMedia
-from commonplace.input_limits import check_json, unpack_gzip, unpacked_for
 from commonplace.model import KINDS
 from commonplace.rest.endpoint import Endpoint
 from commonplace.rest.fields import PATTERN_HINTS
+from commonplace.text.untrusted_json import check_json, unpack_gzip, unpacked_for
 from commonplace.worker_threads import Workers
 
 MOST_PARAMETERS = 2000

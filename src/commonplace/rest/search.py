@@ -15,7 +15,7 @@ from commonplace.dialects.kiro_context import MAX_BUDGET, ContextReply, get_cont
 from commonplace.dialects.records import HitRecord, ItemRecord, hit_record, item_record
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.tool import SEARCHED_KINDS, compact_json
-from commonplace.http.errors import from_sekha_sdk
+from commonplace.http_responses import from_sekha_sdk
 from commonplace.memory.context import CitedMessage, assemble_messages
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import RecallResult, recall, recall_by_words, sessions_of_hits

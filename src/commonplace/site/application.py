@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, StoreError
 from commonplace.helper_processes import Helpers
-from commonplace.http.errors import error_response
+from commonplace.http_responses import error_response
 from commonplace.mcp.http import McpRoutes, mcp_routes
 from commonplace.memory.keys_and_spaces import is_server_admin
 from commonplace.memory.local_memory import LocalMemory

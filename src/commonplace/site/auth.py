@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, KeyMissing, StoreError, Unauthorized
-from commonplace.http.errors import error_response
+from commonplace.http_responses import error_response
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.authors import http_writer, with_writer
 from commonplace.memory.local_memory import LocalMemory, for_project

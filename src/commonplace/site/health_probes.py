@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.errors import CommonplaceError, ShuttingDown, StoreError, StoreUnavailable, WrongMethod
-from commonplace.http.errors import error_response
+from commonplace.http_responses import error_response
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status_and_stats import check_ready
 from commonplace.worker_threads import Workers

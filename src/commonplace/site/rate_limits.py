@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace.config import Settings
 from commonplace.errors import RateLimited, TooLarge
-from commonplace.http.errors import error_response
+from commonplace.http_responses import error_response
 from commonplace.site.server_state import Levels, OwnLevels, ServerState
 
 # Routes below these stream what they get into a file, and have a limit of their own.

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.config import Settings, listed
 from commonplace.errors import Forbidden, InvalidInput
-from commonplace.http.errors import error_response
+from commonplace.http_responses import error_response
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 MISDIRECTED = 421

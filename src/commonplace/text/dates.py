@@ -20,6 +20,7 @@ DAY_MS = 24 * HOUR_MS
 DAY_SECONDS = DAY_MS // 1000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_DAY = _EPOCH.toordinal()
 # The first and last moments of the years 1 to 9999, the only ones that Python's calendar has.
 EARLIEST_MS, LATEST_MS = -62_135_596_800_000, 253_402_300_799_999
 _HINT = "Write it like 2025-03-15, 2025-03-15T14:30, 2025-03-15T14:30:00Z, or as milliseconds since 1970."
@@ -48,6 +49,16 @@ def parse_time(text: str, *, local: bool) -> int:
 def clamp_time(ms: int) -> int:
     """The nearest time within the years 1 to 9999; a damaged row may have one outside of them."""
     return min(max(int(ms), EARLIEST_MS), LATEST_MS)
+
+
+def utc_day(ms: int) -> date:
+    """The day, UTC, that a moment is part of."""
+    return date.fromordinal(_FIRST_DAY + ms // DAY_MS)
+
+
+def day_start_ms(day: date) -> int:
+    """The moment at which a day begins, UTC."""
+    return (day.toordinal() - _FIRST_DAY) * DAY_MS
 
 
 def iso_time(ms: int) -> str:

@@ -16,9 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from commonplace.text.secret_value_checks import ContextPattern
+from commonplace.text.secret_values import KNOWN_TOKENS, ContextPattern, KnownToken
 from commonplace.text.secrets_by_context import CONTEXT_PATTERNS, Found, secrets_in_columns
-from commonplace.text.secrets_by_prefix import KNOWN_TOKENS, KnownToken
 
 PRIVATE_MARK = "[private]"
 

@@ -11,7 +11,8 @@ import binascii
 import re
 from collections.abc import Iterator
 
-from commonplace.text.secret_value_checks import (
+from commonplace.text.secret_values import (
+    PRIVATE_KEYS,
     ContextPattern,
     is_random_in_prose,
     is_secret_in_prose,
@@ -19,7 +20,6 @@ from commonplace.text.secret_value_checks import (
     looks_like_setting,
     looks_secret,
 )
-from commonplace.text.secrets_by_prefix import PRIVATE_KEYS
 
 Found = tuple[int, int, str]
 """Where a secret begins and ends, and its kind."""

@@ -10,7 +10,7 @@ from commonplace.memory.profile import PROFILE_GROUPS, PROFILE_TOKENS, SHOW, bui
 from commonplace.memory.profile import show_in_profile as set_shown
 from commonplace.text.entity_names import ENTITY_KINDS, MAX_NAME
 from commonplace.text.validity import parse_as_of
-from commonplace.web.page import PageRequest, Redirect, Rendered, project_names, with_query
+from commonplace.web.page_handler import PageRequest, Redirect, Rendered, project_names, with_query
 
 LISTED = 200
 

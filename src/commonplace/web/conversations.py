@@ -44,7 +44,7 @@ from commonplace.text.paths import (
 )
 from commonplace.text.query import plain_words
 from commonplace.text.redact import redact
-from commonplace.web.page import (
+from commonplace.web.page_handler import (
     FileReply,
     PageReply,
     PageRequest,

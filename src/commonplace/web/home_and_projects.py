@@ -27,10 +27,10 @@ from commonplace.memory.projects import list_projects
 from commonplace.memory.report import OpenEnd
 from commonplace.memory.review import count_proposals
 from commonplace.memory.sessions import active_sessions
-from commonplace.memory.status_and_stats import day_start_ms, items_per_day, status, utc_day
+from commonplace.memory.status_and_stats import items_per_day, status
 from commonplace.model import KINDS, Scope
-from commonplace.text.dates import clamp_time
-from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered, local_path, project_names
+from commonplace.text.dates import clamp_time, day_start_ms, utc_day
+from commonplace.web.page_handler import PageReply, PageRequest, Redirect, Rendered, local_path, project_names
 
 BAR_HEIGHT = 36
 # Rules of the project and of everywhere that are shown; the others are on their own page.

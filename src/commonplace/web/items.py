@@ -31,7 +31,7 @@ from commonplace.text.diff import DiffHunk, diff_texts
 from commonplace.text.redact import redact
 from commonplace.text.sentences import title_of
 from commonplace.text.validity import NO_BOUND, describe_interval, read_validity
-from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered, project_names
+from commonplace.web.page_handler import PageReply, PageRequest, Redirect, Rendered, project_names
 
 # What the program itself notes about an item, which says nothing to people.
 OWN_META = (

@@ -14,10 +14,11 @@ from commonplace.errors import CommonplaceError, Unauthorized
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Key
-from commonplace.web.page import last_value, local_path
 from commonplace.web.page_handler import (
     SECURITY_HEADERS,
     check_same_origin,
+    last_value,
+    local_path,
     login_cookie,
     login_token,
     read_form,

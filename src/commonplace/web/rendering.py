@@ -1,18 +1,21 @@
 """Templates and their filters: texts, times, numbers, highlighted words, Markdown. Whatever they show is redacted.
 
 What is remembered may be written by anybody: no HTML in Markdown passes as such, pictures become links (nothing is
-fetched from elsewhere), and the result is cleaned once more.
+fetched from elsewhere), and the result is cleaned once more. The URLs of styles, scripts and pictures change with their
+content, so browsers can cache them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -26,12 +29,13 @@ from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup, escape
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 
 from commonplace.text.dates import DAY_MS, LATEST_MS, iso_time, time_ago
 from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt
 from commonplace.text.tokens import index_text
-from commonplace.web.static import address_of
 
 KILO = 1024
 RECENT_MS = 7 * DAY_MS
@@ -82,7 +86,7 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._all.globals.update(say=load_texts(), static=address_of, counted=counted)
+        self._all.globals.update(say=load_texts(), static=static_address, counted=counted)
         self._all.filters.update(
             ago=format_ago,
             iso=iso_time,
@@ -317,3 +321,47 @@ class _Renderer(RendererHTML):
 _PARSER = MarkdownIt("commonmark", {"html": False, "breaks": True}, renderer_cls=_Renderer).enable(
     ["table", "strikethrough"]
 )
+
+
+STATIC_TREE = "/static"
+STATIC_KINDS = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+_FOR_EVER = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """A file ready to send."""
+
+    content: bytes
+    media: str
+    mark: str
+
+
+@cache
+def static_files() -> dict[str, StaticFile]:
+    """All of them, by name."""
+    found = {}
+    for file in files("commonplace.web").joinpath("static").iterdir():
+        ending = "." + file.name.rpartition(".")[2]
+        if ending in STATIC_KINDS:
+            content = file.read_bytes()
+            found[file.name] = StaticFile(content, STATIC_KINDS[ending], hashlib.sha256(content).hexdigest()[:12])
+    return found
+
+
+def static_address(name: str) -> str:
+    """The URL of a file with its current content. Scripts import each other without a version."""
+    return f"{STATIC_TREE}/{name}?v={static_files()[name].mark}"
+
+
+async def send_static_file(request: Request) -> Response:
+    """Send the requested file."""
+    file = static_files().get(request.path_params["name"])
+    if file is None:
+        return PlainTextResponse("There is no such file.\n", 404)
+    tag = f'"{file.mark}"'
+    headers = {"ETag": tag, "X-Content-Type-Options": "nosniff"}
+    headers["Cache-Control"] = _FOR_EVER if request.query_params.get("v") == file.mark else "no-cache"
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(file.content, headers=headers, media_type=file.media)

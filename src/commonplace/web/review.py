@@ -35,7 +35,7 @@ from commonplace.text.paths import ROOT_FOLDER
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
 from commonplace.text.validity import describe_interval
-from commonplace.web.page import (
+from commonplace.web.page_handler import (
     PART_HEADER,
     FileReply,
     PageReply,

@@ -19,14 +19,12 @@ from commonplace.web import (
     rules,
     search,
     settings,
-    static,
     timeline,
     topics,
 )
 from commonplace.web.login import KeyCheck, LoginPages, LoginTickets
-from commonplace.web.page import Page, PageRequest
-from commonplace.web.page_handler import PageHandler
-from commonplace.web.rendering import Templates
+from commonplace.web.page_handler import Page, PageHandler, PageRequest
+from commonplace.web.rendering import STATIC_TREE, Templates, send_static_file
 from commonplace.worker_threads import Workers
 
 PAGES: tuple[Page, ...] = (
@@ -123,7 +121,7 @@ def routes(workers: Workers, key_check: KeyCheck, tickets: LoginTickets) -> list
         Route("/login", login.enter, methods=["POST"]),
         Route("/logout", login.leave, methods=["POST"]),
         Route("/enter", login.ticket, methods=["GET"]),
-        Route(static.TREE + "/{name}", static.send, middleware=[_COMPRESSED]),
+        Route(STATIC_TREE + "/{name}", send_static_file, middleware=[_COMPRESSED]),
         *(
             Route(path, PageHandler(path, pages, workers, templates), middleware=[_COMPRESSED])
             for path, pages in _by_path().items()
@@ -150,4 +148,4 @@ def _by_path() -> dict[str, dict[str, Page]]:
     return found
 
 
-_PATTERNS = [compile_path(path)[0] for path in (*_by_path(), static.TREE + "/{name}")]
+_PATTERNS = [compile_path(path)[0] for path in (*_by_path(), STATIC_TREE + "/{name}")]

@@ -17,7 +17,7 @@ from commonplace.memory.remember import NewItem, remember_item
 from commonplace.memory.rules import active_rules, rule_paths
 from commonplace.model import SETTLED, Item, Scope
 from commonplace.text.paths import any_glob_matches
-from commonplace.web.page import PageReply, PageRequest, Redirect, Rendered, project_names, with_query
+from commonplace.web.page_handler import PageReply, PageRequest, Redirect, Rendered, project_names, with_query
 
 AT_ONCE = 200
 # Stands for the global rules; no project has this name.

@@ -29,7 +29,15 @@ from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt, truncate
 from commonplace.text.tokens import words_of
 from commonplace.text.validity import parse_as_of
-from commonplace.web.page import PART_HEADER, KeyScope, PageRequest, Redirect, Rendered, project_names, with_query
+from commonplace.web.page_handler import (
+    PART_HEADER,
+    KeyScope,
+    PageRequest,
+    Redirect,
+    Rendered,
+    project_names,
+    with_query,
+)
 from commonplace.web.rendering import Texts, highlight, load_texts
 
 FILTER_NAMES = (

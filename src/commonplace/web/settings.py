@@ -17,8 +17,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status_and_stats import last_check_result, status
 from commonplace.model import ROLES
 from commonplace.text.dates import DAY_MS
-from commonplace.web.page import PageRequest, Redirect, Rendered, local_path
-from commonplace.web.page_handler import THEME_COOKIE, THEMES
+from commonplace.web.page_handler import THEME_COOKIE, THEMES, PageRequest, Redirect, Rendered, local_path
 
 BACKUPS = 20
 MAX_DAYS = 3650

@@ -16,12 +16,12 @@ from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import find_session
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sessions import read_session
-from commonplace.memory.status_and_stats import ItemsPerDay, day_start_ms, items_per_day, utc_day
+from commonplace.memory.status_and_stats import ItemsPerDay, items_per_day
 from commonplace.memory.timeline import DayOfWork, DaySession, days_of_work, items_in_period, sessions_by_item, timeline
 from commonplace.model import KINDS, Item, Kind, Scope, Session
-from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS, MINUTE_MS
+from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS, MINUTE_MS, day_start_ms, utc_day
 from commonplace.text.sentences import shorten
-from commonplace.web.page import PageRequest, Rendered, project_names, with_query
+from commonplace.web.page_handler import PageRequest, Rendered, project_names, with_query
 
 # Beyond this many months the bars are years; up to this many days they are days.
 MONTHS, FEW_DAYS = 30, 62

@@ -22,7 +22,7 @@ from commonplace.memory.topics import list_topics as all_topics
 from commonplace.model import Item
 from commonplace.text.redact import redact
 from commonplace.text.sentences import shorten
-from commonplace.web.page import PageRequest, Rendered, project_names
+from commonplace.web.page_handler import PageRequest, Rendered, project_names
 from commonplace.web.rendering import short_project
 from commonplace.web.search import highlighted_item
 

@@ -19,9 +19,9 @@ from commonplace.hosts.tool_text import (
     result_block,
     text_of,
 )
-from commonplace.text.json_fields import parse_if_json
 from commonplace.text.redact import redact
 from commonplace.text.shell_commands import hides_exit_status
+from commonplace.text.untrusted_json import parse_if_json
 
 THINKING_TOOL = "thinking"
 """The type of tools for an agent's own lists and thoughts."""

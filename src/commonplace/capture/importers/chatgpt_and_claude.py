@@ -20,7 +20,7 @@ from commonplace.capture.importers.json_reader import (
 )
 from commonplace.memory.conversations import NewConversation, NewMessage
 from commonplace.model import MESSAGE_ROLES
-from commonplace.text.json_fields import object_in, objects_in, seconds_in, text_in, time_in
+from commonplace.text.untrusted_json import object_in, objects_in, seconds_in, text_in, time_in
 
 CHATGPT = "chatgpt"
 # The text for a part of a message that is no text.

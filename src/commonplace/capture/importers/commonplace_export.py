@@ -21,14 +21,13 @@ from typing import IO, Any, cast
 from commonplace.capture.import_report import MAX_HELD, Advance, Entry, Skipped, Stream, Unit, conversation_label
 from commonplace.capture.importers.json_reader import UnreadableMessage, read_conversations
 from commonplace.errors import CommonplaceError, InvalidInput
-from commonplace.input_limits import check_json, values_for
 from commonplace.item_ids import ref
 from commonplace.memory.conversations import NewConversation, NewMessage
 from commonplace.memory.export_archive import ARCHIVE_FILES, ARCHIVE_FORMAT, ARCHIVE_VERSION, MANIFEST, MAX_ARCHIVE_LINE
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sync_records import RecordKind, RecordOutcome, take_records
 from commonplace.model import MESSAGE_ROLES
-from commonplace.text.json_fields import object_in, text_in, time_in
+from commonplace.text.untrusted_json import check_json, object_in, text_in, time_in, values_for
 
 BATCH_RECORDS = 500
 BATCH_BYTES = 8_000_000

@@ -30,10 +30,10 @@ from commonplace.memory.conversations import MAX_KEY, NewConversation, NewMessag
 from commonplace.memory.import_items import ImportedItem
 from commonplace.memory.remember import MAX_PATHS, MAX_TAG, MAX_TAGS, MAX_TITLE, UNSTORABLE, NewItem, checked_category
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS
-from commonplace.text.json_fields import parse_if_json, text_in, time_in
 from commonplace.text.paths import check_glob
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
+from commonplace.text.untrusted_json import parse_if_json, text_in, time_in
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 DATABASE_SUFFIXES = (".db", ".sqlite", ".sqlite3")

@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 
 from commonplace.capture.import_report import Entry, Skipped, Stream, max_held
 from commonplace.errors import CommonplaceError
-from commonplace.input_limits import check_json, values_for
 from commonplace.memory.conversations import NewMessage
+from commonplace.text.untrusted_json import check_json, values_for
 
 T = TypeVar("T")
 CHUNK = 1 << 20

@@ -13,7 +13,7 @@ from commonplace.capture.import_report import Entry, Skipped, Stream
 from commonplace.capture.importers.foreign_database import Row, TableMapping, fit_item, link_to
 from commonplace.capture.importers.json_reader import lines_or_records
 from commonplace.memory.remember import NewItem
-from commonplace.text.json_fields import objects_in, text_in
+from commonplace.text.untrusted_json import objects_in, text_in
 
 MAPPING = TableMapping("server-memory", {})
 _ENTITY, _RELATION = {"type", "name", "entityType", "observations"}, {"type", "from", "to", "relationType"}

@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 from commonplace.capture.import_report import Entry, Skipped, Stream, conversation_label, max_held, stable_key
 from commonplace.errors import TooLarge
 from commonplace.memory.conversations import MAX_MESSAGES, NewConversation, NewMessage
-from commonplace.text.json_fields import time_in
+from commonplace.text.untrusted_json import time_in
 
 MARKDOWN, PLAIN_TEXT, HTML = "markdown", "text", "html"
 MAX_TEXT_BYTES = 1 << 25
