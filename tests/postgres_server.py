@@ -12,7 +12,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from tests.postgres_process import running
 
-from commonplace.store.postgres import pool
+from commonplace.store.postgres import pool_and_replicas
 from commonplace.store.postgres.store import PostgresStore
 
 # Nothing here has to survive a power cut.
@@ -42,7 +42,7 @@ class PostgresServer:
         # Kept open, with the plans of its statements: connecting anew takes longer than emptying.
         self._emptying: dict[str, psycopg.Connection[Any]] = {}
         # The connections of this process to each database, open between tests: a new one makes its plans anew.
-        self._pools: dict[str, pool.Pool] = {}
+        self._pools: dict[str, pool_and_replicas.Pool] = {}
         self._made = 0
 
     def database(self, folder: Path, *, connected: bool = False) -> str:
@@ -53,9 +53,9 @@ class PostgresServer:
         if folder not in self._of:
             name = self._of[folder] = self._free.pop() if self._free else self._make()
             if connected and name not in self._pools:
-                self._pools[name] = pool.borrow(self.address(name))
+                self._pools[name] = pool_and_replicas.borrow(self.address(name))
             elif not connected and name in self._pools:
-                pool.give_back(self._pools.pop(name))
+                pool_and_replicas.give_back(self._pools.pop(name))
         return self.address(self._of[folder])
 
     def _make(self) -> str:
@@ -80,7 +80,7 @@ class PostgresServer:
         for known in [known for known in self._of if known.is_relative_to(folder)]:
             name = self._of.pop(known)
             # Whoever left a store open would meet what the next test does to its database.
-            _pool, users = pool._pools.get((os.getpid(), self.address(name)), (None, 0))
+            _pool, users = pool_and_replicas._pools.get((os.getpid(), self.address(name)), (None, 0))
             assert users == (name in self._pools), "a test left a store open"
             self._empty(name)
             self._free.append(name)
@@ -89,7 +89,7 @@ class PostgresServer:
         for connection in self._emptying.values():
             connection.close()
         for kept in self._pools.values():
-            pool.give_back(kept)
+            pool_and_replicas.give_back(kept)
 
     def close(self) -> None:
         self.disconnect()

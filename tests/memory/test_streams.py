@@ -108,7 +108,7 @@ def test_a_killed_process_leaves_the_stream_as_it_was(
 import importlib, os, sys
 from commonplace import config
 from commonplace.memory import local_memory, streams
-statements = importlib.import_module("commonplace.store.sql.streams")
+statements = importlib.import_module("commonplace.store.sql.item_writes")
 # After the memory was written, before the stream is closed.
 statements._close = lambda *_arguments: os._exit(9)
 settings = config.load({"data_dir": sys.argv[1], "embedder": "off"}, env={})

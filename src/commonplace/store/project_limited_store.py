@@ -23,8 +23,7 @@ from commonplace.model import (
     Stored,
     VectorHit,
 )
-from commonplace.store.project_conversations import ProjectConversations, ProjectStreams
-from commonplace.store.project_scope import ProjectScope
+from commonplace.store.project_scope import ProjectConversations, ProjectScope, ProjectStreams
 from commonplace.store.records import Arrival, Name, Outcome, Record, RecordKind
 from commonplace.store.types import (
     Counts,

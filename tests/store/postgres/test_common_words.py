@@ -14,7 +14,7 @@ from tests.contract.conftest import make_draft
 from tests.store.postgres.test_same_answers import ask
 
 from commonplace.model import Scope
-from commonplace.store.postgres import bm25
+from commonplace.store.postgres import text_query
 from commonplace.store.postgres.store import PostgresStore
 from commonplace.store.protocol import Store
 from commonplace.store.sqlite.store import SqliteStore
@@ -36,7 +36,7 @@ def numbered_text(number: int) -> str:
 def few(patch: pytest.MonkeyPatch) -> None:
     """Let a word be common that stands in 20 of some hundred rows."""
     patch.setattr(query_words, "COMMON_LEAST", 20)
-    patch.setattr(bm25, "REMEMBERED_FROM", 20)
+    patch.setattr(text_query, "REMEMBERED_FROM", 20)
 
 
 @pytest.fixture(scope="module")

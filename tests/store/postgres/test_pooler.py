@@ -17,7 +17,7 @@ from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember_all
 from commonplace.model import Scope
-from commonplace.store.postgres.pool import Pool
+from commonplace.store.postgres.pool_and_replicas import Pool
 from commonplace.store.postgres.store import PostgresStore
 
 SUBJECTS = "walrus iceberg billing invoice retry backoff cache eviction deploy rollback".split()

@@ -15,7 +15,7 @@ from tests.postgres_server import HASTY
 
 from commonplace.errors import InvalidInput, StoreReadOnly, StoreUnavailable
 from commonplace.model import Scope
-from commonplace.store.postgres import replicas
+from commonplace.store.postgres import pool_and_replicas
 from commonplace.store.postgres.connection import PostgresConnection
 from commonplace.store.postgres.store import PostgresStore
 from commonplace.text.query import parse_query
@@ -63,7 +63,7 @@ def test_a_search_goes_to_the_replica_until_something_was_written_here(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert _found(store) == set()
-    monkeypatch.setattr(replicas, "LAG_SECONDS", 3600.0)
+    monkeypatch.setattr(pool_and_replicas, "LAG_SECONDS", 3600.0)
     with _standing_still(*pair):
         theirs = other.put([make_draft("walnut, says another")], NOW)[0].id
         assert _found(store) == set(), "asked of the replica, which does not have it yet"
@@ -80,7 +80,7 @@ def test_who_was_told_of_something_finds_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert _found(store) == set()
-    monkeypatch.setattr(replicas, "LAG_SECONDS", 3600.0)
+    monkeypatch.setattr(pool_and_replicas, "LAG_SECONDS", 3600.0)
     _events, mark = store.events(None, 0)
     with _standing_still(*pair):
         theirs = other.put([make_draft("walnut, says another")], NOW)[0].id
@@ -95,7 +95,7 @@ def test_a_replica_that_falls_behind_is_left_out(
     other: PostgresStore,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(replicas, "LAG_SECONDS", 0.0)
+    monkeypatch.setattr(pool_and_replicas, "LAG_SECONDS", 0.0)
     with _standing_still(*pair):
         theirs = other.put([make_draft("walnut, says another")], NOW)[0].id
         # The log is on its way to the disk of the primary, which does not wait for it in tests.
@@ -111,7 +111,7 @@ def test_a_replica_that_is_away_is_not_missed_and_is_tried_again(
     assert _found(store) == {stored} and _states(store) == {"in use"}
     pair[1].kill()
     assert _found(store) == {stored} and _states(store) == {"away"}
-    monkeypatch.setattr(replicas, "AWAY_SECONDS", 0.0)
+    monkeypatch.setattr(pool_and_replicas, "AWAY_SECONDS", 0.0)
     store._database.replicas._pools[0].away_until = 1.0
     assert _found(store) == {stored}, "tried, and still away"
     pair[1].start()

@@ -16,9 +16,18 @@ from typing import TypeVar
 import psycopg
 
 from commonplace.errors import StoreBusy, StoreError
-from commonplace.store.postgres.error_translation import is_cut, translated
-from commonplace.store.postgres.pool import MOST, Connection, Pool, borrow, give_back, place_of
-from commonplace.store.postgres.replicas import PATIENCE, WRITTEN, Replicas
+from commonplace.store.postgres.connection import is_cut, translated
+from commonplace.store.postgres.pool_and_replicas import (
+    MOST,
+    PATIENCE,
+    WRITTEN,
+    Connection,
+    Pool,
+    Replicas,
+    borrow,
+    give_back,
+    place_of,
+)
 from commonplace.store.sql.connection import Connection as SharedConnection
 
 # Owns nothing and sees one space; made by the first migration.

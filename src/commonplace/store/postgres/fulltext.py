@@ -8,18 +8,22 @@ from dataclasses import dataclass
 from typing import Literal
 
 from commonplace.model import TextHit
-from commonplace.store.postgres.bm25 import CountCache, Scored, ScoredRows, Statistics, count_rows
 from commonplace.store.postgres.fulltext_rows import lexeme, name_token
-from commonplace.store.postgres.pool import Connection
+from commonplace.store.postgres.pool_and_replicas import Connection
 from commonplace.store.postgres.text_query import (
     Bound,
+    CountCache,
     Leaf,
     Leaves,
+    Scored,
+    ScoredRows,
+    Statistics,
     Within,
     compile_leaves,
     compile_query,
     condition,
     condition_of_leaves,
+    count_rows,
     in_projects,
     leaves_of,
     leaves_of_word,

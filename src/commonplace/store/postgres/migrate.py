@@ -14,8 +14,8 @@ from psycopg import errors
 
 from commonplace.errors import StoreBusy, StoreError, StoreReadOnly, StoreTooNew
 from commonplace.store.postgres.database import MEMBER, Database
-from commonplace.store.postgres.pool import Connection
-from commonplace.store.sql.space import migration_scripts
+from commonplace.store.postgres.pool_and_replicas import Connection
+from commonplace.store.sql.connection import migration_scripts
 
 OLDEST_SERVER = 150000
 OLDEST_VECTOR = (0, 8)

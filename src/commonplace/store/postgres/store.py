@@ -12,7 +12,7 @@ from commonplace.store.postgres.fulltext import FullText
 from commonplace.store.postgres.integrity import PostgresIntegrity
 from commonplace.store.postgres.migrate import check, confined
 from commonplace.store.postgres.migrate import migrate as run_migrations
-from commonplace.store.postgres.pool import MOST
+from commonplace.store.postgres.pool_and_replicas import MOST
 from commonplace.store.postgres.vector_search import Vectors
 from commonplace.store.sql.connection import Connection
 from commonplace.store.sql.items import Filter

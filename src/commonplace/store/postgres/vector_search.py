@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 from commonplace.model import KINDS, Scope, VectorHit
 from commonplace.store.postgres.connection import translate
 from commonplace.store.postgres.database import Database
-from commonplace.store.postgres.pool import Connection
-from commonplace.store.sql.connection import IN_LIST
+from commonplace.store.postgres.pool_and_replicas import Connection
+from commonplace.store.sql.connection import IN_LIST, allow_replica
 from commonplace.store.sql.connection import Connection as SharedConnection
 from commonplace.store.sql.items import Filter, filter_of
-from commonplace.store.sql.space import allow_replica
 from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, by_cosine, score, vector_hits
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ from commonplace.model import Author, Draft, Item, SessionDraft
 from commonplace.store.damaged_values import object_of
 from commonplace.store.maintenance import HOOK_DIGEST, CapturedEvent, SessionProgress
 from commonplace.store.sql import item_changes, item_writes, items, projects, sessions
-from commonplace.store.sql.connection import IN_BLOBS, Connection, json_field
+from commonplace.store.sql.connection import IN_BLOBS, Connection, Space, json_field
 from commonplace.store.sql.item_changes import ItemLocation
-from commonplace.store.sql.space import Space
 
 # An event that comes again later than this is taken for another one.
 REMEMBERED_MS = 30 * 86_400_000

@@ -10,9 +10,8 @@ from commonplace.item_ids import Ref
 from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
 from commonplace.store.rows import change_of, item_of, session_before
 from commonplace.store.sql import item_changes, item_writes, items, projects, sessions
-from commonplace.store.sql.connection import IN_LIST, Connection
+from commonplace.store.sql.connection import IN_LIST, VISIT_WAIT_SECONDS, Connection, Space, allow_replica
 from commonplace.store.sql.item_changes import ItemLocation
-from commonplace.store.sql.space import VISIT_WAIT_SECONDS, Space, allow_replica
 from commonplace.store.types import SessionCounts
 from commonplace.text.near_duplicates import Sketch
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from commonplace.store.sql.connection import Connection
-from commonplace.store.sql.space import Space
+from commonplace.store.sql.connection import Connection, Space
 from commonplace.store.types import (
     EarlierRequest,
     Event,

@@ -13,9 +13,8 @@ from commonplace.store.damaged_values import DamagedRow
 from commonplace.store.invariants import LIVE, SEARCHED, STRAY_TOKENS, STRAY_VECTORS, UNSPLIT, VECTORLESS, Invariant
 from commonplace.store.maintenance import FileDamage, IndexState, ReportProgress, RowKey, Violations
 from commonplace.store.sql import indexing, item_changes, items, sessions
-from commonplace.store.sql.connection import Connection
+from commonplace.store.sql.connection import Connection, Space
 from commonplace.store.sql.scrubbing import TEXT_TABLES, damaged_row, table_rows
-from commonplace.store.sql.space import Space
 from commonplace.store.sql.vectors import current_model
 from commonplace.store.types import MAX_EMBED_TRIES
 

@@ -40,8 +40,7 @@ from commonplace.store.rows import (
     with_speaker,
 )
 from commonplace.store.sql import projects, sessions
-from commonplace.store.sql.connection import IN_LIST, Connection
-from commonplace.store.sql.space import Space, allow_replica
+from commonplace.store.sql.connection import IN_LIST, Connection, Space, allow_replica
 from commonplace.store.types import TextAnswer, Turn, Use
 from commonplace.text.dates import LATEST_MS
 from commonplace.text.query import Query, Word

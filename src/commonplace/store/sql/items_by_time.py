@@ -11,9 +11,8 @@ from commonplace.model import KINDS, SOURCE_FIELDS, VALIDITY_FIELDS, Item, Kind,
 from commonplace.store.damaged_values import kind_of, object_of, texts_of
 from commonplace.store.rows import item_of
 from commonplace.store.sql import items, sessions
-from commonplace.store.sql.connection import IN_LIST, Connection, json_field
+from commonplace.store.sql.connection import IN_LIST, Connection, Space, allow_replica, json_field
 from commonplace.store.sql.items import ITEMS, NO_PROJECT, SELECT_ITEMS, Filter, filter_of, read_in_snapshot
-from commonplace.store.sql.space import Space, allow_replica
 from commonplace.store.types import ItemHeader
 from commonplace.text.dates import DAY_MS
 

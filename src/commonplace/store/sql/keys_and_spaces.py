@@ -13,8 +13,7 @@ from typing import Any
 from commonplace.model import Key
 from commonplace.store.maintenance import Limits, SpaceEntry
 from commonplace.store.sql import projects
-from commonplace.store.sql.connection import Connection
-from commonplace.store.sql.space import Space
+from commonplace.store.sql.connection import Connection, Space
 from commonplace.store.types import MAX_EMBED_TRIES
 
 _KEYS = """

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from commonplace.store.damaged_values import kind_of, object_of, texts_of
 from commonplace.store.rows import columns_of, passage_text
 from commonplace.store.sql import projects
-from commonplace.store.sql.connection import IN_LIST, Connection, json_field
-from commonplace.store.sql.space import Space
+from commonplace.store.sql.connection import IN_LIST, Connection, Space, json_field
 from commonplace.store.types import (
     COMMON_MENTIONS,
     MAX_LINKS_PER_MENTION,

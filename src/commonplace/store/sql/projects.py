@@ -11,8 +11,7 @@ from collections.abc import Collection
 from commonplace.errors import Conflict, NotFound
 from commonplace.model import Project
 from commonplace.store.damaged_values import list_of
-from commonplace.store.sql.connection import Connection
-from commonplace.store.sql.space import Space, allow_replica
+from commonplace.store.sql.connection import Connection, Space, allow_replica
 from commonplace.text.project_names import normalise_project
 
 _LISTING = """

@@ -28,7 +28,7 @@ from commonplace.store.records import (
 )
 from commonplace.store.rows import change_of, refused_of
 from commonplace.store.sql import indexing, item_writes, items, projects, sessions
-from commonplace.store.sql.connection import IN_LIST, Connection
+from commonplace.store.sql.connection import IN_LIST, Connection, Space
 from commonplace.store.sql.item_changes import (
     SAME,
     ItemLocation,
@@ -40,7 +40,6 @@ from commonplace.store.sql.item_changes import (
     location_of,
     write_tags,
 )
-from commonplace.store.sql.space import Space
 
 _TABLES = {"item": ("items", "history", "item_id"), "session": ("sessions", "session_history", "session_id")}
 _STATE = (

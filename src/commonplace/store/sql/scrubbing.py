@@ -11,7 +11,7 @@ from commonplace.store.damaged_values import DamagedRow, DamagedText, Reader, pa
 from commonplace.store.maintenance import RowKey, TextRow
 from commonplace.store.records import separate_hash
 from commonplace.store.sql import indexing, items
-from commonplace.store.sql.connection import Connection
+from commonplace.store.sql.connection import Connection, Space
 from commonplace.store.sql.item_changes import (
     SAME,
     changeable,
@@ -23,7 +23,6 @@ from commonplace.store.sql.item_changes import (
     write_tags,
 )
 from commonplace.store.sql.keys_and_spaces import unlimited
-from commonplace.store.sql.space import Space
 
 ITEMS = "items"
 

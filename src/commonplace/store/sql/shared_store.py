@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from commonplace.store.sql import projects
 from commonplace.store.sql.captures_and_sources import Captures, Sources
-from commonplace.store.sql.connection import IN_LIST, Connection
+from commonplace.store.sql.connection import IN_LIST, Connection, allow_replica
 from commonplace.store.sql.conversations import Conversations
 from commonplace.store.sql.events_and_replies import Events, Replies
-from commonplace.store.sql.item_writes import ItemWrites
+from commonplace.store.sql.item_writes import ItemWrites, Streams
 from commonplace.store.sql.items import Items
 from commonplace.store.sql.items_by_time import Periods
 from commonplace.store.sql.keys_and_spaces import ApiKeys, Spaces
@@ -15,8 +15,6 @@ from commonplace.store.sql.links import Links
 from commonplace.store.sql.projects import Projects
 from commonplace.store.sql.records import Records
 from commonplace.store.sql.scrubbing import Scrubbing
-from commonplace.store.sql.space import allow_replica
-from commonplace.store.sql.streams import Streams
 from commonplace.store.sql.topics import Topics
 from commonplace.store.sql.vectors import pending
 from commonplace.store.types import MAX_EMBED_TRIES, Counts

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from commonplace.store.sql import projects
-from commonplace.store.sql.connection import Connection
-from commonplace.store.sql.space import Space, allow_replica
+from commonplace.store.sql.connection import Connection, Space, allow_replica
 from commonplace.store.sql.vectors import current_model
 from commonplace.store.types import BuiltTopics, StaleTopics, Topic, TopicCentre, TopicMember, TopicPoints
 

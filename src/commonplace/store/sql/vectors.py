@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 from commonplace.errors import InvalidInput
 from commonplace.model import KINDS, Kind, Scope, VectorHit
 from commonplace.store.sql import items
-from commonplace.store.sql.connection import IN_LIST, Connection
+from commonplace.store.sql.connection import IN_LIST, Connection, Space, allow_replica
 from commonplace.store.sql.items import NO_PROJECT, filter_of
-from commonplace.store.sql.space import Space, allow_replica
 from commonplace.store.types import MAX_EMBED_TRIES, Job
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import apsw
 
 from commonplace.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
 from commonplace.store.damaged_values import content_checksum
-from commonplace.store.sql.space import migration_scripts
+from commonplace.store.sql.connection import migration_scripts
 from commonplace.store.sqlite.connection import SqliteConnection, roll_back
 from commonplace.store.sqlite.database import Database
 from commonplace.text.tokens import count_words

@@ -27,9 +27,16 @@ from commonplace.store.sqlite.connection import (
     patiently,
     set_up,
 )
-from commonplace.store.sqlite.error_translation import has_no_room
 from commonplace.store.sqlite.file_watch import Files, FileWatch, Record, State, files_at
-from commonplace.store.sqlite.files import READ_ONLY, connect, create_folder, create_private, is_log_empty, locked
+from commonplace.store.sqlite.files import (
+    READ_ONLY,
+    connect,
+    create_folder,
+    create_private,
+    has_no_room,
+    is_log_empty,
+    locked,
+)
 from commonplace.store.sqlite.replaced_files import missing, save_open_files, settle_content, sort_out, unsound
 
 # Below this, two processes that write one WAL file can corrupt it (the WAL-reset bug).

@@ -25,9 +25,8 @@ from commonplace.store.damaged_values import STATUSES, DamagedText, content_chec
 from commonplace.store.rows import item_before, item_of
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.database import Database
-from commonplace.store.sqlite.error_translation import translated
 from commonplace.store.sqlite.file_watch import folder_lock
-from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, is_plain
+from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, is_plain, translated
 from commonplace.store.sqlite.migrate import migrate, recognise, version_of
 from commonplace.store.sqlite.page_reader import Pages, Row, open_pages, schema
 from commonplace.store.sqlite.restore import assign_new_identity, exclusive, replace_store

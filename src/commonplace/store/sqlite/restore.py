@@ -13,7 +13,6 @@ import apsw
 from commonplace.errors import StoreBusy, StoreCorrupt
 from commonplace.store.maintenance import BackupContents, BackupDifference
 from commonplace.store.sqlite.connection import SqliteConnection
-from commonplace.store.sqlite.error_translation import translated
 from commonplace.store.sqlite.file_watch import folder_lock
 from commonplace.store.sqlite.files import (
     COUNT_ROWS,
@@ -25,6 +24,7 @@ from commonplace.store.sqlite.files import (
     is_whole,
     locked,
     make_copy,
+    translated,
 )
 from commonplace.store.sqlite.migrate import recognise
 
