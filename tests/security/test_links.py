@@ -22,7 +22,7 @@ from commonplace.memory.backup import back_up_store
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.site.first_key import ensure_first_key
+from commonplace.site.auth import ensure_first_key
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own there")
 VICTIM = b"nothing of ours\n"

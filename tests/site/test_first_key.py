@@ -9,7 +9,7 @@ from threading import Barrier
 from commonplace.config import Settings
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.local_memory import LocalMemory, open_memory
-from commonplace.site.first_key import ensure_first_key
+from commonplace.site.auth import ensure_first_key
 
 SERVERS, ROUNDS, WAIT = 4, 5, 60
 

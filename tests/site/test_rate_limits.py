@@ -17,7 +17,7 @@ from tests.site.conftest import JSON, LIST, bearer, memory_of
 
 from commonplace.memory import keys_and_spaces
 from commonplace.site import server_state
-from commonplace.site.rate_limits import TokenBuckets
+from commonplace.site.middleware import TokenBuckets
 
 Serve = Callable[..., Served]
 

@@ -16,7 +16,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember_all
 from commonplace.memory.topics import list_topics, update_topics
 from commonplace.text.references import references
-from commonplace.web.topics import LONGEST_WORD, enclose, label_lines, pack_circles
+from commonplace.web.topics_and_entities import LONGEST_WORD, enclose, label_lines, pack_circles
 
 SUBJECTS = ("<b>queue</b>", "billing", "认证 auth", "deploy", "cache", "search", "mail", "quota", "index", "webhook")
 HOSTILE = "<img src=x onerror=\"document.title='hit'\"> {{7*7}}"

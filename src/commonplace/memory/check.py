@@ -29,7 +29,7 @@ from commonplace.model import Item
 from commonplace.store.damaged_values import DamagedRow
 from commonplace.store.invariants import Invariant
 from commonplace.store.maintenance import FileDamage, ReportProgress, RowKey
-from commonplace.store.sql.scrubbing import AUTHORED
+from commonplace.store.sql.integrity_and_scrubbing import AUTHORED
 
 MAX_EXAMPLES = 5
 # Of what is damaged so many are named, since a person has to look at each.

@@ -25,10 +25,8 @@ from commonplace.memory.status_and_stats import check_ready, status
 from commonplace.rest.api_handler import routes as rest
 from commonplace.rest.metrics import RequestMetrics
 from commonplace.site.auth import Authentication, KeyCache
-from commonplace.site.health_probes import SERVICE_UNAVAILABLE, HealthProbes, without_details
 from commonplace.site.logs import AccessLog
-from commonplace.site.rate_limits import RateLimits
-from commonplace.site.request_origin import HostCheck
+from commonplace.site.middleware import SERVICE_UNAVAILABLE, HealthProbes, HostCheck, RateLimits, without_details
 from commonplace.site.server_state import OwnState, ServerState
 from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import PageHandler

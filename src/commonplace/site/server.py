@@ -25,8 +25,8 @@ from commonplace.memory.background_tasks import BackgroundTasks, OtherSpacesTask
 from commonplace.memory.local_memory import LazyMemory, LocalMemory
 from commonplace.site import logs
 from commonplace.site.application import application
+from commonplace.site.auth import ensure_first_key, login_link, open_browser, read_key_file, should_open_browser
 from commonplace.site.connections import Connection, close_overdue, most_connections, raise_descriptor_limit
-from commonplace.site.first_key import ensure_first_key, login_link, open_browser, read_key_file, should_open_browser
 from commonplace.site.server_state import ServerState
 from commonplace.web.login import LoginTickets
 

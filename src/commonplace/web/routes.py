@@ -11,7 +11,6 @@ from starlette.routing import BaseRoute, Route, compile_path
 from commonplace.errors import NotFound
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.web import (
-    about,
     conversations,
     home_and_projects,
     items,
@@ -20,7 +19,7 @@ from commonplace.web import (
     search,
     settings,
     timeline,
-    topics,
+    topics_and_entities,
 )
 from commonplace.web.login import KeyCheck, LoginPages, LoginTickets
 from commonplace.web.page_handler import Page, PageHandler, PageRequest
@@ -71,16 +70,16 @@ PAGES: tuple[Page, ...] = (
     Page("POST", "/review/undo", "write", review.undo_decision, "review"),
     Page("POST", "/review/{id}/accept", "write", review.accept_proposal, "review"),
     Page("POST", "/review/{id}/dismiss", "write", review.dismiss_proposal, "review"),
-    Page("GET", "/about", "read", about.list_page, "about"),
-    Page("GET", "/about/{name:path}", "read", about.entity_page, "about"),
-    Page("GET", "/profile", "read", about.profile_page, "about"),
-    Page("POST", "/profile/{id}", "write", about.show_in_profile, "about"),
+    Page("GET", "/about", "read", topics_and_entities.entities_page, "about"),
+    Page("GET", "/about/{name:path}", "read", topics_and_entities.entity_page, "about"),
+    Page("GET", "/profile", "read", topics_and_entities.profile_page, "about"),
+    Page("POST", "/profile/{id}", "write", topics_and_entities.show_in_profile, "about"),
     # Where these had pages of their own.
     Page("GET", "/contradictions", "read", review.contradictions_moved, "review"),
     Page("GET", "/prune", "read", review.prune_moved, "review"),
-    Page("GET", "/topics", "read", topics.list_topics, "topics"),
-    Page("GET", "/topics/{id}", "read", topics.show_topic, "topics", parts=("inside", "chosen")),
-    Page("GET", "/topics/passages/{id}", "read", topics.show_passage, "topics", parts=("chosen",)),
+    Page("GET", "/topics", "read", topics_and_entities.list_topics, "topics"),
+    Page("GET", "/topics/{id}", "read", topics_and_entities.show_topic, "topics", parts=("inside", "chosen")),
+    Page("GET", "/topics/passages/{id}", "read", topics_and_entities.show_passage, "topics", parts=("chosen",)),
     Page("GET", "/feed", "read", home_and_projects.feed_page, "feed"),
     Page("GET", "/settings", "read", settings.settings_page, "settings"),
     Page("POST", "/settings/keys", "admin", settings.make_key, "settings"),

@@ -7,6 +7,7 @@ from commonplace.store.sql.captures_and_sources import Captures, Sources
 from commonplace.store.sql.connection import IN_LIST, Connection, allow_replica
 from commonplace.store.sql.conversations import Conversations
 from commonplace.store.sql.events_and_replies import Events, Replies
+from commonplace.store.sql.integrity_and_scrubbing import Scrubbing
 from commonplace.store.sql.item_writes import ItemWrites, Streams
 from commonplace.store.sql.items import Items
 from commonplace.store.sql.items_by_time import Periods
@@ -14,7 +15,6 @@ from commonplace.store.sql.keys_and_spaces import ApiKeys, Spaces
 from commonplace.store.sql.links import Links
 from commonplace.store.sql.projects import Projects
 from commonplace.store.sql.records import Records
-from commonplace.store.sql.scrubbing import Scrubbing
 from commonplace.store.sql.topics import Topics
 from commonplace.store.sql.vectors import pending
 from commonplace.store.types import MAX_EMBED_TRIES, Counts

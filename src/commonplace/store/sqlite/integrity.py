@@ -20,7 +20,7 @@ from commonplace.store.damaged_values import content_checksum
 from commonplace.store.invariants import AUTHORED, DERIVED, LIVE, SEARCHED, SPLIT, USED, Invariant, counted_use, indexed
 from commonplace.store.maintenance import FileDamage
 from commonplace.store.rows import COLUMNS
-from commonplace.store.sql.integrity import DifferentRows, Integrity
+from commonplace.store.sql.integrity_and_scrubbing import DifferentRows, Integrity
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.content_mark import WIPED
 from commonplace.store.sqlite.database import Database
