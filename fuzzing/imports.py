@@ -13,8 +13,7 @@ import apsw
 
 from commonplace.capture.import_files import ImportRun
 from commonplace.capture.importers.formats import FORMATS, detect_format
-from commonplace.memory.export_archive import ARCHIVE_FILES, ARCHIVE_FORMAT, ARCHIVE_VERSION, MANIFEST
-from commonplace.memory.sync_records import RecordKind
+from commonplace.memory.sync_and_archive import ARCHIVE_FILES, ARCHIVE_FORMAT, ARCHIVE_VERSION, MANIFEST, RecordKind
 from fuzzing import workspace
 from fuzzing.target import must
 

@@ -26,7 +26,6 @@ FOUNDATION = {
     "errors",
     "helper_processes",
     "http_address",
-    "item_ids",
     "malloc",
     "model",
     "plugins",

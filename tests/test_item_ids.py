@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.errors import InvalidInput
-from commonplace.item_ids import MAX_INTEGER, Ref, new_uid, ref
+from commonplace.model import MAX_INTEGER, Ref, new_uid, ref
 
 NOW = 1_742_049_000_000
 
@@ -26,7 +26,7 @@ def test_a_uid_is_a_uuid_of_version_seven_with_its_time() -> None:
     assert (parsed.version, parsed.variant) == (7, uuid.RFC_4122)
     # Another test of this process may have borrowed from the future.
     assert milliseconds(str(parsed)) >= NOW
-    script = f"from commonplace.item_ids import new_uid; print(new_uid({NOW}))"
+    script = f"from commonplace.model import new_uid; print(new_uid({NOW}))"
     fresh = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert milliseconds(fresh.stdout.strip()) == NOW
 

@@ -12,11 +12,10 @@ import apsw
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError
-from commonplace.memory.check import check_and_record
+from commonplace.memory.check_and_repair import RepairResult, check_and_record, repair_store
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.remember import NewItem, remember, remember_all
-from commonplace.memory.repair import RepairResult, repair_store
 from torture.outcome import Outcome
 from torture.workspace import Workspace
 from torture.writers import text_of

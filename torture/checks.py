@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from commonplace.memory.check import check_store
+from commonplace.memory.check_and_repair import check_store
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Scope
 from commonplace.store.rows import QUERY_COLUMNS

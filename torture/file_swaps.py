@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from commonplace.memory.check import check_store
+from commonplace.memory.check_and_repair import check_store
 from commonplace.model import Scope
 from commonplace.store.sqlite.store import SqliteStore
 from torture.clients import Client, EditorClient, HttpClient

@@ -7,8 +7,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from commonplace.item_ids import ref
-from commonplace.model import Item
+from commonplace.model import Item, ref
 from commonplace.store.protocol import SpaceStore
 
 State = str | None

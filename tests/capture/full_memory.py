@@ -18,9 +18,9 @@ from commonplace.memory.conversations import (
     store_conversation,
 )
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
-from commonplace.memory.export_archive import MANIFEST, Archive
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.memory.sync_and_archive import MANIFEST, Archive
 
 Files = dict[str, bytes]
 

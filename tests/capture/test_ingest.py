@@ -13,7 +13,7 @@ from commonplace.capture.ingest import IngestRun
 from commonplace.memory.conversations import ConversationChanges, latest_conversations, update_conversation
 from commonplace.memory.conversations import forget_session as forget_session
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
-from commonplace.memory.import_items import save_source_mark
+from commonplace.memory.import_items_and_records import save_source_mark
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.model import Scope, SessionScope

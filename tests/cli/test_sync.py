@@ -18,7 +18,7 @@ from tests.rest.conftest import Site, running, settings_in
 from commonplace import config
 from commonplace.memory.local_memory import open_memory
 from commonplace.memory.remember import NewItem, remember_all
-from commonplace.memory.sync_records import SyncScope, changed_records
+from commonplace.memory.sync_and_archive import SyncScope, changed_records
 
 from .conftest import Run
 from .test_help import command

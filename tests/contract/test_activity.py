@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from commonplace.item_ids import ref
-from commonplace.model import Draft, SessionDraft, SessionScope
+from commonplace.model import Draft, SessionDraft, SessionScope, ref
 from commonplace.store.protocol import Store
 
 Make = Callable[..., Draft]

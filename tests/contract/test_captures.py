@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from commonplace.item_ids import ref
-from commonplace.model import Draft, Scope, Session, SessionDraft, SessionScope
+from commonplace.model import Draft, Scope, Session, SessionDraft, SessionScope, ref
 from commonplace.store.maintenance import HOOK_DIGEST, CapturedEvent
 from commonplace.store.protocol import Store
 

@@ -11,8 +11,7 @@ import pytest
 from tests.contract.conftest import THEN, Opener, make_draft
 
 from commonplace.errors import Conflict
-from commonplace.item_ids import ref
-from commonplace.model import Draft, Scope, Session, SessionDraft, SessionScope, Stream
+from commonplace.model import Draft, Scope, Session, SessionDraft, SessionScope, Stream, ref
 from commonplace.store.maintenance import CapturedEvent
 from commonplace.store.protocol import Store
 

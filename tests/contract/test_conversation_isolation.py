@@ -8,8 +8,7 @@ import pytest
 from tests.contract.conftest import THEN, Opener, make_draft
 
 from commonplace.errors import Conflict, NotFound
-from commonplace.item_ids import ref
-from commonplace.model import Scope, Session, SessionDraft, SessionScope, Stream
+from commonplace.model import Scope, Session, SessionDraft, SessionScope, Stream, ref
 from commonplace.store.maintenance import CapturedEvent
 from commonplace.store.protocol import Store
 

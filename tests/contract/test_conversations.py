@@ -13,8 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from commonplace.errors import Conflict, NotFound
-from commonplace.item_ids import ref
-from commonplace.model import Draft, Scope, Session, SessionDraft, SessionScope
+from commonplace.model import Draft, Scope, Session, SessionDraft, SessionScope, ref
 from commonplace.store.protocol import Store
 from commonplace.text.near_duplicates import sketch_similarity
 from commonplace.text.tokens import count_words

@@ -12,8 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from commonplace.errors import InvalidInput
-from commonplace.item_ids import ref
-from commonplace.model import KINDS, Draft, Item, Scope
+from commonplace.model import KINDS, Draft, Item, Scope, ref
 from commonplace.store.protocol import Store
 
 if TYPE_CHECKING:

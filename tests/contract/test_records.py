@@ -9,8 +9,7 @@ from typing import Any
 
 from tests.contract.conftest import THEN, Opener, Words, make_draft
 
-from commonplace.item_ids import ref
-from commonplace.model import Draft, Passage, Scope, Session, SessionDraft, SessionScope
+from commonplace.model import Draft, Passage, Scope, Session, SessionDraft, SessionScope, ref
 from commonplace.store.protocol import Store
 from commonplace.store.records import RECORD_KINDS, Arrival, Name, Peer, Record
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from commonplace.item_ids import ref
-from commonplace.model import Draft, SessionDraft
+from commonplace.model import Draft, SessionDraft, ref
 from commonplace.store.protocol import Store
 
 from .conftest import THEN, Opener

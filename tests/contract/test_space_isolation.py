@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from commonplace.errors import NotFound
-from commonplace.item_ids import ref
-from commonplace.model import Draft, Scope
+from commonplace.model import Draft, Scope, ref
 from commonplace.store.protocol import Store
 from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.query import parse_query

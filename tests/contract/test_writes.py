@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from commonplace.errors import CommonplaceError, Conflict, NotFound
-from commonplace.item_ids import ref
-from commonplace.model import KINDS, Draft, Kind, Passage, Scope
+from commonplace.model import KINDS, Draft, Kind, Passage, Scope, ref
 from commonplace.store.protocol import Store
 
 if TYPE_CHECKING:

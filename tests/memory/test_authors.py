@@ -19,7 +19,7 @@ from commonplace.memory.captured_events import EventOutcome, StartedSession, sto
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, restore_items
 from commonplace.memory.history import item_revisions
-from commonplace.memory.import_items import ImportedItem, import_items
+from commonplace.memory.import_items_and_records import ImportedItem, import_items
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember, remember_item

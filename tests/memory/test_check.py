@@ -9,11 +9,10 @@ from tests.raw_sql import all_rows, behind
 
 from commonplace.errors import StoreError
 from commonplace.memory.backup import back_up_store, restore_backup
-from commonplace.memory.check import check_and_record, check_newest, check_store
+from commonplace.memory.check_and_repair import check_and_record, check_newest, check_store, repair_store
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
-from commonplace.memory.repair import repair_store
 from commonplace.memory.status_and_stats import last_check_result, status
 from commonplace.model import Scope
 

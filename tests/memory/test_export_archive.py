@@ -13,12 +13,11 @@ from tests.capture.full_memory import archived, fill, lines, records
 from tests.conftest import Clock
 
 from commonplace.errors import TooLarge
-from commonplace.memory import export_archive
+from commonplace.memory import sync_and_archive
 from commonplace.memory.edit_and_forget import Changes, edit_item
-from commonplace.memory.export_archive import MANIFEST, Archive
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.sync_records import SyncScope, sync_position
+from commonplace.memory.sync_and_archive import MANIFEST, Archive, SyncScope, sync_position
 from commonplace.text import redact as redacting
 
 SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -102,6 +101,6 @@ def test_secrets_that_were_kept_do_not_leave(memory: LocalMemory, monkeypatch: p
 
 def test_a_record_that_no_reader_would_take_is_told(memory: LocalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = remember(memory, NewItem("x" * 5_000))
-    monkeypatch.setattr(export_archive, "MAX_ARCHIVE_LINE", 5_000)
+    monkeypatch.setattr(sync_and_archive, "MAX_ARCHIVE_LINE", 5_000)
     with pytest.raises(TooLarge, match=stored.uid):
         archived(memory)

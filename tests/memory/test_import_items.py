@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from commonplace.memory.edit_and_forget import forget_items, mark_superseded
-from commonplace.memory.import_items import ImportedItem, Replacement, import_items, import_replacement
+from commonplace.memory.import_items_and_records import ImportedItem, Replacement, import_items, import_replacement
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember

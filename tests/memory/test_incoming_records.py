@@ -12,15 +12,15 @@ import pytest
 from tests.raw_sql import behind
 
 from commonplace.errors import CommonplaceError
-from commonplace.memory import sync_records
-from commonplace.memory.check import check_store
+from commonplace.memory import sync_and_archive
+from commonplace.memory.check_and_repair import check_store
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.history import revert_to_revision
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.sync_records import SyncScope
+from commonplace.memory.sync_and_archive import SyncScope
 
 if TYPE_CHECKING:
     from tests.conftest import Clock
@@ -39,7 +39,10 @@ def sound(memory: LocalMemory) -> list[dict[str, Any]]:
     store_conversation(
         memory, NewConversation("Talk", [NewMessage("user", "hello there")], project="web", key="talk", meta={"m": 1})
     )
-    return [sync_records.record_data(one) for one in sync_records.changed_records(memory, 0, 100, SyncScope()).records]
+    return [
+        sync_and_archive.record_data(one)
+        for one in sync_and_archive.changed_records(memory, 0, 100, SyncScope()).records
+    ]
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -67,9 +70,9 @@ def test_whatever_a_record_says_it_is_taken_in_or_refused(memory: LocalMemory) -
         for path in places(one):
             later = {**one, "version": one["version"] + 1}
             strange = [changed(later, path, value) for value in STRANGE] + [changed(later, path, None, gone=True)]
-            result = sync_records.take_records(memory, [*strange, one])
+            result = sync_and_archive.take_records(memory, [*strange, one])
             assert result[-1].result != "failed", path
-        again = sync_records.take_records(memory, [*strange, one])
+        again = sync_and_archive.take_records(memory, [*strange, one])
         assert {known.result for known in again} <= {"unchanged", "failed"}
     assert not check_store(memory)
     for item in memory.maintenance.items_by_id(0, 1_000):
@@ -89,7 +92,7 @@ def test_whatever_a_record_says_it_is_taken_in_or_refused(memory: LocalMemory) -
 )
 def test_a_line_of_a_history_has_to_be_one(memory: LocalMemory, path: tuple[Any, ...], value: object) -> None:
     (item,) = (one for one in sound(memory) if one["fields"].get("kind") == "memory")
-    (result,) = sync_records.take_records(memory, [changed(item, path, value)])
+    (result,) = sync_and_archive.take_records(memory, [changed(item, path, value)])
     assert result.result == "failed" and "missing in a record, or of another type" in result.why
 
 
@@ -99,7 +102,7 @@ def test_a_line_that_leaves_out_what_it_may_can_be_gone_back_to(memory: LocalMem
         item = changed(item, ("history", 0, "before", name), None, gone=True)
     uid = "0190a000-0000-7000-8000-000000000001"
     other = {**item, "name": uid, "fields": {**item["fields"], "body": "Another one", "tokens": 10**30}}
-    (result,) = sync_records.take_records(memory, [other])
+    (result,) = sync_and_archive.take_records(memory, [other])
     assert (result.result, get_item(memory, uid).tokens) == ("added", 10_000_000)
     assert revert_to_revision(memory, uid, 1).body == "We chose pnpm"
 
@@ -110,14 +113,14 @@ def test_no_version_is_too_late_for_a_change_to_follow(memory: LocalMemory, cloc
     ahead = changed({**item, "version": clock() + 86_400_000}, ("fields", "body"), "From a clock that is ahead")
     never = changed({**item, "version": 2**63 - 1}, ("fields", "body"), "From the end of time")
     for message in (ahead, never):
-        sync_records.take_records(memory, [message])
+        sync_and_archive.take_records(memory, [message])
         assert get_item(memory, item["name"]).body == "From a clock that is ahead"
     edit_item(memory, item["name"], Changes(content="Changed here"))
     (here,) = (
-        one for one in sync_records.changed_records(memory, 0, 100, SyncScope()).records if one.name == item["name"]
+        one for one in sync_and_archive.changed_records(memory, 0, 100, SyncScope()).records if one.name == item["name"]
     )
     assert ahead["version"] < here.version < ahead["version"] + 10
-    assert [one.took for one in sync_records.take_records(memory, [ahead, never])] == [False, False]
+    assert [one.took for one in sync_and_archive.take_records(memory, [ahead, never])] == [False, False]
     assert get_item(memory, item["name"]).body == "Changed here"
 
 
@@ -125,18 +128,18 @@ def test_a_record_from_the_far_future_is_refused_with_its_reason(memory: LocalMe
     (item,) = (one for one in sound(memory) if one["fields"].get("kind") == "memory")
     for ahead in (86_400_000 + 1000, 99 * 365 * 86_400_000):
         late = changed({**item, "version": clock() + ahead}, ("fields", "body"), "From a clock that is years ahead")
-        (result,) = sync_records.take_records(memory, [late])
+        (result,) = sync_and_archive.take_records(memory, [late])
         assert result.result == "failed" and "future" in result.why and "clock" in result.why
     assert get_item(memory, item["name"]).body == item["fields"]["body"]
     clock.forward(ms=5)
-    (result,) = sync_records.take_records(memory, [late], future_as_now=True)
+    (result,) = sync_and_archive.take_records(memory, [late], future_as_now=True)
     assert result.result in ("updated", "conflict")
     (here,) = (
-        one for one in sync_records.changed_records(memory, 0, 100, SyncScope()).records if one.name == item["name"]
+        one for one in sync_and_archive.changed_records(memory, 0, 100, SyncScope()).records if one.name == item["name"]
     )
     assert here.version <= clock() + 1000
     edit_item(memory, item["name"], Changes(content="Changed here afterwards"))
-    assert [one.took for one in sync_records.take_records(memory, [late])] == [False]
+    assert [one.took for one in sync_and_archive.take_records(memory, [late])] == [False]
 
 
 def test_a_record_that_the_store_refuses_does_not_take_the_others_with_it(memory: LocalMemory) -> None:
@@ -154,7 +157,7 @@ def test_a_record_that_the_store_refuses_does_not_take_the_others_with_it(memory
             ]
         )
     ]
-    outcomes = sync_records.take_records(memory, others)
+    outcomes = sync_and_archive.take_records(memory, others)
     assert [one.result for one in outcomes] == ["added", "failed", "added"]
     # Neither where the store is nor what other rows hold.
     assert outcomes[1].why == "The store refused the write."

@@ -20,13 +20,12 @@ from commonplace import config
 from commonplace.config import Settings
 from commonplace.errors import StoreBusy, StoreCorrupt
 from commonplace.memory.background_tasks import BackgroundWorker
-from commonplace.memory.check import check_and_record, check_newest, check_store
+from commonplace.memory.check_and_repair import check_and_record, check_newest, check_store, repair_store
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember, remember_all
-from commonplace.memory.repair import repair_store
 from commonplace.model import Scope
 
 # What people and agents said, and what is made of it. `rev` of a message that grows and the like is truth too.

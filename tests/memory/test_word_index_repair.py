@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.raw_sql import behind
 
+from commonplace.memory.check_and_repair import file_errors, index_missing_words, index_state
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember_all
-from commonplace.memory.repair import file_errors, index_missing_words, index_state
 from commonplace.model import Scope
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from commonplace.memory import sync_records
+from commonplace.memory import sync_and_archive
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.sync_records import Name, SyncScope
+from commonplace.memory.sync_and_archive import Name, SyncScope
 from commonplace.rest.remote import find_records
 
 
@@ -19,17 +19,17 @@ class LocalRemote:
         self.memory = memory
 
     def position(self) -> tuple[str, int]:
-        return sync_records.sync_position(self.memory)
+        return sync_and_archive.sync_position(self.memory)
 
     def changes(self, since: int, limit: int, projects: Sequence[str]) -> tuple[dict[Name, str], int]:
-        walked = sync_records.changed_records(self.memory, since, limit, SyncScope(tuple(projects)))
+        walked = sync_and_archive.changed_records(self.memory, since, limit, SyncScope(tuple(projects)))
         return {(one.what, one.name): one.digest for one in walked.records}, walked.mark
 
     def compare(self, digests: Mapping[Name, str]) -> list[Name]:
-        return sync_records.differing_records(self.memory, digests, SyncScope())
+        return sync_and_archive.differing_records(self.memory, digests, SyncScope())
 
     def fetch(self, names: Sequence[Name]) -> list[dict[str, Any]]:
-        return [sync_records.record_data(one) for one in find_records(self.memory, [*names])]
+        return [sync_and_archive.record_data(one) for one in find_records(self.memory, [*names])]
 
     def send(self, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        return [asdict(one) for one in sync_records.take_records(self.memory, records)]
+        return [asdict(one) for one in sync_and_archive.take_records(self.memory, records)]

@@ -14,12 +14,12 @@ from tests.remote.local_remote import LocalRemote
 
 from commonplace import config
 from commonplace.errors import CommonplaceError
-from commonplace.memory import conversations, sync_records
+from commonplace.memory import conversations, sync_and_archive
 from commonplace.memory.conversations import NewConversation, NewMessage
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.sync_records import SyncScope
+from commonplace.memory.sync_and_archive import SyncScope
 from commonplace.remote.sync import Sync, SyncSummary
 
 SERVER, LAPTOPS = 0, (1, 2)
@@ -153,14 +153,14 @@ class Meetings(RuleBasedStateMachine):
         sync.push()
         return sync.summary
 
-    def _chosen(self, store: int, number: int, kind: str = "") -> list[sync_records.Record]:
+    def _chosen(self, store: int, number: int, kind: str = "") -> list[sync_and_archive.Record]:
         """One of the items of a store, if there are so many."""
         items = [one for one in _all(self.memories[store]) if one.what == "item" and kind in ("", one.fields["kind"])]
         return sorted(items, key=lambda one: one.name)[number : number + 1]
 
 
-def _all(memory: LocalMemory) -> list[sync_records.Record]:
-    return sync_records.changed_records(memory, 0, 10_000, EVERYTHING).records
+def _all(memory: LocalMemory) -> list[sync_and_archive.Record]:
+    return sync_and_archive.changed_records(memory, 0, 10_000, EVERYTHING).records
 
 
 def _digests(memory: LocalMemory) -> dict[tuple[str, str], str]:

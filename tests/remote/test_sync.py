@@ -40,7 +40,7 @@ from commonplace.memory.items import get_item
 from commonplace.memory.keys_and_spaces import Limits
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.sync_records import SyncScope
+from commonplace.memory.sync_and_archive import SyncScope
 from commonplace.remote.client import parse_address
 from commonplace.remote.sync import RemoteServer, Sync, SyncSummary
 

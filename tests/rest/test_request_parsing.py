@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from commonplace.errors import InvalidInput
-from commonplace.item_ids import ref
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.model import ref
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest, Endpoint
 from commonplace.rest.request_parsing import parse_query

@@ -15,8 +15,8 @@ import httpx2
 import pytest
 from tests.mcp.conftest import DEADLINE, Served
 
-from commonplace.site import connections
-from commonplace.site.connections import least_important, most_connections
+from commonplace.site import server
+from commonplace.site.server import least_important, most_connections
 
 
 class FewDescriptors(Served):
@@ -29,8 +29,8 @@ class ShortLimits(Served):
     """A server that waits for a head and a body for two seconds each, and is the same otherwise."""
 
     SCRIPT = """import runpy, sys
-from commonplace.site import connections
-connections.HEAD_SECONDS = connections.BODY_SECONDS = 2.0
+from commonplace.site import server
+server.HEAD_SECONDS = server.BODY_SECONDS = 2.0
 sys.argv = sys.argv[3:]
 runpy.run_module("commonplace", run_name="__main__", alter_sys=True)
 """
@@ -157,4 +157,4 @@ def test_the_connection_that_matters_least_is_closed_first() -> None:
 
 def test_there_are_fewer_connections_than_descriptors() -> None:
     for descriptors in (64, 256, 1024, 4096, 65536):
-        assert 8 <= most_connections(descriptors) <= min(connections.MOST_CONNECTIONS, descriptors // 2)
+        assert 8 <= most_connections(descriptors) <= min(server.MOST_CONNECTIONS, descriptors // 2)

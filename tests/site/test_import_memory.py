@@ -17,7 +17,7 @@ from tests.mcp.conftest import DEADLINE, Served
 from tests.peak_memory import bounded_memory
 
 from commonplace.memory.conversations import MAX_MESSAGES
-from commonplace.memory.export_archive import ARCHIVE_FILES, ARCHIVE_FORMAT, ARCHIVE_VERSION, MANIFEST
+from commonplace.memory.sync_and_archive import ARCHIVE_FILES, ARCHIVE_FORMAT, ARCHIVE_VERSION, MANIFEST
 
 EMOJI = "\U0001f600".encode()
 TINY = b"User: a\nAI: b\n"

@@ -16,7 +16,7 @@ from tests.mcp.conftest import DEADLINE, Served
 from tests.site.conftest import JSON, LIST, bearer, memory_of
 
 from commonplace.memory import keys_and_spaces
-from commonplace.site import server_state
+from commonplace.site import workers
 from commonplace.site.middleware import TokenBuckets
 
 Serve = Callable[..., Served]
@@ -80,9 +80,9 @@ def test_nobody_gets_more_than_burst_and_flow(pauses: list[float], rate: float, 
 
 
 def test_quiet_callers_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_state, "MAX_CALLERS", 5)
+    monkeypatch.setattr(workers, "MAX_CALLERS", 5)
     watch = Watch()
-    levels = server_state.OwnLevels()
+    levels = workers.OwnLevels()
     buckets = TokenBuckets(1, 2, watch, levels)
     for n in range(5):
         buckets.take(n)

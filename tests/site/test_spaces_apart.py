@@ -29,7 +29,7 @@ from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.keys_and_spaces import Limits
 from commonplace.memory.local_memory import LocalMemory, for_space, open_memory
-from commonplace.memory.sync_records import sync_position
+from commonplace.memory.sync_and_archive import sync_position
 from commonplace.rest.endpoint import Endpoint
 from commonplace.rest.endpoint_table import ENDPOINTS
 

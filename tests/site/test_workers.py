@@ -26,7 +26,7 @@ from commonplace.errors import Unauthorized
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.local_memory import open_memory
 from commonplace.site.auth import WRONG_BURST
-from commonplace.site.server_state import OwnLevels, SharedState
+from commonplace.site.workers import OwnLevels, SharedState
 from commonplace.web.login import LoginTickets
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds workers in /proc")

@@ -16,11 +16,10 @@ from tests.damage import INVALID_UTF8, damage_row
 from tests.rest.conftest import Site, running, settings_in
 
 from commonplace.config import Settings
-from commonplace.memory.check import check_and_record
+from commonplace.memory.check_and_repair import check_and_record, repair_store
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.local_memory import open_memory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.repair import repair_store
 from commonplace.model import Kind
 
 # Which column is damaged, by what, and under which name the item says so outside.

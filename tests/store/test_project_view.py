@@ -13,8 +13,7 @@ import pytest
 from tests.contract.conftest import THEN, make_draft
 
 from commonplace.errors import Conflict, Forbidden, NotFound
-from commonplace.item_ids import ref
-from commonplace.model import UNKNOWN_AUTHOR, Draft, Key, Scope, SessionDraft, SessionScope, Stream
+from commonplace.model import UNKNOWN_AUTHOR, Draft, Key, Scope, SessionDraft, SessionScope, Stream, ref
 from commonplace.store.invariants import SPLIT
 from commonplace.store.maintenance import Limits, StoreMaintenance
 from commonplace.store.project_limited_store import ProjectView

@@ -17,11 +17,10 @@ from tests.raw_sql import behind
 
 from commonplace import config
 from commonplace.config import Settings
-from commonplace.memory.check import check_and_record
+from commonplace.memory.check_and_repair import RepairResult, check_and_record, repair_store
 from commonplace.memory.encryption import encrypt_store
 from commonplace.memory.local_memory import open_memory
 from commonplace.memory.remember import NewItem, remember_all
-from commonplace.memory.repair import RepairResult, repair_store
 from commonplace.store.sqlite.page_reader import open_pages, schema
 
 PAGE = 4096

@@ -39,7 +39,7 @@ from commonplace.memory.conversations import (
     find_session,
     store_conversations,
 )
-from commonplace.memory.import_items import ImportedItem, Replacement, import_items, import_replacement
+from commonplace.memory.import_items_and_records import ImportedItem, Replacement, import_items, import_replacement
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_TEXT
 from commonplace.text.dates import iso_time

@@ -39,7 +39,7 @@ from commonplace.memory.conversations import (
     find_session,
     store_conversation,
 )
-from commonplace.memory.import_items import (
+from commonplace.memory.import_items_and_records import (
     link_sub_agents,
     mark_abandoned_turns,
     save_source_mark,

@@ -17,7 +17,7 @@ from commonplace.cli.terminal import progress
 from commonplace.memory.scrub import ScrubResult, copies_of_store, files_holding, scrub_secrets, wipe_deleted
 
 if TYPE_CHECKING:
-    from commonplace.memory.repair import RepairResult
+    from commonplace.memory.check_and_repair import RepairResult
     from commonplace.memory.status_and_stats import Fault
 
 # As docs/reference/commands.md says: the stored data has faults.
@@ -42,7 +42,7 @@ def check(call: Call, quick: bool, fix: bool, dry_run: bool) -> None:
     if fix:
         _repair(call, dry_run)
         return
-    from commonplace.memory.check import check_and_record
+    from commonplace.memory.check_and_repair import check_and_record
 
     with progress("Checking") as advance:
         faults = check_and_record(call.settings(), quick=quick, advance=advance)
@@ -54,7 +54,7 @@ def check(call: Call, quick: bool, fix: bool, dry_run: bool) -> None:
 
 
 def _repair(call: Call, dry_run: bool) -> None:
-    from commonplace.memory.repair import repair_store
+    from commonplace.memory.check_and_repair import repair_store
 
     with progress("Checking") as advance:
         done = repair_store(call.settings(), dry_run=dry_run, advance=advance)

@@ -22,7 +22,6 @@ from commonplace.cli.options import (
 from commonplace.cli.terminal import plain, progress
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import find_session, open_conversation
-from commonplace.memory.export_archive import Archive
 from commonplace.memory.export_conversations import (
     CONVERSATIONS_FORMAT,
     CONVERSATIONS_VERSION,
@@ -34,7 +33,7 @@ from commonplace.memory.export_conversations import (
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.memory.status_and_stats import conversation_stats
-from commonplace.memory.sync_records import SyncScope
+from commonplace.memory.sync_and_archive import Archive, SyncScope
 from commonplace.model import Item, Session, SessionScope
 from commonplace.text.dates import period_start, short_iso_time
 from commonplace.text.paths import file_name_key, normalise_folder, safe_file_name

@@ -16,7 +16,7 @@ from commonplace.cli.options import combine, ids_argument, project_option
 from commonplace.cli.terminal import progress
 from commonplace.config import Settings, listed
 from commonplace.errors import InvalidInput
-from commonplace.memory.sync_records import SyncScope
+from commonplace.memory.sync_and_archive import SyncScope
 from commonplace.remote.sync import RemoteServer, Sync, SyncSummary
 
 # Conflicts that are named to a person; programs get all of them.

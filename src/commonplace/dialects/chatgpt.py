@@ -10,13 +10,12 @@ from commonplace.dialects.kiro import project_name
 from commonplace.dialects.memories_records import full_text
 from commonplace.dialects.tool import SEARCHED_KINDS, Param, Reply, Tool
 from commonplace.errors import InvalidInput, NotFound
-from commonplace.item_ids import HINT, is_spelled_out
 from commonplace.memory.conversations import open_conversation
 from commonplace.memory.export_conversations import conversation_markdown
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
-from commonplace.model import Item, Scope, Session
+from commonplace.model import ID_HINT, Item, Scope, Session, is_spelled_out
 from commonplace.text.dates import iso_time
 from commonplace.text.sentences import shorten
 
@@ -59,7 +58,7 @@ def search(memory: LocalMemory, query: Annotated[str, Param("What to look for")]
 def fetch(memory: LocalMemory, id_: Annotated[str, Param("An id from a search result")]) -> Reply[FetchReply]:
     """The whole text of an item, or of a conversation, by any spelling of its id."""
     if not id_.strip():
-        raise InvalidInput("id is empty.", HINT)
+        raise InvalidInput("id is empty.", ID_HINT)
     try:
         item = get_item(memory, id_)
     except NotFound:

@@ -15,9 +15,8 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_orig
 
 from commonplace.dialects.reply_schema import Schema, schema_of
 from commonplace.errors import CommonplaceError, InvalidInput, StoreError, UnknownArgument
-from commonplace.item_ids import is_spelled_out
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import KINDS
+from commonplace.model import KINDS, is_spelled_out
 from commonplace.text.redact import (
     escape_control_characters,
     redact,

@@ -20,8 +20,14 @@ from commonplace.capture.hooks.spool import REFUSED, SPOOL
 from commonplace.config import FOLDER, embedder_kind
 from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark
 from commonplace.errors import CommonplaceError, StoreCorrupt, TimedOut
+from commonplace.memory.check_and_repair import (
+    IndexState,
+    file_errors,
+    index_missing_words,
+    index_state,
+    queue_all_embeddings,
+)
 from commonplace.memory.local_memory import LocalMemory, open_memory
-from commonplace.memory.repair import IndexState, file_errors, index_missing_words, index_state, queue_all_embeddings
 from commonplace.memory.status_and_stats import last_check_result, status
 
 CHECK_SECONDS = 30.0

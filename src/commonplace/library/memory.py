@@ -152,8 +152,7 @@ class Memory(ItemMethods, SessionMethods):
         overwrite: bool = False,
     ) -> Path:
         """Write everything as an archive that others can read and `import_` takes: a zip file; returns its path."""
-        from commonplace.memory.export_archive import Archive
-        from commonplace.memory.sync_records import SyncScope
+        from commonplace.memory.sync_and_archive import Archive, SyncScope
         from commonplace.temporary_files import written_file
 
         since_ms = None if since is None else self._moment(since)
@@ -198,7 +197,7 @@ class Memory(ItemMethods, SessionMethods):
 
     def check(self, *, quick: bool = False) -> list[Fault]:
         """What is wrong with the store; empty if it is sound. `quick` reads no texts."""
-        from commonplace.memory.check import check_store
+        from commonplace.memory.check_and_repair import check_store
 
         return check_store(self._local, quick=quick)
 

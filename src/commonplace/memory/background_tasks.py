@@ -14,7 +14,6 @@ from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreBusy
 from commonplace.memory import status_and_stats
 from commonplace.memory.backup import back_up_if_due
-from commonplace.memory.check import check_newest, check_store
 from commonplace.memory.embedding_worker import BACKGROUND_BATCH
 from commonplace.memory.graph import link_new_passages
 from commonplace.memory.local_memory import LocalMemory, for_space
@@ -162,6 +161,9 @@ class MaintenanceTask:
         self._looked = False
 
     def __call__(self, memory: LocalMemory) -> bool:
+        # A server starts without it.
+        from commonplace.memory.check_and_repair import check_newest
+
         if memory.settings.database_url or time.monotonic() < self._next:
             return False
         self._next = time.monotonic() + MAINTENANCE_SECONDS
@@ -192,6 +194,8 @@ class MaintenanceTask:
 
 def _check_after_unclean_end(memory: LocalMemory) -> None:
     """Once a day at most: editors often end their servers without asking, and a file survives that."""
+    from commonplace.memory.check_and_repair import check_store
+
     known = status_and_stats.last_check_result(memory.settings)
     if known is None or known.how == "start" or not 0 <= memory.clock() - known.checked_ms < DAY_MS:
         _record_faults(memory, "unclean end", check_store(memory, quick=True))

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from commonplace.errors import InvalidInput, NotFound, TooLarge
-from commonplace.item_ids import ref
 from commonplace.memory.authors import sign
 from commonplace.memory.items import MAX_PAGE, make_cursor, parse_cursor
 from commonplace.memory.local_memory import LocalMemory
@@ -34,6 +33,7 @@ from commonplace.model import (
     SessionDraft,
     SessionScope,
     Stored,
+    ref,
 )
 from commonplace.store.types import CONTENT_KEY_PREFIX, session_key_in_project
 from commonplace.text.paths import ROOT_FOLDER, normalise_folder

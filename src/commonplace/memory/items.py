@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from commonplace.errors import InvalidInput, NotFound
-from commonplace.item_ids import HINT, ref
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import MEMORY_TYPES, Change, Item, Scope
+from commonplace.model import ID_HINT, MEMORY_TYPES, Change, Item, Scope, ref
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ def get_item(memory: LocalMemory, id_: int | str, *, forgotten: bool = False) ->
         if item.forgotten_ms is None or forgotten:
             return item
         raise NotFound(_unknown(id_), f"It was forgotten; `commonplace restore {item.id}` brings it back.")
-    raise NotFound(_unknown(id_), HINT)
+    raise NotFound(_unknown(id_), ID_HINT)
 
 
 def _unknown(id_: int | str) -> str:

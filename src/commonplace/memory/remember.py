@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from commonplace.errors import InvalidInput, NothingToRemember, StoreReplaced, TooLarge
-from commonplace.item_ids import ref
 from commonplace.memory.authors import sign
 from commonplace.memory.contradictions import Compared, Contradiction, compare_statement, find_contradictions
 from commonplace.memory.local_memory import LocalMemory
@@ -29,6 +28,7 @@ from commonplace.model import (
     Passage,
     Scope,
     Stored,
+    ref,
 )
 from commonplace.store.rows import QUERY_COLUMNS, embedding_text
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS, clamp_time

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from commonplace.errors import EmbedderUnavailable
-from commonplace.item_ids import is_spelled_out
 from commonplace.memory.candidates import ParsedQuestion, is_filter, parse_question
 from commonplace.memory.hits import hit_weights
 from commonplace.memory.items import get_items
@@ -24,7 +23,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import list_projects
 from commonplace.memory.recall import Hit, recall_scopes
 from commonplace.memory.topics import is_tool_use
-from commonplace.model import Item, Project, Scope, Session
+from commonplace.model import Item, Project, Scope, Session, is_spelled_out
 from commonplace.store.types import Topic
 from commonplace.text.query import And, Node, Query, Term, like_pattern, plain_words
 from commonplace.text.sentences import content_stems, sentences

@@ -14,10 +14,10 @@ from urllib.parse import urlencode
 
 from commonplace.config import listed
 from commonplace.errors import CommonplaceError, Conflict, Forbidden, InvalidInput, QuotaExceeded, RemoteError, TooLarge
-from commonplace.memory import sync_records
+from commonplace.memory import sync_and_archive
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.sync_records import RECORD_FORMAT, Name, Peer, Record, SyncScope, parse_record_name
+from commonplace.memory.sync_and_archive import RECORD_FORMAT, Name, Peer, Record, SyncScope, parse_record_name
 from commonplace.remote.client import HttpClient
 
 # How many changes are compared at once, and how much is sent in one request.
@@ -139,11 +139,11 @@ class Sync:
         self._sent_sessions: set[str] = set()
         self._refused: list[Name] = []
         self._uid, last = remote.position()
-        if self._uid == sync_records.sync_position(memory)[0]:
+        if self._uid == sync_and_archive.sync_position(memory)[0]:
             raise InvalidInput(
                 "This is the same memory as the one on the server.", "Name another server, or another space."
             )
-        peer = sync_records.peer_position(memory, self._uid, scope)
+        peer = sync_and_archive.peer_position(memory, self._uid, scope)
         # A store that went back, as after a restored backup, may lack what it was told: all is compared again.
         self._peer = Peer() if last < peer.pulled else peer
 
@@ -151,7 +151,7 @@ class Sync:
         """Take in what changed there."""
         while True:
             digests, mark = self._remote.changes(self._peer.pulled, BATCH, self._scope.projects)
-            differing = sync_records.differing_records(self._memory, digests, self._scope)
+            differing = sync_and_archive.differing_records(self._memory, digests, self._scope)
             self.summary.unchanged += len(digests) - len(differing)
             if self._dry_run:
                 self.summary.received += len(differing)
@@ -163,12 +163,12 @@ class Sync:
 
     def push(self) -> None:
         """Tell what changed here, and once more what was refused."""
-        last = sync_records.sync_position(self._memory)[1]
+        last = sync_and_archive.sync_position(self._memory)[1]
         since = 0 if last < self._peer.pushed else self._peer.pushed
-        self._push_records(sync_records.named_records(self._memory, self._peer.refused, self._scope))
+        self._push_records(sync_and_archive.named_records(self._memory, self._peer.refused, self._scope))
         self._save_position(replace(self._peer, refused=tuple(self._refused)))
         while True:
-            walked = sync_records.changed_records(self._memory, since, BATCH, self._scope)
+            walked = sync_and_archive.changed_records(self._memory, since, BATCH, self._scope)
             self._push_records(walked.records)
             if walked.mark == since:
                 return
@@ -178,11 +178,11 @@ class Sync:
     def promote(self, ids: Sequence[int | str]) -> None:
         """Tell these items only, as they are now: neither their history nor their sessions go with them."""
         names: list[Name] = [("item", get_item(self._memory, id_).uid) for id_ in ids]
-        chosen = sync_records.named_records(self._memory, names, replace(self._scope, projects=(), without=()))
+        chosen = sync_and_archive.named_records(self._memory, names, replace(self._scope, projects=(), without=()))
         private = {name for _what, name in names} - {one.name for one in chosen}
         if private:
             raise InvalidInput(
-                f"Item {min(private)[-12:]} is tagged {sync_records.PRIVATE_TAG}.",
+                f"Item {min(private)[-12:]} is tagged {sync_and_archive.PRIVATE_TAG}.",
                 "Remove the tag first: commonplace edit.",
             )
         self._push_records([replace(one, history=()) for one in chosen], alone=True)
@@ -191,11 +191,11 @@ class Sync:
         left = [*names]
         while left:
             records = self._remote.fetch(left[:MAX_RECORDS])
-            got = {sync_records.parse_record_name(str(one.get("what")), str(one.get("name"))) for one in records}
+            got = {sync_and_archive.parse_record_name(str(one.get("what")), str(one.get("name"))) for one in records}
             # One that is not there any more was renamed meanwhile, and comes under its new name.
             left = [name for name in left if name not in got] if got & {*left} else left[MAX_RECORDS:]
             wanted = [one for one in records if not self._is_excluded(one)]
-            for outcome in sync_records.take_records(self._memory, wanted):
+            for outcome in sync_and_archive.take_records(self._memory, wanted):
                 self.summary.note(asdict(outcome), sent=False)
             self._advance(len(str(records)))
 
@@ -211,7 +211,7 @@ class Sync:
 
     def _push_records(self, chosen: Sequence[Record], *, alone: bool = False) -> None:
         if not alone:
-            before = sync_records.sessions_of_items(self._memory, chosen, self._scope)
+            before = sync_and_archive.sessions_of_items(self._memory, chosen, self._scope)
             chosen = [*(one for one in before if one.name not in self._sent_sessions), *chosen]
             self._sent_sessions |= {one.name for one in before}
         if not chosen:
@@ -222,7 +222,7 @@ class Sync:
         if self._dry_run:
             self.summary.sent += len(lacking)
             return
-        for batch in _batches(sync_records.correct_future_versions(self._memory, lacking)):
+        for batch in _batches(sync_and_archive.correct_future_versions(self._memory, lacking)):
             self._send(batch)
 
     def _send(self, batch: Sequence[tuple[Record, dict[str, Any]]]) -> None:
@@ -243,7 +243,7 @@ class Sync:
 
     def _save_position(self, peer: Peer) -> None:
         if peer != self._peer and not self._dry_run:
-            sync_records.save_peer_position(self._memory, self._uid, self._scope, peer)
+            sync_and_archive.save_peer_position(self._memory, self._uid, self._scope, peer)
         self._peer = peer
 
 
@@ -271,6 +271,6 @@ def sync_with(
 def _batches(chosen: Sequence[Record]) -> Iterator[list[tuple[Record, dict[str, Any]]]]:
     left = [*chosen]
     while left:
-        batch = sync_records.first_fitting(left[:MAX_RECORDS], MAX_BYTES)
+        batch = sync_and_archive.first_fitting(left[:MAX_RECORDS], MAX_BYTES)
         left = left[len(batch) :]
         yield batch

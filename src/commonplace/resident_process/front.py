@@ -33,7 +33,7 @@ from commonplace.resident_process.prepared_replies import HANDSHAKE, PreparedRep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
 # Seconds of silence after which a server that owes an answer is asked whether it lives, and until it is given up.
@@ -358,14 +358,57 @@ class Front:
 
     def _serve_here(self) -> None:
         """Go on with a server in this process."""
-        from commonplace.resident_process.own_server import OwnServer
-
         self._lost = MAX_LOST
         server = OwnServer(self._options)
         self._in, self._out = server.private_streams(self._in)
         self._link = server.start(lambda code: setattr(self, "_code", code))
         self._waiting.extendleft(reversed(self._handshake))
         self._give()
+
+
+class OwnServer:
+    """A server in a thread of this process, with pipes for its streams, if the resident one cannot be had."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._options = {name: value or None for name, value in options.items()}
+
+    def private_streams(self, stdin: int) -> tuple[int, int]:
+        """The streams of the editor for the front alone: what else runs in this process must not use them."""
+        if stdin != 0 or sys.platform == "win32":
+            return stdin, 1
+        private_in, private_out, null = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        os.dup2(2 if _is_open(2) else null, 1)
+        os.close(null)
+        return private_in, private_out
+
+    def start(self, ended: Callable[[int], object]) -> Link:
+        """Start it; `ended` is called with the exit code if it fails."""
+        from threading import Thread
+
+        (reads, to_server), (from_server, writes) = os.pipe(), os.pipe()
+        Thread(target=self._run, args=(reads, writes, ended), name="commonplace-own-server").start()
+        return Link.over_pipes(from_server, to_server)
+
+    def _run(self, reads: int, writes: int, ended: Callable[[int], object]) -> None:
+        from commonplace.cli.command import Call, report_failure
+        from commonplace.config import load
+        from commonplace.errors import CommonplaceError
+        from commonplace.mcp.stdio import run
+
+        with os.fdopen(reads, "rb") as lines, os.fdopen(writes, "wb") as replies:
+            try:
+                run(load(self._options), (lines, replies))
+            except CommonplaceError as error:
+                ended(report_failure(error, Call(command="mcp")))
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def _parse(raw: bytes) -> dict[str, Any]:

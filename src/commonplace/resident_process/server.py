@@ -50,9 +50,8 @@ from commonplace.resident_client.address import (
     resident_folder,
 )
 from commonplace.resident_client.control import retire_others
-from commonplace.resident_process.commands import run_command, take_streams
 from commonplace.resident_process.link import PING, PONG, RECEIVED
-from commonplace.resident_process.memories import Caller, Memories
+from commonplace.resident_process.memories_and_commands import Caller, Memories, run_command, take_streams
 from commonplace.resident_process.prepared_replies import write_replies
 from commonplace.text.redact import redact
 from commonplace.worker_threads import Workers

@@ -12,7 +12,6 @@ from commonplace.capture.import_files import ImportRun, limits_for_upload
 from commonplace.capture.importers.formats import describe_formats
 from commonplace.dialects.reply_schema import component
 from commonplace.errors import Forbidden, InvalidInput
-from commonplace.memory.export_archive import Archive
 from commonplace.memory.export_conversations import (
     CONVERSATIONS_FORMAT,
     CONVERSATIONS_VERSION,
@@ -21,6 +20,7 @@ from commonplace.memory.export_conversations import (
     conversation_markdown,
 )
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.sync_and_archive import Archive
 from commonplace.model import SessionScope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest

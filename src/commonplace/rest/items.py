@@ -27,7 +27,6 @@ from commonplace.dialects.records import (
 )
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.errors import Conflict, InvalidInput, NotFound
-from commonplace.item_ids import HINT, ref
 from commonplace.memory import edit_and_forget, history, streams
 from commonplace.memory.edit_and_forget import Changes, edit_item, parse_validity, with_validity
 from commonplace.memory.hits import record_use
@@ -36,7 +35,7 @@ from commonplace.memory.items import item_history as changes_of_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_PATHS, NewItem, Remembered, remember_all, remember_item
 from commonplace.memory.timeline import timeline
-from commonplace.model import DETAIL_FIELDS, KINDS, PROPOSED, Item, Kind
+from commonplace.model import DETAIL_FIELDS, ID_HINT, KINDS, PROPOSED, Item, Kind, ref
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest, etag_of
 from commonplace.rest.fields import Strict
@@ -403,7 +402,7 @@ def find_item(memory: LocalMemory, text: str, *, forgotten: bool = False) -> Ite
     try:
         ref(text)
     except InvalidInput as error:
-        raise NotFound(f"There is no item {text[:60]!r}.", HINT) from error
+        raise NotFound(f"There is no item {text[:60]!r}.", ID_HINT) from error
     return get_item(memory, parse_id(text), forgotten=forgotten)
 
 

@@ -24,10 +24,10 @@ from commonplace.dialects.reply_schema import Json
 from commonplace.errors import Forbidden, NotFound
 from commonplace.library.memory import Memory
 from commonplace.library.remote_calls import READ_VERBS, WRITE_VERBS, encode, unpack
-from commonplace.memory import sync_records
+from commonplace.memory import sync_and_archive
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.session_context import session_context
-from commonplace.memory.sync_records import SyncScope
+from commonplace.memory.sync_and_archive import SyncScope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
@@ -166,8 +166,8 @@ class OutcomesReply(TypedDict):
 
 def sync_position(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[SyncPosition]:
     """Which space of which store this is, and the mark of its last change."""
-    space, last = sync_records.sync_position(memory)
-    return _answer({"format": sync_records.RECORD_FORMAT, "space": space, "last": last})
+    space, last = sync_and_archive.sync_position(memory)
+    return _answer({"format": sync_and_archive.RECORD_FORMAT, "space": space, "last": last})
 
 
 def changes(memory: LocalMemory, request: ApiRequest[Since, None]) -> Answer[ChangesReply]:
@@ -180,39 +180,39 @@ def changes(memory: LocalMemory, request: ApiRequest[Since, None]) -> Answer[Cha
 def changed_records(memory: LocalMemory, request: ApiRequest[Since, None]) -> Answer[RecordsReply]:
     """The records themselves, in the same order, as many as fit."""
     walked = _walked(memory, request.query)
-    chosen = sync_records.first_fitting(walked.records, MOST_BYTES)
+    chosen = sync_and_archive.first_fitting(walked.records, MOST_BYTES)
     mark = walked.mark if len(chosen) == len(walked.records) else chosen[-1][0].seq
     return _answer({"records": [data for _record, data in chosen], "mark": mark, "last": walked.last})
 
 
-def _walked(memory: LocalMemory, wanted: Since) -> sync_records.RecordBatch:
-    return sync_records.changed_records(memory, wanted.since, wanted.limit, SyncScope(tuple(wanted.project)))
+def _walked(memory: LocalMemory, wanted: Since) -> sync_and_archive.RecordBatch:
+    return sync_and_archive.changed_records(memory, wanted.since, wanted.limit, SyncScope(tuple(wanted.project)))
 
 
 def compare(memory: LocalMemory, request: ApiRequest[None, Digests]) -> Answer[DifferingReply]:
     """Which of these records are not here, or say something else here."""
-    digests = {sync_records.parse_record_name(one.what, one.name): one.digest for one in request.body.changes}
-    differing = sync_records.differing_records(memory, digests, SyncScope())
+    digests = {sync_and_archive.parse_record_name(one.what, one.name): one.digest for one in request.body.changes}
+    differing = sync_and_archive.differing_records(memory, digests, SyncScope())
     return _answer({"differing": [{"what": what, "name": name} for what, name in differing]})
 
 
 def records_by_name(memory: LocalMemory, request: ApiRequest[None, Names]) -> Answer[FetchedReply]:
     """These records, as many as fit, and before them the sessions that they need."""
-    names = [sync_records.parse_record_name(one.what, one.name) for one in request.body.names]
-    found = [data for _record, data in sync_records.first_fitting(find_records(memory, names), MOST_BYTES)]
+    names = [sync_and_archive.parse_record_name(one.what, one.name) for one in request.body.names]
+    found = [data for _record, data in sync_and_archive.first_fitting(find_records(memory, names), MOST_BYTES)]
     return _answer({"records": found})
 
 
-def find_records(memory: LocalMemory, names: list[sync_records.Name]) -> list[sync_records.Record]:
+def find_records(memory: LocalMemory, names: list[sync_and_archive.Name]) -> list[sync_and_archive.Record]:
     """Records by their names, in that order, each after its session."""
-    found = {(one.what, one.name): one for one in sync_records.named_records(memory, names, SyncScope())}
+    found = {(one.what, one.name): one for one in sync_and_archive.named_records(memory, names, SyncScope())}
     chosen = [found[name] for name in names if name in found]
-    return [*sync_records.sessions_of_items(memory, chosen, SyncScope()), *chosen]
+    return [*sync_and_archive.sessions_of_items(memory, chosen, SyncScope()), *chosen]
 
 
 def take_records(memory: LocalMemory, request: ApiRequest[None, SyncRecords]) -> Answer[OutcomesReply]:
     """Take records in. What is known already changes nothing; what fails is told and left out."""
-    outcomes = sync_records.take_records(memory, [one.model_dump() for one in request.body.records])
+    outcomes = sync_and_archive.take_records(memory, [one.model_dump() for one in request.body.records])
     return _answer({"outcomes": [asdict(one) for one in outcomes]})
 
 

@@ -11,10 +11,10 @@ from commonplace.dialects.records import ProjectRecord, project_record
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.sekha_records import Statistics, statistics
 from commonplace.memory import projects
+from commonplace.memory.check_and_repair import queue_all_embeddings
 from commonplace.memory.keys_and_spaces import is_server_admin
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.project_overview import CARDS, project_briefs, project_overview
-from commonplace.memory.repair import queue_all_embeddings
 from commonplace.memory.status_and_stats import stats_for_scope
 from commonplace.memory.status_and_stats import status as status_of
 from commonplace.model import SessionScope

@@ -27,7 +27,7 @@ from commonplace.rest.metrics import RequestMetrics
 from commonplace.site.auth import Authentication, KeyCache
 from commonplace.site.logs import AccessLog
 from commonplace.site.middleware import SERVICE_UNAVAILABLE, HealthProbes, HostCheck, RateLimits, without_details
-from commonplace.site.server_state import OwnState, ServerState
+from commonplace.site.workers import OwnState, ServerState
 from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import PageHandler
 from commonplace.web.routes import is_browser_request, is_page, not_found_handler

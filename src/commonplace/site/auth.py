@@ -34,7 +34,7 @@ from commonplace.memory.authors import http_writer, with_writer
 from commonplace.memory.local_memory import LocalMemory, for_project
 from commonplace.model import Key
 from commonplace.site.middleware import SERVICE_UNAVAILABLE, TokenBuckets, TrustedProxies, rate_limited, without_details
-from commonplace.site.server_state import OwnState, ServerState
+from commonplace.site.workers import OwnState, ServerState
 from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import login_token
 from commonplace.worker_threads import Workers

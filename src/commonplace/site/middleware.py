@@ -34,7 +34,7 @@ from commonplace.errors import (
 from commonplace.http_responses import error_response
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status_and_stats import check_ready
-from commonplace.site.server_state import Levels, OwnLevels, ServerState
+from commonplace.site.workers import Levels, OwnLevels, ServerState
 from commonplace.worker_threads import Workers
 
 LIVE, READY = "/live", "/ready"

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from commonplace.errors import Conflict, Forbidden, NotFound
-from commonplace.item_ids import Ref, ref
 from commonplace.model import (
     UNKNOWN_AUTHOR,
     Author,
@@ -18,10 +17,12 @@ from commonplace.model import (
     Kind,
     PassageText,
     Project,
+    Ref,
     Scope,
     Session,
     Stored,
     VectorHit,
+    ref,
 )
 from commonplace.store.project_scope import ProjectConversations, ProjectScope, ProjectStreams
 from commonplace.store.records import Arrival, Name, Outcome, Record, RecordKind

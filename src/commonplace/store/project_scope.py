@@ -7,8 +7,20 @@ from dataclasses import replace
 from typing import NoReturn
 
 from commonplace.errors import Conflict, Forbidden, NotFound
-from commonplace.item_ids import Ref, ref
-from commonplace.model import Change, Draft, Item, Kind, Scope, Session, SessionDraft, SessionScope, Stored, Stream
+from commonplace.model import (
+    Change,
+    Draft,
+    Item,
+    Kind,
+    Ref,
+    Scope,
+    Session,
+    SessionDraft,
+    SessionScope,
+    Stored,
+    Stream,
+    ref,
+)
 from commonplace.store.protocol import SpaceStore
 from commonplace.store.types import SessionCounts, StreamCheck, session_key_in_project
 from commonplace.text.near_duplicates import Sketch

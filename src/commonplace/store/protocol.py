@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from commonplace.item_ids import Ref
 from commonplace.model import (
     UNKNOWN_AUTHOR,
     Author,
@@ -18,6 +17,7 @@ from commonplace.model import (
     Kind,
     PassageText,
     Project,
+    Ref,
     Scope,
     Session,
     SessionDraft,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.capture.hooks.concepts import MAX_CONCEPTS, find_concepts
+from commonplace.capture.hooks.tool_calls import MAX_CONCEPTS, find_concepts
 
 
 @pytest.mark.parametrize(

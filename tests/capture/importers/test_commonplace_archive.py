@@ -24,13 +24,12 @@ from commonplace.capture.import_report import ImportReport
 from commonplace.capture.importers import commonplace_export
 from commonplace.errors import CommonplaceError
 from commonplace.memory import conversations
-from commonplace.memory.check import check_store
+from commonplace.memory.check_and_repair import check_store
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
-from commonplace.memory.export_archive import MANIFEST, Archive
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.sync_records import sync_position
+from commonplace.memory.sync_and_archive import MANIFEST, Archive, sync_position
 
 Open = Callable[..., LocalMemory]
 Action = Callable[[LocalMemory], object]

@@ -16,7 +16,7 @@ from commonplace.capture.import_files import ImportRun, import_path
 from commonplace.capture.import_report import Skipped
 from commonplace.capture.importers.formats import FORMATS, PRODUCTS, read_database
 from commonplace.memory.conversations import NewConversation
-from commonplace.memory.import_items import ImportedItem, Replacement
+from commonplace.memory.import_items_and_records import ImportedItem, Replacement
 from commonplace.memory.local_memory import LocalMemory
 
 from .databases import CAUSANTIC, CLAUDE_MEM, KIRO, LATER_MEMORIES, OLD_CLAUDE_MEM, SEKHA, make

@@ -15,7 +15,7 @@ from commonplace.capture.import_files import import_path
 from commonplace.capture.import_report import Skipped
 from commonplace.capture.importers.server_memory import read
 from commonplace.memory.graph import link_new_passages, walk_links
-from commonplace.memory.import_items import ImportedItem
+from commonplace.memory.import_items_and_records import ImportedItem
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.model import Item, Scope

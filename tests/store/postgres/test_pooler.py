@@ -12,7 +12,7 @@ from tests.postgres_server import PostgresServer
 from tests.store.postgres.pooling import CONNECTIONS, Pooler, pooler
 
 from commonplace.config import Settings
-from commonplace.memory.check import check_store
+from commonplace.memory.check_and_repair import check_store
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember_all

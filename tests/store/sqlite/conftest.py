@@ -21,7 +21,7 @@ PRELUDE = """
 import hashlib, os, sys
 from pathlib import Path
 from commonplace.errors import CommonplaceError
-from commonplace.item_ids import ref
+from commonplace.model import ref
 from commonplace.model import Draft, Passage, Scope
 from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.store.sqlite.store import SqliteStore

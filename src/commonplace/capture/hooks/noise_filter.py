@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from commonplace.capture.hooks import tool_calls
-from commonplace.capture.hooks.observations import COMPACTION, DELEGATION, PROMPT, Observation
-from commonplace.capture.hooks.session_state import SessionState
+from commonplace.capture.hooks.observations import COMPACTION, DELEGATION, PROMPT, Observation, SessionState
 from commonplace.capture.hooks.tool_calls import OWN_MEMORY_TOOL, THINKING_TOOL, is_our_command, tool_type
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.tool_text import clean_text

@@ -12,9 +12,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from commonplace.capture.hooks.noise_filter import INGESTED, reason_to_drop, reason_to_skip
-from commonplace.capture.hooks.observations import Observation, observe
+from commonplace.capture.hooks.observations import (
+    FIRST_PROMPTS,
+    RECENT_ACTIONS,
+    Action,
+    Observation,
+    SessionState,
+    observe,
+)
 from commonplace.capture.hooks.project_folder import WorkingFolder, WorkingFolders
-from commonplace.capture.hooks.session_state import FIRST_PROMPTS, RECENT_ACTIONS, Action, SessionState
 from commonplace.capture.hooks.session_summary import close_steps_elsewhere, session_notes
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.tool_text import clean_text as clean_tool_text

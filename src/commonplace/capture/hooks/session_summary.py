@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeVar
 
-from commonplace.capture.hooks.concepts import find_concepts
-from commonplace.capture.hooks.observations import ANSWER, COMPACTION, DELEGATION, PROMPT
+from commonplace.capture.hooks.observations import ANSWER, COMPACTION, DELEGATION, PROMPT, Action, SessionState
 from commonplace.capture.hooks.prompts_and_answers import AnswerNotes, is_reply
-from commonplace.capture.hooks.session_state import Action, SessionState
+from commonplace.capture.hooks.tool_calls import find_concepts
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory.captured_events import HOOK_DIGEST, StartedSession, is_edited_by_person
 from commonplace.memory.edit_and_forget import Changes, edit_item

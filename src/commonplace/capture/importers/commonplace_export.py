@@ -1,6 +1,6 @@
 """Commonplace's own exports, imported without loss: archives of everything, and conversations as JSON.
 
-Nothing in an archive (memory/export_archive.py writes it) is trusted, and all of it is checked before any is stored.
+Nothing in an archive (memory/sync_and_archive.py writes it) is trusted, and all of it is checked before any is stored.
 Only files with the right names are opened; each is read line by line in little memory and has to be what the manifest
 says. Records are stored in batches, each in one transaction; importing again continues.
 """
@@ -21,12 +21,19 @@ from typing import IO, Any, cast
 from commonplace.capture.import_report import MAX_HELD, Advance, Entry, Skipped, Stream, Unit, conversation_label
 from commonplace.capture.importers.json_reader import UnreadableMessage, read_conversations
 from commonplace.errors import CommonplaceError, InvalidInput
-from commonplace.item_ids import ref
 from commonplace.memory.conversations import NewConversation, NewMessage
-from commonplace.memory.export_archive import ARCHIVE_FILES, ARCHIVE_FORMAT, ARCHIVE_VERSION, MANIFEST, MAX_ARCHIVE_LINE
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.sync_records import RecordKind, RecordOutcome, take_records
-from commonplace.model import MESSAGE_ROLES
+from commonplace.memory.sync_and_archive import (
+    ARCHIVE_FILES,
+    ARCHIVE_FORMAT,
+    ARCHIVE_VERSION,
+    MANIFEST,
+    MAX_ARCHIVE_LINE,
+    RecordKind,
+    RecordOutcome,
+    take_records,
+)
+from commonplace.model import MESSAGE_ROLES, ref
 from commonplace.text.untrusted_json import check_json, object_in, text_in, time_in, values_for
 
 BATCH_RECORDS = 500

@@ -25,10 +25,10 @@ import apsw
 from commonplace.capture.import_report import MAX_HELD, Entry, Skipped, Stream
 from commonplace.capture.importers.json_reader import Element, records
 from commonplace.errors import InvalidInput, TooLarge
-from commonplace.item_ids import ref
 from commonplace.memory.conversations import MAX_KEY, NewConversation, NewMessage
-from commonplace.memory.import_items import ImportedItem
+from commonplace.memory.import_items_and_records import ImportedItem
 from commonplace.memory.remember import MAX_PATHS, MAX_TAG, MAX_TAGS, MAX_TITLE, UNSTORABLE, NewItem, checked_category
+from commonplace.model import ref
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 from commonplace.text.paths import check_glob
 from commonplace.text.project_names import normalise_project

@@ -25,7 +25,7 @@ from commonplace.capture.importers.foreign_database import (
     split_conversation,
 )
 from commonplace.memory.conversations import NewConversation, NewMessage
-from commonplace.memory.import_items import Replacement
+from commonplace.memory.import_items_and_records import Replacement
 from commonplace.memory.local_memory import wall_clock
 from commonplace.memory.remember import NewItem
 from commonplace.model import MESSAGE_ROLES

@@ -19,10 +19,9 @@ from commonplace.capture.importers.foreign_database import (
     merge_metadata,
     split_conversation,
 )
-from commonplace.item_ids import ref
 from commonplace.memory.conversations import STATUSES, NewConversation, NewMessage
 from commonplace.memory.remember import NewItem
-from commonplace.model import MESSAGE_ROLES
+from commonplace.model import MESSAGE_ROLES, ref
 
 TABLES = TableMapping(
     "sekha",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from commonplace.model import TextHit
-from commonplace.store.postgres.fulltext_rows import lexeme, name_token
+from commonplace.store.postgres.connection import lexeme, name_token
 from commonplace.store.postgres.pool_and_replicas import Connection
 from commonplace.store.postgres.text_query import (
     Bound,

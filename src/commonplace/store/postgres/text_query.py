@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from commonplace.model import KINDS
-from commonplace.store.postgres.connection import translate
-from commonplace.store.postgres.fulltext_rows import BORDER, kind_token, lexeme, project_token, type_token
+from commonplace.store.postgres.connection import BORDER, kind_token, lexeme, project_token, translate, type_token
 from commonplace.store.postgres.pool_and_replicas import Connection
 from commonplace.store.rows import COLUMNS, WEIGHTS
 from commonplace.store.sql.items import Filter

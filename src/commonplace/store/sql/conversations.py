@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from commonplace.errors import Conflict, StoreError
-from commonplace.item_ids import Ref
-from commonplace.model import Change, Draft, Item, Session, SessionDraft, SessionScope, Stored
+from commonplace.model import Change, Draft, Item, Ref, Session, SessionDraft, SessionScope, Stored
 from commonplace.store.rows import change_of, item_of, session_before
 from commonplace.store.sql import item_changes, item_writes, items, projects, sessions
 from commonplace.store.sql.connection import IN_LIST, VISIT_WAIT_SECONDS, Connection, Space, allow_replica

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from commonplace.errors import Conflict, StoreError
-from commonplace.item_ids import new_uid
 from commonplace.model import (
     ACCEPTED,
     DISMISSED,
@@ -23,6 +22,7 @@ from commonplace.model import (
     Item,
     Stored,
     Stream,
+    new_uid,
 )
 from commonplace.store.damaged_values import list_of
 from commonplace.store.sql import indexing, item_changes, projects, sessions

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from commonplace.errors import NotFound
-from commonplace.item_ids import Ref
 from commonplace.model import (
     KINDS,
     PROPOSED,
@@ -23,6 +22,7 @@ from commonplace.model import (
     Item,
     Kind,
     PassageText,
+    Ref,
     Scope,
     Session,
     TextHit,

@@ -7,8 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from commonplace.errors import NotFound
-from commonplace.item_ids import Ref, new_uid
-from commonplace.model import Draft, Item, Session, SessionDraft, SessionScope
+from commonplace.model import Draft, Item, Ref, Session, SessionDraft, SessionScope, new_uid
 from commonplace.store.damaged_values import Reader, text_of
 from commonplace.store.rows import session_of
 from commonplace.store.sql import projects

@@ -26,8 +26,7 @@ from typing import Any, ClassVar
 import apsw
 
 from commonplace.errors import StoreError
-from commonplace.item_ids import new_uid
-from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS, Item, Kind, Session
+from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS, Item, Kind, Session, new_uid
 from commonplace.store.damaged_values import DamagedText, content_checksum
 from commonplace.store.rows import COLUMNS, PART
 from commonplace.store.sql.connection import Bindings, Columns, Connection, FullTextRows, Ids, Rows

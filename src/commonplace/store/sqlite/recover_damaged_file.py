@@ -19,8 +19,7 @@ from typing import Any
 import apsw
 
 from commonplace.errors import StoreBusy, StoreCorrupt, StoreError
-from commonplace.item_ids import new_uid
-from commonplace.model import KINDS, SOURCE_FIELDS, VALIDITY_FIELDS
+from commonplace.model import KINDS, SOURCE_FIELDS, VALIDITY_FIELDS, new_uid
 from commonplace.store.damaged_values import STATUSES, DamagedText, content_checksum, nearest, shown
 from commonplace.store.rows import item_before, item_of
 from commonplace.store.sqlite.connection import SqliteConnection
