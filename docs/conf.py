@@ -18,8 +18,7 @@ from commonplace import Memory, errors
 from commonplace.cli.main import GROUPS
 from commonplace.config import SETTING_DESCRIPTIONS, default_of_setting
 from commonplace.dialects.profiles import ALL
-from commonplace.hosts.host import Locations
-from commonplace.hosts.registry import EDITOR_NAMES, editor_named, rule_targets
+from commonplace.hosts.host import EDITOR_NAMES, Locations, editor_named, rule_targets
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.metrics import METRICS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.hosts import front_matter, marked_section, settings_text
+from commonplace.hosts import rule_file_parts, settings_text
 from commonplace.hosts.learn_rule_files import learn
 from commonplace.hosts.rules_markdown import statements
 from commonplace.hosts.settings_file import OurSettings, add_our_settings, foreign_settings, parse_settings
@@ -34,11 +34,11 @@ _WANTED_TOML = OurSettings("mcp_servers", {"command": "commonplace", "args": ["m
 
 def take(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
-    head, rest = front_matter.cut(text)
+    head, rest = rule_file_parts.cut(text)
     must(head + rest == text, "a front matter and the text below it are the whole")
-    fields = front_matter.read(head)
-    front_matter.digest(head)
-    front_matter.comma_globs(front_matter.globs_in(fields, tuple(fields)))
+    fields = rule_file_parts.read(head)
+    rule_file_parts.digest(head)
+    rule_file_parts.comma_globs(rule_file_parts.globs_in(fields, tuple(fields)))
     list(statements(text))
     _block(text)
     root = workspace.folder() / "project"
@@ -51,13 +51,13 @@ def take(data: bytes) -> None:
 
 def _block(text: str) -> None:
     try:
-        cut = marked_section.parts(text)
-    except marked_section.BadMarkers:
+        cut = rule_file_parts.parts(text)
+    except rule_file_parts.BadMarkers:
         return
     must(cut.before + (cut.block or "") + cut.after == text, "the parts are the whole")
-    made = marked_section.block(marked_section.disarmed(text), "")
-    again = marked_section.parts(
-        marked_section.appended(text, made) if cut.block is None else marked_section.replaced(cut, made)
+    made = rule_file_parts.block(rule_file_parts.disarmed(text), "")
+    again = rule_file_parts.parts(
+        rule_file_parts.appended(text, made) if cut.block is None else rule_file_parts.replaced(cut, made)
     )
     must(again.block is not None, "our block is found again")
 

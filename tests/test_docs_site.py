@@ -17,7 +17,7 @@ from commonplace.cli.main import COMMANDS
 from commonplace.config import SETTING_MEANINGS, Settings, default_of_setting
 from commonplace.dialects.profiles import ALL
 from commonplace.errors import with_own_code
-from commonplace.hosts.registry import EDITOR_NAMES, rule_targets
+from commonplace.hosts.host import EDITOR_NAMES, rule_targets
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.metrics import METRICS

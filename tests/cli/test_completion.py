@@ -99,7 +99,7 @@ def test_it_loads_nothing_heavy() -> None:
         loaded = set(json.loads(press_tab(*words).err.splitlines()[-1]))
         assert not loaded & HEAVY
         if words == ("con",):
-            assert not {"apsw", "commonplace.cli.context", "commonplace.memory.local_memory"} & loaded
+            assert not {"apsw", "commonplace.cli.search_and_context", "commonplace.memory.local_memory"} & loaded
 
 
 @pytest.mark.parametrize("shell", [*SHELLS])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from commonplace.config import Settings
-from commonplace.hosts.registry import EDITOR_NAMES, editors
+from commonplace.hosts.host import EDITOR_NAMES, editors
 
 from .conftest import Run
 

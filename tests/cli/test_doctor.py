@@ -17,7 +17,7 @@ import apsw
 import pytest
 
 from commonplace.capture.hooks.hook_command import HOSTS
-from commonplace.hosts.registry import EDITOR_NAMES
+from commonplace.hosts.host import EDITOR_NAMES
 
 from .conftest import Outcome, Run
 from .test_conversations import uncoloured

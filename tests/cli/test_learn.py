@@ -85,7 +85,7 @@ def test_the_examples_of_the_page_about_rule_files_run_in_order(run: Run, folder
 
 def test_the_page_names_every_target() -> None:
     """The site lists their files (tests/test_docs_site.py)."""
-    from commonplace.hosts.registry import rule_targets
+    from commonplace.hosts.host import rule_targets
 
     text = PAGE.read_text(encoding="utf-8")
     for host in rule_targets():

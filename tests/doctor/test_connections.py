@@ -22,8 +22,7 @@ from commonplace.hosts.connections import (
     plan_connection,
     read_connection,
 )
-from commonplace.hosts.host import Locations, Server
-from commonplace.hosts.registry import editor_named
+from commonplace.hosts.host import Locations, Server, editor_named
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.local_memory import open_memory
 

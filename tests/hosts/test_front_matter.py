@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.hosts import front_matter
-from commonplace.hosts.front_matter import bracketed, comma_globs, cut, globs_in, listed, quoted, read, write
+from commonplace.hosts import rule_file_parts
+from commonplace.hosts.rule_file_parts import bracketed, comma_globs, cut, globs_in, listed, quoted, read, write
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_any_text_can_be_read(text: str) -> None:
     head, rest = cut(f"---\n{text}\n---\n")
     assert head + rest == f"---\n{text}\n---\n"
     read(head)
-    front_matter.digest(head)
+    rule_file_parts.digest(head)

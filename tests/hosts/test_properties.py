@@ -10,11 +10,11 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from commonplace.hosts import marked_section
+from commonplace.hosts import rule_file_parts
 from commonplace.hosts.generate_rule_files import Generated, generate, plan_rule_files
+from commonplace.hosts.host import TARGET_NAMES, rule_targets, rule_targets_in
 from commonplace.hosts.learn_rule_files import learn
 from commonplace.hosts.project_files import write_all
-from commonplace.hosts.registry import TARGET_NAMES, rule_targets, rule_targets_in
 from commonplace.hosts.rules_markdown import statements
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember_all
@@ -150,7 +150,7 @@ def test_a_rule_that_was_generated_is_the_same_when_its_markers_are_gone(
             for pattern in host.patterns:
                 for file in root.glob(pattern):
                     if file.is_file():
-                        cut = marked_section.parts(file.read_text(encoding="utf-8"))
+                        cut = rule_file_parts.parts(file.read_text(encoding="utf-8"))
                         inside = "\n".join((cut.block or "").split("\n")[1:-1])
                         file.write_text(cut.before + inside, encoding="utf-8")
         assert [note.content for read in learn(memory, root, name) for note in read.added] == []

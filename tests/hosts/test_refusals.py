@@ -13,8 +13,8 @@ import pytest
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, TooLarge
 from commonplace.hosts.generate_rule_files import plan_rule_files
+from commonplace.hosts.host import rule_targets_in
 from commonplace.hosts.project_files import Change, write_all
-from commonplace.hosts.registry import rule_targets_in
 from commonplace.memory.rules import Rule, RuleSet, Skill
 
 from .conftest import Generate, Say, tree

@@ -7,12 +7,13 @@ import pytest
 from commonplace.capture.hooks.hook_command import _ENDS, _HINTS, _STARTS, HOSTS
 from commonplace.capture.hooks.session_start import OUTPUT_SHAPES
 from commonplace.hosts.hook_event import normalised_name
-from commonplace.hosts.host import NO_MCP, Host
-from commonplace.hosts.registry import (
+from commonplace.hosts.host import (
     BUILT_IN,
     EDITOR_NAMES,
+    NO_MCP,
     SOURCE_NAMES,
     TARGET_NAMES,
+    Host,
     editors,
     find_host,
     rule_targets,

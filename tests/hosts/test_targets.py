@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.errors import Conflict, InvalidInput
-from commonplace.hosts.registry import TARGET_NAMES, rule_targets, rule_targets_in
+from commonplace.hosts.host import TARGET_NAMES, rule_targets, rule_targets_in
 
 from .conftest import Generate, Say, inner
 

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator, ValidationError  # type: ignore[imp
 
 import commonplace
 from commonplace.dialects.profiles import CORE
-from commonplace.hosts.registry import editor_named
+from commonplace.hosts.host import editor_named
 from commonplace.hosts.settings_file import is_our_hook_command
 
 ROOT = Path(__file__).resolve().parent.parent.parent

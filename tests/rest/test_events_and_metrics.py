@@ -16,7 +16,7 @@ from tests.polling import until
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.local_memory import open_memory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.rest import events, metrics
+from commonplace.rest import metrics, status_and_events
 
 from .conftest import Remembered, Site, refused, running, settings_in
 
@@ -113,8 +113,8 @@ def test_a_mark_that_is_not_ours_is_refused(api: httpx2.Client) -> None:
 def test_a_quiet_stream_says_that_it_is_alive(
     site: Site, monkeypatch: pytest.MonkeyPatch, remembered: Remembered
 ) -> None:
-    monkeypatch.setattr(events, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(events, "HEARTBEAT_SECONDS", 0.02)
+    monkeypatch.setattr(status_and_events, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(status_and_events, "HEARTBEAT_SECONDS", 0.02)
     with site.client("read") as ear, ear.stream("GET", EVENTS) as stream:
         assert ": alive" in (line for line in stream.iter_lines())
 

@@ -21,7 +21,7 @@ from commonplace.memory.local_memory import LocalMemory, for_space
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Key
 from commonplace.rest.endpoint import RECHECK_SECONDS
-from commonplace.rest.events import LOOK_SECONDS
+from commonplace.rest.status_and_events import LOOK_SECONDS
 
 Pair = tuple[Served, Served]
 End = Callable[[Served, LocalMemory, Key], None]

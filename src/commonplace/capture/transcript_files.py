@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, cast
 
 from commonplace.errors import InvalidInput
-from commonplace.hosts.registry import transcripts_of
+from commonplace.hosts.host import transcripts_of
 from commonplace.hosts.transcript import Position
 from commonplace.text.redact import redact
 

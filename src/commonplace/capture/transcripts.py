@@ -27,8 +27,14 @@ from commonplace.capture.transcript_files import (
     read_lines,
 )
 from commonplace.errors import InvalidInput
-from commonplace.hosts.host import Locations, ReadSession, StoredSession, Transcripts
-from commonplace.hosts.registry import transcript_sources, transcripts_of
+from commonplace.hosts.host import (
+    Locations,
+    ReadSession,
+    StoredSession,
+    Transcripts,
+    transcript_sources,
+    transcripts_of,
+)
 from commonplace.hosts.transcript import Block, Counts, Position, Role, Source, Transcript, Turn, TurnBuilder, off_path
 from commonplace.memory.conversations import NewMessage
 from commonplace.text.redact import redact

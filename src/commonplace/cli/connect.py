@@ -32,10 +32,9 @@ from commonplace.hosts.connections import (
     plan_disconnection,
     read_connection,
 )
-from commonplace.hosts.host import Host, Locations, Server, locations_here
+from commonplace.hosts.host import EDITOR_NAMES, Host, Locations, Server, editor_names, editors_named, locations_here
+from commonplace.hosts.host import editors as all_editors
 from commonplace.hosts.project_files import unified_diff
-from commonplace.hosts.registry import EDITOR_NAMES, editor_names, editors_named
-from commonplace.hosts.registry import editors as all_editors
 from commonplace.model import Key
 from commonplace.text.redact import redact
 

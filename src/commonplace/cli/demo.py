@@ -14,7 +14,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
-from commonplace.cli.context import call_tool, show_context
+from commonplace.cli.search_and_context import call_tool, show_context
 from commonplace.dialects.records import hit_record
 from commonplace.library.memory import Memory
 from commonplace.memory.local_memory import open_memory

@@ -56,8 +56,7 @@ def show_next_steps(call: Call) -> None:
 def find_editors() -> tuple[list[Host], list[Host]]:
     """The editors on this machine that are connected, and those that could be. Plugins are not asked: they are slow."""
     from commonplace.hosts.connections import is_installed, read_connection
-    from commonplace.hosts.host import locations_here
-    from commonplace.hosts.registry import EDITOR_NAMES, find_host
+    from commonplace.hosts.host import EDITOR_NAMES, find_host, locations_here
 
     here = locations_here()
     connected, found = [], []

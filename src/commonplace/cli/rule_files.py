@@ -23,8 +23,8 @@ from commonplace.cli.options import (
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.hosts.generate_rule_files import Generated
 from commonplace.hosts.generate_rule_files import generate as write_rules
+from commonplace.hosts.host import TARGET_NAMES, target_names
 from commonplace.hosts.project_files import unified_diff
-from commonplace.hosts.registry import TARGET_NAMES, target_names
 from commonplace.memory.projects import resolve_project
 from commonplace.memory.rules import RULE_SET_TYPES
 from commonplace.text.paths import split_globs

@@ -14,7 +14,7 @@ from commonplace.doctor.doctor_context import DoctorContext, Finding, failure, o
 from commonplace.doctor.editor_checks import check_connections, check_hooks, check_recall, check_spool
 from commonplace.doctor.memory_checks import check_index, check_model, check_permissions, check_store
 from commonplace.errors import CommonplaceError
-from commonplace.hosts.registry import check_host
+from commonplace.hosts.host import check_host
 
 Check = Callable[[DoctorContext], Iterable[Finding]]
 

@@ -34,8 +34,7 @@ from commonplace.hosts.connections import (
     plan_connection,
     read_connection,
 )
-from commonplace.hosts.host import Host, Locations, Server
-from commonplace.hosts.registry import editors
+from commonplace.hosts.host import Host, Locations, Server, editors
 from commonplace.memory.keys_and_spaces import find_working_key
 from commonplace.text.dates import DAY_MS, time_ago
 

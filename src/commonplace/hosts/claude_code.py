@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from commonplace.hosts.front_matter import listed_paths
 from commonplace.hosts.hook_event import (
     Event,
     EventTable,
@@ -34,6 +33,7 @@ from commonplace.hosts.host import (
     http_entry,
     stdio_entry,
 )
+from commonplace.hosts.rule_file_parts import listed_paths
 from commonplace.hosts.rule_files import file_per_group
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import COMMAND, Block, Draft, Role, Transcript, Turn, TurnBuilder, starts_turn

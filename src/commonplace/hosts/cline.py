@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.hosts.front_matter import listed_paths
 from commonplace.hosts.host import Host, Locations, McpSettings, RuleFiles, http_entry, stdio_entry
+from commonplace.hosts.rule_file_parts import listed_paths
 from commonplace.hosts.rule_files import RuleFile, file_per_group
 from commonplace.hosts.vscode import user_folder
 

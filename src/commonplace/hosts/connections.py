@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from commonplace.errors import Conflict, InvalidInput
-from commonplace.hosts.host import NAME, Entry, Hooks, Host, Locations, Server
+from commonplace.hosts.host import NAME, Entry, Hooks, Host, Locations, Server, editors
 from commonplace.hosts.project_files import Change, write_all
-from commonplace.hosts.registry import editors
 from commonplace.hosts.settings_file import (
     BACKUP,
     OurSettings,

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from commonplace.hosts.front_matter import Fields, comma_globs, globs_in, words, write
 from commonplace.hosts.hook_event import (
     Event,
     EventTable,
@@ -26,6 +25,7 @@ from commonplace.hosts.hook_event import (
     tool_details,
 )
 from commonplace.hosts.host import Hooks, Host, Locations, McpSettings, RuleFiles, Transcripts, http_entry
+from commonplace.hosts.rule_file_parts import Fields, comma_globs, globs_in, words, write
 from commonplace.hosts.rule_files import RuleGroup, file_per_group
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import (

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
-from commonplace.hosts import front_matter, marked_section
-from commonplace.hosts.host import RuleFiles
+from commonplace.hosts import rule_file_parts
+from commonplace.hosts.host import RuleFiles, rule_targets_in
 from commonplace.hosts.project_files import (
     Change,
     as_text,
@@ -18,7 +18,6 @@ from commonplace.hosts.project_files import (
     read_writable,
     write_all,
 )
-from commonplace.hosts.registry import rule_targets_in
 from commonplace.hosts.rule_files import RuleFile, skill_files
 from commonplace.hosts.rules_markdown import KnownStatements, as_markdown, statements
 from commonplace.memory.content_mark import mark_reader
@@ -102,13 +101,13 @@ def _written(root: Path, wanted: RuleFile, target: RuleFiles, notes: list[str]) 
     if not inner:
         return None
     front, cut = _fronted(wanted, text, cut, target, notes)
-    made = marked_section.block(inner, front_matter.digest(front) if front else "")
+    made = rule_file_parts.block(inner, rule_file_parts.digest(front) if front else "")
     if not text:
         after = front + made + "\n"
     elif cut.block is None:
-        after = marked_section.appended(text, made)
+        after = rule_file_parts.appended(text, made)
     else:
-        after = marked_section.replaced(cut, made)
+        after = rule_file_parts.replaced(cut, made)
     if target.limit and len(after) > target.limit:
         notes.append(
             f"{wanted.path} has {len(after):,} characters; {target.title} may read only {target.limit:,} of them."
@@ -116,12 +115,12 @@ def _written(root: Path, wanted: RuleFile, target: RuleFiles, notes: list[str]) 
     return Change(wanted.path, before, (bom + after).encode())
 
 
-def _inner(wanted: RuleFile, cut: marked_section.Parts) -> str:
+def _inner(wanted: RuleFile, cut: rule_file_parts.Parts) -> str:
     """What goes between the markers: all that the file does not say itself."""
-    outside = front_matter.cut(cut.before)[1] + "\n\n" + cut.after
+    outside = rule_file_parts.cut(cut.before)[1] + "\n\n" + cut.after
     if wanted.texts:
         own = f" {normalise_statement(outside)} "
-        return marked_section.disarmed(
+        return rule_file_parts.disarmed(
             "\n\n".join(text for text in wanted.texts if f" {normalise_statement(text)} " not in own)
         )
     known = KnownStatements((one.text, one.topic, one.paths) for one in statements(outside))
@@ -129,20 +128,20 @@ def _inner(wanted: RuleFile, cut: marked_section.Parts) -> str:
 
 
 def _fronted(
-    wanted: RuleFile, text: str, cut: marked_section.Parts, target: RuleFiles, notes: list[str]
-) -> tuple[str, marked_section.Parts]:
+    wanted: RuleFile, text: str, cut: rule_file_parts.Parts, target: RuleFiles, notes: list[str]
+) -> tuple[str, rule_file_parts.Parts]:
     """The front matter that is ours to write, and the parts with it. Someone else's stays as it is."""
     if not text:
         return wanted.front, cut
-    head, rest = front_matter.cut(cut.before)
+    head, rest = rule_file_parts.cut(cut.before)
     alone = not rest.strip() and not cut.after.strip()
-    ours = bool(head and cut.front_digest == front_matter.digest(head) and not rest.strip())
+    ours = bool(head and cut.front_digest == rule_file_parts.digest(head) and not rest.strip())
     if cut.block is not None and (ours or (alone and not head)):
-        if head and front_matter.read(head) == front_matter.read(wanted.front):
+        if head and rule_file_parts.read(head) == rule_file_parts.read(wanted.front):
             return wanted.front, cut
-        eol = marked_section.line_end(cut.before + cut.block)
-        return wanted.front, marked_section.Parts(wanted.front.replace("\n", eol) + rest, cut.block, cut.after)
-    has, needs = (front_matter.globs_in(front_matter.read(h), target.glob_keys) for h in (head, wanted.front))
+        eol = rule_file_parts.line_end(cut.before + cut.block)
+        return wanted.front, rule_file_parts.Parts(wanted.front.replace("\n", eol) + rest, cut.block, cut.after)
+    has, needs = (rule_file_parts.globs_in(rule_file_parts.read(h), target.glob_keys) for h in (head, wanted.front))
     if set(map(glob_from_root, has)) != set(needs):
         notes.append(f"{wanted.path} already says which files it applies to; its front matter was left as it is.")
     return "", cut
@@ -153,11 +152,11 @@ def _without_ours(root: Path, path: str) -> Change:
     before = read_writable(root, path)
     bom, text = _opened(before, path)
     cut = _cut(text, path)
-    head, rest = front_matter.cut(cut.before)
-    ours = not head or cut.front_digest == front_matter.digest(head)
+    head, rest = rule_file_parts.cut(cut.before)
+    ours = not head or cut.front_digest == rule_file_parts.digest(head)
     if ours and not rest.strip() and not cut.after.strip():
         return Change(path, before, None)
-    return Change(path, before, (bom + marked_section.removed(cut)).encode())
+    return Change(path, before, (bom + rule_file_parts.removed(cut)).encode())
 
 
 def _has_our_block(root: Path, path: str) -> bool:
@@ -174,13 +173,13 @@ def _opened(data: bytes | None, path: str) -> tuple[str, str]:
     return (BOM, text[1:]) if text.startswith(BOM) else ("", text)
 
 
-def _cut(text: str, path: str) -> marked_section.Parts:
+def _cut(text: str, path: str) -> rule_file_parts.Parts:
     try:
-        return marked_section.parts(text)
-    except marked_section.BadMarkers as error:
+        return rule_file_parts.parts(text)
+    except rule_file_parts.BadMarkers as error:
         raise Conflict(
             f"It is not clear which part of {path} is ours: {error}.",
-            f"Leave one {marked_section.BEGIN} and one {marked_section.END} after it, or none.",
+            f"Leave one {rule_file_parts.BEGIN} and one {rule_file_parts.END} after it, or none.",
         ) from error
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from commonplace.hosts.front_matter import bracketed, quoted, write
 from commonplace.hosts.hook_event import (
     Event,
     EventTable,
@@ -20,6 +19,7 @@ from commonplace.hosts.hook_event import (
     tool_details,
 )
 from commonplace.hosts.host import NAME, Entry, Hooks, Host, Locations, McpSettings, RuleFiles, http_entry, stdio_entry
+from commonplace.hosts.rule_file_parts import bracketed, quoted, write
 from commonplace.hosts.rule_files import RuleGroup, file_per_group
 from commonplace.text.untrusted_json import parse_if_json
 

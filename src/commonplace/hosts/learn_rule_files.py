@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound
-from commonplace.hosts import front_matter, marked_section
-from commonplace.hosts.host import RuleFiles
+from commonplace.hosts import rule_file_parts
+from commonplace.hosts.host import RuleFiles, rule_targets
 from commonplace.hosts.project_files import as_text, find_files, read_inside
-from commonplace.hosts.registry import rule_targets
 from commonplace.hosts.rule_files import GENERAL, file_name, skill_name
 from commonplace.hosts.rules_markdown import KnownStatements, statements
 from commonplace.memory.authors import for_import
@@ -112,14 +111,14 @@ def _notes(source: RuleSource) -> Iterator[NewItem]:
     """What a file says, outside of the part that we wrote."""
     text = as_text(read_inside(source.root, source.path), source.path).removeprefix("\ufeff")
     try:
-        cut = marked_section.parts(text)
-    except marked_section.BadMarkers as error:
+        cut = rule_file_parts.parts(text)
+    except rule_file_parts.BadMarkers as error:
         raise Skipped(str(error)) from error
-    head, body = front_matter.cut(cut.before)
+    head, body = rule_file_parts.cut(cut.before)
     body = f"{body}\n\n{cut.after}".strip()
     if not body:
         raise Skipped("written by `commonplace generate`" if cut.block else "empty")
-    fields = front_matter.read(head)
+    fields = rule_file_parts.read(head)
     description = fields.get("description", "")
     on_demand = source.target is not None and source.target.on_demand(fields)
     if PurePosixPath(source.path).name == SKILL_FILE or (on_demand and source.category):
@@ -127,7 +126,7 @@ def _notes(source: RuleSource) -> Iterator[NewItem]:
         yield NewItem(body, type=SKILL, details={"category": source.category}, meta=meta)
         return
     keys = source.target.glob_keys if source.target else ()
-    globs = tuple(check_glob(glob) for glob in front_matter.globs_in(fields, keys) if glob not in EVERY_FILE)
+    globs = tuple(check_glob(glob) for glob in rule_file_parts.globs_in(fields, keys) if glob not in EVERY_FILE)
     found = statements(body)
     if not found:
         raise Skipped("it contains no rules")

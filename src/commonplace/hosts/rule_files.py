@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.errors import InvalidInput
-from commonplace.hosts.front_matter import quoted, write
+from commonplace.hosts.rule_file_parts import quoted, write
 from commonplace.text.paths import glob_from_root
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from commonplace.hosts.marked_section import disarmed, without_imports
+from commonplace.hosts.rule_file_parts import disarmed, without_imports
 from commonplace.text.sentences import normalise_statement
 
 if TYPE_CHECKING:

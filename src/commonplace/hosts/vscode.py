@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commonplace.hosts.front_matter import comma_globs, quoted, write
 from commonplace.hosts.host import Host, Locations, McpSettings, RuleFiles, http_entry, stdio_entry
+from commonplace.hosts.rule_file_parts import comma_globs, quoted, write
 from commonplace.hosts.rule_files import RuleGroup, file_per_group
 
 _EVERY_FILE = "**"

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.hosts.front_matter import comma_globs, write
 from commonplace.hosts.hook_event import (
     Event,
     EventTable,
@@ -22,6 +21,7 @@ from commonplace.hosts.hook_event import (
     normalised_name,
 )
 from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, RuleFiles, http_entry
+from commonplace.hosts.rule_file_parts import comma_globs, write
 from commonplace.hosts.rule_files import RuleFile, RuleGroup, group_rules
 from commonplace.text.untrusted_json import parse_if_json
 

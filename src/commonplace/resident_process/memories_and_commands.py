@@ -87,7 +87,7 @@ class Memories:
             memory = self.reach(settings, env)()
             if settings.embedder == "builtin":
                 warm_up(memory)
-        import_module("commonplace.cli.search_and_recall")
+        import_module("commonplace.cli.search_and_context")
 
     def open_soon(self, settings: Settings, env: Mapping[str, str], seconds: float) -> None:
         self._lazy(settings, env).open_soon(seconds)

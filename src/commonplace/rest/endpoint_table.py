@@ -9,8 +9,6 @@ from typing import Any
 
 from commonplace.rest import (
     conversations,
-    entities,
-    events,
     import_export,
     items,
     keys_and_spaces,
@@ -18,11 +16,12 @@ from commonplace.rest import (
     messages,
     metrics,
     openapi,
+    projects_and_entities,
     remote,
     review,
     search,
     sekha_tools,
-    status,
+    status_and_events,
 )
 from commonplace.rest.endpoint import Call, Endpoint, Method, Scope
 from commonplace.text.untrusted_json import MAX_VALUES_OF_MANY
@@ -117,14 +116,22 @@ FINDING = _tagged(
     _get("/rules", search.read_rules, "search_rules", "List the rules"),
     _get(
         "/entities",
-        entities.list_entities,
+        projects_and_entities.list_entities,
         "entities_listing",
         "List the people and things that memories name",
         also=(404,),
     ),
-    _get("/about", entities.read_entity, "entities_read", "Show what is known about one", also=(404,)),
-    _get("/profile", entities.read_profile, "profile_read", "Show how you and your team work", also=(404,)),
-    _post("/profile/{id}", entities.show_in_profile, "profile_show", "Pin or hide a memory there", if_match=True),
+    _get("/about", projects_and_entities.read_entity, "entities_read", "Show what is known about one", also=(404,)),
+    _get(
+        "/profile", projects_and_entities.read_profile, "profile_read", "Show how you and your team work", also=(404,)
+    ),
+    _post(
+        "/profile/{id}",
+        projects_and_entities.show_in_profile,
+        "profile_show",
+        "Pin or hide a memory there",
+        if_match=True,
+    ),
 )
 
 STREAMS = _tagged(
@@ -247,7 +254,7 @@ KEEPING = _tagged(
         also=(404,),
         slow=True,
     ),
-    _get("/stats", status.read_statistics, "figures_figures", "Count conversations and messages"),
+    _get("/stats", status_and_events.read_statistics, "figures_figures", "Count conversations and messages"),
     _get("/export", import_export.export_conversations, "moving_export", "Export conversations", slow=True),
     _get(
         *("/archive", import_export.export_archive, "archive_archive", "Export everything"),
@@ -261,7 +268,12 @@ KEEPING = _tagged(
         slow=True,
     ),
     _post(
-        *("/rebuild-embeddings", status.rebuild_embeddings, "figures_rebuild_embeddings", "Rebuild all vectors"),
+        *(
+            "/rebuild-embeddings",
+            status_and_events.rebuild_embeddings,
+            "figures_rebuild_embeddings",
+            "Rebuild all vectors",
+        ),
         scope="admin",
         status=202,
         slow=True,
@@ -280,16 +292,28 @@ TOOLS = _tagged(
     _tool(_ask, sekha_tools.memory_export, also=(404,)),
     _tool(_ask, sekha_tools.memory_stats),
     _ask("/mcp/memory/search", search.query, "queries_searched", "Search"),
-    _ask("/mcp/memory/stats", status.statistics_by_body, "figures_figures_by_body", "Count"),
+    _ask("/mcp/memory/stats", status_and_events.statistics_by_body, "figures_figures_by_body", "Count"),
 )
 
 PLACE = _tagged(
     "Projects and keys",
-    _get("/projects", status.list_projects, "place_projects", "List projects"),
-    _get("/overview", status.read_overview, "place_overview", "Show where a project stands", also=(404, 409)),
-    _get("/overviews", status.list_briefs, "place_overviews", "Show all projects in short"),
-    _post("/projects/aliases", status.alias_project, "place_alias", "Give a project another name", also=(404,)),
-    _get("/status", status.read_status, "place_status", "Show what is stored"),
+    _get("/projects", projects_and_entities.list_projects, "place_projects", "List projects"),
+    _get(
+        "/overview",
+        projects_and_entities.read_overview,
+        "place_overview",
+        "Show where a project stands",
+        also=(404, 409),
+    ),
+    _get("/overviews", projects_and_entities.list_briefs, "place_overviews", "Show all projects in short"),
+    _post(
+        "/projects/aliases",
+        projects_and_entities.alias_project,
+        "place_alias",
+        "Give a project another name",
+        also=(404,),
+    ),
+    _get("/status", status_and_events.read_status, "place_status", "Show what is stored"),
     _get("/keys", keys_and_spaces.list_keys, "place_key_list", "List keys", scope="admin"),
     _post("/keys", keys_and_spaces.create_key, "place_key_create", "Create a key", scope="admin", status=201),
     _delete("/keys/{id}", keys_and_spaces.revoke_key, "place_key_revoke", "Revoke a key", scope="admin"),
@@ -366,7 +390,7 @@ WATCHING = _tagged(
     "Events and metrics",
     _get(
         "/events",
-        events.events,
+        status_and_events.events,
         "events_events",
         "Follow changes",
         media="text/event-stream",

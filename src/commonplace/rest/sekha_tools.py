@@ -18,7 +18,7 @@ from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
 from commonplace.rest.messages import MessageList, new_messages_of
 from commonplace.rest.search import Query, answers
-from commonplace.rest.status import CountedFilters, statistics_data
+from commonplace.rest.status_and_events import CountedFilters, statistics_data
 
 CHANGEABLE = ("label", "folder", "importance_score", "status")
 _BY_NAME = {tool.name: tool for tool in TOOLS}

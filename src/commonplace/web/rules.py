@@ -9,7 +9,7 @@ from pathlib import Path
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput
 from commonplace.hosts.generate_rule_files import generate
-from commonplace.hosts.registry import rule_targets
+from commonplace.hosts.host import rule_targets
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, restore_items
 from commonplace.memory.items import browse_items, get_item, get_items
 from commonplace.memory.local_memory import LocalMemory

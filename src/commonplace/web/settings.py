@@ -9,8 +9,7 @@ from commonplace.doctor.checkup import NAMES, fix_findings, run_checks
 from commonplace.doctor.doctor_context import DoctorContext, Finding
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
 from commonplace.hosts.connections import is_installed, read_connection
-from commonplace.hosts.host import locations_here
-from commonplace.hosts.registry import editors
+from commonplace.hosts.host import editors, locations_here
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.backup import back_up_store, list_backups
 from commonplace.memory.local_memory import LocalMemory

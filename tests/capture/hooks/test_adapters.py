@@ -14,7 +14,7 @@ from commonplace.capture.hooks.drain import close_truncated_json, read_event
 from commonplace.capture.hooks.hook_command import HOSTS
 from commonplace.capture.hooks.spool_reader import UnreadableEvent
 from commonplace.hosts.hook_event import Event, HookRecord
-from commonplace.hosts.registry import editors, hooks_of
+from commonplace.hosts.host import editors, hooks_of
 
 EVENTS = (
     *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "PreCompact", "PostCompact", "Stop"),

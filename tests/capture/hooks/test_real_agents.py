@@ -19,7 +19,7 @@ from commonplace.capture.hooks.drain_inline import drain_all
 from commonplace.capture.hooks.tool_calls import command_line, command_outcome, named_files, output_and_error
 from commonplace.config import Settings
 from commonplace.hosts.hook_event import Event, HookRecord
-from commonplace.hosts.registry import hooks_of
+from commonplace.hosts.host import hooks_of
 from commonplace.memory.hints import failure_hints
 from commonplace.memory.local_memory import LocalMemory
 

@@ -20,8 +20,7 @@ from commonplace.hosts.connections import (
     plan_disconnection,
     read_connection,
 )
-from commonplace.hosts.host import Locations, Server
-from commonplace.hosts.registry import editor_named, editors
+from commonplace.hosts.host import Locations, Server, editor_named, editors
 
 from .conftest import PROGRAMS, connect, disconnect, tree, wanted
 

@@ -9,12 +9,14 @@ import pytest
 
 from commonplace.errors import InvalidInput
 from commonplace.hosts.connections import installed_editors, is_installed
-from commonplace.hosts.host import Locations, System, locations_here
-from commonplace.hosts.registry import (
+from commonplace.hosts.host import (
     EDITOR_NAMES,
+    Locations,
+    System,
     editor_named,
     editors,
     editors_named,
+    locations_here,
 )
 
 HOOKED = ("claude-code", "codex", "gemini", "cursor", "kiro", "windsurf", "opencode")

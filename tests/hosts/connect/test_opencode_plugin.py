@@ -13,8 +13,7 @@ import pytest
 
 from commonplace.errors import Conflict
 from commonplace.hosts.connections import plan_connection, plan_disconnection, read_connection
-from commonplace.hosts.host import Locations
-from commonplace.hosts.registry import editor_named
+from commonplace.hosts.host import Locations, editor_named
 
 from .conftest import connect, disconnect, tree, wanted
 

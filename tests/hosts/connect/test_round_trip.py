@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commonplace.hosts.connections import plan_connection, plan_disconnection, read_connection
-from commonplace.hosts.host import Host, Locations, System
-from commonplace.hosts.registry import editor_named, editors
+from commonplace.hosts.host import Host, Locations, System, editor_named, editors
 from commonplace.hosts.settings_text import parse_json
 
 from .conftest import SYSTEMS, connect, disconnect, tree, wanted

@@ -34,7 +34,7 @@ from commonplace.capture.hooks.spool_reader import (
 from commonplace.config import Settings
 from commonplace.errors import InvalidInput, StoreError, TimedOut
 from commonplace.hosts.hook_event import Event, HookRecord
-from commonplace.hosts.registry import hooks_of
+from commonplace.hosts.host import hooks_of
 from commonplace.memory.local_memory import LocalMemory
 
 # How deep a truncated payload may be nested.

@@ -13,7 +13,7 @@ from commonplace.capture.hooks.remember_events import redact_event
 from commonplace.capture.hooks.tool_calls import command_line, is_our_command, named_files, output_and_error, tool_type
 from commonplace.config import load
 from commonplace.hosts.hook_event import Event, HookRecord
-from commonplace.hosts.registry import hooks_of
+from commonplace.hosts.host import hooks_of
 from commonplace.memory.hints import (
     Hint,
     failure_hints,

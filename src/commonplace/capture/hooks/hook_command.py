@@ -192,7 +192,7 @@ def _spawn_drain_at_end(arguments: Sequence[str], env: Mapping[str, str]) -> Non
 def _plugin_hooks(host: str) -> Hooks | None:
     """The hooks of a host that another package adds; None if there is none, or it is broken, which the doctor tells."""
     try:
-        from commonplace.hosts.registry import hooks_of
+        from commonplace.hosts.host import hooks_of
 
         return hooks_of(host)
     except Exception:  # noqa: BLE001 - somebody else's code must not harm the editor either

@@ -1,24 +1,36 @@
-"""`search`, `recall`, `explain` and `predict`: find items, and what earlier sessions say about something."""
+"""`search`, `recall`, `explain`, `predict`; `context`, `rules`, `timeline`: what is found, and what an agent gets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
-from commonplace.cli.options import STDIN, item_filters, limit_option, text_argument
-from commonplace.cli.terminal import one_line, plain
-from commonplace.dialects.records import hit_record
-from commonplace.dialects.tool import missing_vectors_notice
+from commonplace.cli.options import (
+    PROJECTS,
+    STDIN,
+    as_of_filter,
+    id_argument,
+    item_filters,
+    limit_option,
+    project_option,
+    text_argument,
+)
+from commonplace.cli.terminal import current_folder, one_line, plain
+from commonplace.dialects.records import hit_record, item_record, parse_id
 from commonplace.errors import NoResults
+from commonplace.model import Scope
 from commonplace.text.dates import iso_time
+from commonplace.text.redact import redact_lines
 from commonplace.text.sentences import shorten
 
 if TYPE_CHECKING:
+    from commonplace.dialects.tool import Tool
     from commonplace.memory.chunks import Chunk
+    from commonplace.memory.local_memory import LocalMemory
 
 MAX_RESULTS = 1000
 # Characters of a linked passage that are shown.
@@ -74,6 +86,8 @@ def search(call: Call, query: Sequence[str], why: bool, **filters: Any) -> None:
 def warn_incomplete(call: Call, waiting: int) -> None:
     """Say that some passages were compared by their words only."""
     if waiting:
+        from commonplace.dialects.tool import missing_vectors_notice
+
         call.note(missing_vectors_notice(waiting).replace("Ask again in a moment", "Search again, or run a server"))
 
 
@@ -219,3 +233,181 @@ def _show_chunks(records: Sequence[dict[str, Any]]) -> None:
         click.secho(f"{record['score']:.0%} ", nl=False, bold=True)
         click.secho(one_line(" · ".join(origin)), fg="cyan")
         click.echo(plain(record["content"]).strip("\n"))
+
+
+# Agents get as many rules as fit; a person gets all of them.
+MAX_RULES = 100_000
+MAX_DEPTH = 50
+
+
+@command(
+    "context",
+    "commonplace context",
+    'commonplace context my-api -q "rate limiting"',
+    "commonplace context my-api --budget 4000",
+)
+@click.argument("project", required=False, shell_complete=PROJECTS)
+@click.option("-q", "--query", help="What you are about to do: what matters for that comes first.")
+@click.option("--budget", type=click.IntRange(1), default=2000, show_default=True, help="Use at most this many tokens.")
+@as_of_filter
+def context(call: Call, project: str | None, query: str | None, budget: int, as_of: str | None) -> None:
+    """Show what an agent gets before it works on PROJECT (default: that of the current folder).
+
+    Decisions and rules come first, then what is recent or answers the query, the last summaries, and where work
+    stopped.
+    """
+    from commonplace.dialects.kiro import NO_PROJECT
+    from commonplace.dialects.kiro_context import written_context
+    from commonplace.memory.catch_up import embed_for_question
+    from commonplace.memory.projects import require_project
+
+    wanted = project if project is not None else call.current_project() or NO_PROJECT
+    arguments: dict[str, Any] = {"project": wanted, "token_budget": budget}
+    if query is not None:
+        arguments["query"] = query
+    if as_of is not None:
+        arguments["as_of"] = as_of
+    with call.local_memory(drain_more=True) as memory:
+        require_project(memory, project)
+        if query:
+            embed_for_question(memory, query, [Scope.around(None if wanted == NO_PROJECT else wanted)])
+        if call.json:
+            call.reply(call_tool(memory, "get_context", arguments))
+            return
+        # The budget is for the printed text, which is much shorter than JSON.
+        checked = _tool("get_context").checked(arguments)
+        data: dict[str, Any] = {**written_context(memory, characters=_printed_length, **checked)}
+    show_context(data)
+    if data.get("notice"):
+        call.note(data["notice"])
+
+
+def call_tool(memory: LocalMemory, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What an agent would get from this tool of the Kiro dialect."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    return dict(_tool(tool).run(memory, given).data)
+
+
+def _tool(name: str) -> Tool:
+    from commonplace.dialects import kiro, kiro_context
+
+    return next(known for known in (*kiro.TOOLS, *kiro_context.TOOLS) if known.name == name)
+
+
+def show_context(data: Mapping[str, Any]) -> None:
+    """Print a context as Markdown, answers to the query first, and how many tokens it took."""
+    place = {id_: number for number, id_ in enumerate(data["answers"])}
+    items = sorted(data["items"], key=lambda entry: place.get(entry["id"], len(place)))
+    shown = {**data, "items": items}
+    for text, style in _context_lines(shown):
+        click.secho(text, **style)
+    left = data["totalCount"] - data["returnedCount"]
+    used = f"{-(-_printed_length(shown) // 4)} of {data['tokenBudget']} tokens"
+    click.secho(f"\n({used}{f', {left} items left out' if left else ''})", dim=True)
+
+
+def _printed_length(data: Mapping[str, Any]) -> int:
+    return sum(len(text) + 1 for text, _style in _context_lines(data))
+
+
+def _context_lines(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Lines with their styles."""
+    if "project" in data:
+        yield f"# What to know about {one_line(data['project'])}", {"bold": True}
+        if not (data["items"] or data["summaries"] or data["checkpoint"]):
+            yield "\nNothing is remembered here yet.", {}
+    for entry in data["items"]:
+        title, content = entry["title"].strip(), entry["content"].strip()
+        # A title that is the beginning of a single line adds nothing to it.
+        same = "\n" not in content and content.startswith(title.removesuffix("…"))
+        yield f"\n## {one_line(content if same else title)}", {"bold": True}
+        yield f"{entry['type']} {entry['id']}, {entry['created_at'][:10]}, score {entry['score']:.2f}", {"dim": True}
+        if not same:
+            yield plain(entry["content"]), {}
+    for summary in data["summaries"]:
+        yield f"\n## Session: {one_line(summary['request'] or '')}", {"bold": True}
+        yield from _field_lines(summary, ("investigated", "learned", "completed", "next_steps", "notes"))
+    if data["checkpoint"]:
+        yield f"\n## Where it stopped: {one_line(data['checkpoint']['task'] or '')}", {"bold": True}
+        yield from _field_lines(data["checkpoint"], ("progress", "next_steps", "open_questions", "relevant_files"))
+
+
+def _field_lines(row: Mapping[str, Any], names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name in names:
+        if row.get(name):
+            yield f"- {name.replace('_', ' ')}: {plain(str(row[name]))}", {}
+
+
+@command(
+    "rules",
+    "commonplace rules",
+    "commonplace rules -p my-api --file src/api/users.ts",
+    "commonplace rules --global",
+)
+@project_option("The project (default: that of the current folder).")
+@click.option("-g", "--global", "only_global", is_flag=True, help="Only the rules for every project.")
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    metavar="PATH",
+    type=click.Path(),
+    help="Only the rules that apply to this file; repeatable.",
+)
+def rules(call: Call, project: str | None, only_global: bool, files: Sequence[str]) -> None:
+    """Show the rules of a project and those for every project, oldest first.
+
+    Rules for certain files are listed under their patterns.
+    """
+    from commonplace.dialects.memories_records import rules_text
+
+    name = call.project(project, only_global)
+    wanted = [_path_in_project(file) for file in files]
+    with call.memory() as memory:
+        active = memory.rules(name, files=wanted, limit=MAX_RULES)
+    record = {
+        "project": name,
+        "project_rules": [item_record(item) for item in active.project],
+        "global_rules": [item_record(item) for item in active.everywhere],
+        "rules_for_other_files": active.elsewhere,
+    }
+    call.answer(record, redact_lines(rules_text(active, wanted)))
+
+
+def _path_in_project(file: str) -> str:
+    """A path relative to the top of the repository, from wherever the command is run."""
+    from commonplace.hosts.project_files import project_folder
+
+    try:
+        return (current_folder() / file).relative_to(project_folder(current_folder())).as_posix()
+    except (OSError, ValueError):
+        return file
+
+
+@command("timeline", "commonplace timeline 12", "commonplace timeline 12 --before 10 --after 0")
+@id_argument
+@click.option("--before", type=click.IntRange(0, MAX_DEPTH), default=5, show_default=True, help="How many before it.")
+@click.option("--after", type=click.IntRange(0, MAX_DEPTH), default=5, show_default=True, help="How many after it.")
+def timeline(call: Call, id_: str, before: int, after: int) -> None:
+    """Show what happened before and after a memory, in all projects, oldest first."""
+    from commonplace.memory.items import get_item
+
+    with call.local_memory(drain_more=True) as memory:
+        anchor = get_item(memory, parse_id(id_))
+        arguments = {"anchor_id": anchor.id, "depth_before": before, "depth_after": after}
+        data = call_tool(memory, "timeline", arguments)
+    call.answer(data, lambda: _show_timeline(data["timeline"]))
+
+
+def _show_timeline(entries: Sequence[Mapping[str, Any]]) -> None:
+    """Print a timeline; the anchor is at position 0."""
+    rows = [
+        {
+            **entry,
+            "position": f"{entry['position']:+d}",
+            "narrative": "" if entry["narrative"] == entry["title"] else entry["narrative"],
+            "when": entry["created_at_epoch"],
+        }
+        for entry in entries
+    ]
+    tables.table(("position", "id", "type", "title", "narrative", "when"), rows)

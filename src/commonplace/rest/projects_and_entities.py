@@ -1,4 +1,4 @@
-"""Entities and the profile over HTTP: what memories name, what is known of one of those, and how people work."""
+"""Projects, entities and the profile over HTTP: where a project stands, what memories name, and how people work."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from typing import Annotated, Literal, TypedDict
 from pydantic import Field
 
 from commonplace.dialects.project_and_entity_records import (
+    BriefList,
     EntityRecord,
     KnowledgeRecord,
+    OverviewRecord,
     ProfileRecord,
+    brief_record,
     entity_record,
     knowledge_record,
+    overview_record,
     profile_record,
 )
-from commonplace.dialects.records import ItemRecord
-from commonplace.memory import about, entities, profile
+from commonplace.dialects.records import ItemRecord, ProjectRecord, project_record
+from commonplace.dialects.reply_schema import component
+from commonplace.memory import about, entities, profile, projects
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.project_overview import CARDS, project_briefs, project_overview
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
@@ -24,6 +30,7 @@ from commonplace.rest.items import find_item, item_answer
 from commonplace.text.entity_names import MAX_NAME, EntityKind
 from commonplace.text.validity import parse_as_of
 
+MAX_CARDS = 100
 _ENTITY_NAME = f"^\\s*{fields.VISIBLE_CHARACTER}.*{fields.VISIBLE_CHARACTER}\\s*$"
 EntityNamed = Annotated[
     str, Field(pattern=_ENTITY_NAME, max_length=MAX_NAME, description="A person, a service, a file, ... in any case.")
@@ -93,3 +100,62 @@ def show_in_profile(memory: LocalMemory, request: ApiRequest[None, Shown]) -> An
     item = find_item(memory, request.path["id"])
     request.expected_rev(item)
     return item_answer(profile.show_in_profile(memory, item.id, request.body.show))
+
+
+class Alias(Strict):
+    """Another name for a project."""
+
+    project: fields.ProjectName
+    alias: fields.ProjectName
+
+
+class OfProject(Strict):
+    """Which project."""
+
+    project: fields.ProjectName | None = Field(None, description="What belongs to none if omitted.")
+
+
+class HowMany(Strict):
+    """How many projects."""
+
+    limit: Annotated[int, Field(ge=1, le=MAX_CARDS), fields.WHOLE] = CARDS
+
+
+@component("Projects")
+class ProjectList(TypedDict):
+    """Every project."""
+
+    projects: list[ProjectRecord]
+
+
+@component("Aliased")
+class AliasReply(TypedDict):
+    """A project, and the name that it has now as well."""
+
+    project: str
+    alias: str
+
+
+def list_projects(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[ProjectList]:
+    """Every project, the one used last first."""
+    return Answer({"projects": [project_record(project) for project in projects.list_projects(memory)]})
+
+
+def alias_project(memory: LocalMemory, request: ApiRequest[None, Alias]) -> Answer[AliasReply]:
+    """Let a project answer to another name as well."""
+    return Answer(
+        {
+            "project": projects.alias_project(memory, request.body.project, request.body.alias),
+            "alias": request.body.alias,
+        }
+    )
+
+
+def read_overview(memory: LocalMemory, request: ApiRequest[OfProject, None]) -> Answer[OverviewRecord]:
+    """What is open, decided, contradicted, failed and fixed in a project, who works on what, and its last week."""
+    return Answer(overview_record(project_overview(memory, request.query.project)))
+
+
+def list_briefs(memory: LocalMemory, request: ApiRequest[HowMany, None]) -> Answer[BriefList]:
+    """Every project in short: what is open, the last decision and the last session."""
+    return Answer({"projects": [brief_record(brief) for brief in project_briefs(memory, request.query.limit)]})

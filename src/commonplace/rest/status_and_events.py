@@ -1,38 +1,38 @@
-"""The state of the memory over HTTP: its status, where projects stand, statistics, and rebuilding its embeddings."""
+"""The state of the memory over HTTP: its status, statistics, rebuilding its vectors, and events as they happen.
+
+A stream of events ends with the key or the visit that opened it. Before events are sent the key is looked up again,
+after they were read: what happened after it was revoked is not sent.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import functools
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Annotated, Any, Literal, TypedDict, cast
 
 from pydantic import Field
 
-from commonplace.dialects.project_and_entity_records import BriefList, OverviewRecord, brief_record, overview_record
-from commonplace.dialects.records import ProjectRecord, project_record
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.sekha_records import Statistics, statistics
-from commonplace.memory import projects
+from commonplace.errors import CommonplaceError
 from commonplace.memory.check_and_repair import queue_all_embeddings
 from commonplace.memory.keys_and_spaces import is_server_admin
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.project_overview import CARDS, project_briefs, project_overview
 from commonplace.memory.status_and_stats import stats_for_scope
 from commonplace.memory.status_and_stats import status as status_of
+from commonplace.memory.timeline import Event, events_since
 from commonplace.model import SessionScope
 from commonplace.rest import fields
-from commonplace.rest.endpoint import Answer, ApiRequest
+from commonplace.rest.endpoint import RECHECK_SECONDS, Answer, ApiRequest
 from commonplace.rest.fields import Strict
 from commonplace.rest.search import Labels
-from commonplace.text.dates import DAY_MS, parse_time
+from commonplace.text.dates import DAY_MS, iso_time, parse_time
 from commonplace.text.paths import normalise_folder
+from commonplace.text.redact import redact
 
 _DAY_LETTERS = len("2026-02-13")
-
-
-class Alias(Strict):
-    """Another name for a project."""
-
-    project: fields.ProjectName
-    alias: fields.ProjectName
 
 
 class Counted(Strict):
@@ -61,21 +61,6 @@ class Filtered(Strict):
     """What is counted, in a body."""
 
     filters: CountedFilters | None = None
-
-
-@component("Projects")
-class ProjectList(TypedDict):
-    """Every project."""
-
-    projects: list[ProjectRecord]
-
-
-@component("Aliased")
-class AliasReply(TypedDict):
-    """A project, and the name that it has now as well."""
-
-    project: str
-    alias: str
 
 
 @component("Status")
@@ -114,21 +99,6 @@ class RebuildReply(TypedDict):
     queued: int
     model: str
     message: str
-
-
-def list_projects(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[ProjectList]:
-    """Every project, the one used last first."""
-    return Answer({"projects": [project_record(project) for project in projects.list_projects(memory)]})
-
-
-def alias_project(memory: LocalMemory, request: ApiRequest[None, Alias]) -> Answer[AliasReply]:
-    """Let a project answer to another name as well."""
-    return Answer(
-        {
-            "project": projects.alias_project(memory, request.body.project, request.body.alias),
-            "alias": request.body.alias,
-        }
-    )
 
 
 def read_status(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[StatusReply]:
@@ -181,26 +151,84 @@ def rebuild_embeddings(memory: LocalMemory, _request: ApiRequest[None, None]) ->
     )
 
 
-MAX_CARDS = 100
+LOOK_SECONDS = 0.5
+# So often a quiet stream says that it is alive: proxies close those that are silent for long.
+HEARTBEAT_SECONDS = 15.0
+RETRY = b"retry: 2000\n\n"
+ALIVE = b": alive\n\n"
 
 
-class OfProject(Strict):
-    """Which project."""
+class Followed(Strict):
+    """How long to listen."""
 
-    project: fields.ProjectName | None = Field(None, description="What belongs to none if omitted.")
-
-
-class HowMany(Strict):
-    """How many projects."""
-
-    limit: Annotated[int, Field(ge=1, le=MAX_CARDS), fields.WHOLE] = CARDS
+    follow: bool = Field(True, description="false: what happened since Last-Event-ID, and then the end.")
 
 
-def read_overview(memory: LocalMemory, request: ApiRequest[OfProject, None]) -> Answer[OverviewRecord]:
-    """What is open, decided, contradicted, failed and fixed in a project, who works on what, and its last week."""
-    return Answer(overview_record(project_overview(memory, request.query.project)))
+def events(memory: LocalMemory, request: ApiRequest[Followed, None]) -> Answer[None]:
+    """Tell what happens from now on, or since the event that Last-Event-ID names."""
+    after = request.headers.get("last-event-id") or None
+    first, mark = events_since(memory, after)
+    request.recheck()
+    return Answer(
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        stream=lambda: _event_stream(memory, request, first, mark, behind=mark != after),
+    )
 
 
-def list_briefs(memory: LocalMemory, request: ApiRequest[HowMany, None]) -> Answer[BriefList]:
-    """Every project in short: what is open, the last decision and the last session."""
-    return Answer({"projects": [brief_record(brief) for brief in project_briefs(memory, request.query.limit)]})
+async def _event_stream(
+    memory: LocalMemory, request: ApiRequest[Followed, None], first: Sequence[Event], mark: str, *, behind: bool
+) -> AsyncIterator[bytes]:
+    server = request.server
+    # The mark alone, so that whoever is cut off before anything happened knows where to go on.
+    yield RETRY + (_lines(first) or f"id: {mark}\n\n".encode())
+    quiet = unchecked = 0.0
+    while (request.query.follow or behind) and not server.ending():
+        if not behind:
+            await asyncio.sleep(LOOK_SECONDS)
+            quiet += LOOK_SECONDS
+            unchecked += LOOK_SECONDS
+        check = unchecked >= RECHECK_SECONDS
+        try:
+            found, now = await server.workers.do(
+                functools.partial(_news, memory, mark, request.recheck, check), request.caller
+            )
+        except CommonplaceError:
+            # Whoever listens comes back, and goes on after the last event if the key still works.
+            return
+        if check:
+            unchecked = 0.0
+        # What happened may all be of other projects, and more of ours after it.
+        behind, mark = now != mark, now
+        if found:
+            quiet = 0.0
+            yield _lines(found)
+        elif quiet >= HEARTBEAT_SECONDS:
+            quiet = 0.0
+            yield ALIVE
+
+
+def _news(memory: LocalMemory, mark: str, recheck: Callable[[], None], check: bool) -> tuple[Sequence[Event], str]:
+    """What happened after a mark. Unauthorized if the key works no more, before anything is sent."""
+    found, now = events_since(memory, mark)
+    if found or check:
+        recheck()
+    return found, now
+
+
+def _lines(found: Sequence[Event]) -> bytes:
+    return b"".join(f"id: {one.mark}\nevent: {one.what}\ndata: {_data(one)}\n\n".encode() for one in found)
+
+
+def _data(one: Event) -> str:
+    data = {
+        "event": one.what,
+        "at": iso_time(one.at_ms),
+        "id": one.id,
+        "uid": one.uid,
+        "short_id": one.uid[-12:],
+        "kind": one.kind,
+        "type": one.type,
+        "title": redact(one.title),
+        "project": one.project,
+    }
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
