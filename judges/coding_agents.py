@@ -21,7 +21,7 @@ from tests.polling import until
 
 from commonplace import Memory
 from commonplace.capture.hooks.team_hints import HINTS_PATH
-from commonplace.remote.client import HttpClient
+from commonplace.http_client import HttpClient
 from judges.agent_drivers import AGENTS, MODEL_URL, Agent
 from judges.installed import node, version
 from judges.report import Finding, Report

@@ -20,7 +20,7 @@ from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items,
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.sync_and_archive import SyncScope
-from commonplace.remote.sync import Sync, SyncSummary
+from commonplace.remote_sync import Sync, SyncSummary
 
 SERVER, LAPTOPS = 0, (1, 2)
 WORDS = ("red", "green", "blue")

@@ -32,6 +32,7 @@ from commonplace.errors import (
     RemoteError,
     Unauthorized,
 )
+from commonplace.http_client import parse_address
 from commonplace.memory import conversations, keys_and_spaces
 from commonplace.memory.conversations import NewConversation, NewMessage
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
@@ -41,8 +42,7 @@ from commonplace.memory.keys_and_spaces import Limits
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.sync_and_archive import SyncScope
-from commonplace.remote.client import parse_address
-from commonplace.remote.sync import RemoteServer, Sync, SyncSummary
+from commonplace.remote_sync import RemoteServer, Sync, SyncSummary
 
 SHARED = SyncScope(include_private=False)
 

@@ -23,7 +23,7 @@ from commonplace.text.dates import iso_time
 if TYPE_CHECKING:
     from commonplace.config import Settings
     from commonplace.memory.backup import Backup, BackupContents, RestoreResult
-    from commonplace.remote.sync import RemoteServer, Sync, SyncSummary
+    from commonplace.remote_sync import RemoteServer, Sync, SyncSummary
 
 
 @command("create", "commonplace backup", "commonplace backup create memory.db")
@@ -242,7 +242,7 @@ def _open_sync(
 ) -> Iterator[Sync]:
     """An exchange with the server; at the end of the block its result is printed."""
     from commonplace.memory.sync_and_archive import SyncScope
-    from commonplace.remote.sync import RemoteServer, Sync
+    from commonplace.remote_sync import RemoteServer, Sync
 
     settings = call.settings(remote_url=to, remote_key=key)
     if not settings.remote_url:

@@ -44,7 +44,7 @@ GROUPS: tuple[tuple[str, tuple[CommandRow, ...]], ...] = (
             ("add", "add:add", "Remember something."),
             ("search", "search_and_context:search", "Find memories by words and by meaning."),
             ("recall", "search_and_context:recall", "Find what was said about it in earlier sessions."),
-            ("overview", "projects_and_topics:overview", "Show where a project stands, and what is open."),
+            ("overview", "projects_and_entities:overview", "Show where a project stands, and what is open."),
             ("context", "search_and_context:context", "Show what to know before working on a project."),
             ("list", "items:list_items", "List memories, newest first."),
             ("show", "items:show", "Show memories in full."),
@@ -77,8 +77,8 @@ GROUPS: tuple[tuple[str, tuple[CommandRow, ...]], ...] = (
     (
         "Rules and knowledge",
         (
-            ("about", "about:about", "Show what is known about a person, service, file, ..."),
-            ("profile", "about:profile", "Show how you and your team work, as agents see it."),
+            ("about", "projects_and_entities:about", "Show what is known about a person, service, file, ..."),
+            ("profile", "projects_and_entities:profile", "Show how you and your team work, as agents see it."),
             ("rules", "search_and_context:rules", "Show the rules of a project, or for certain files."),
             ("generate", "rule_files:generate", "Write the rules to AGENTS.md, CLAUDE.md and the like."),
             ("learn", "rule_files:learn", "Import the rules from such files."),
@@ -101,8 +101,8 @@ GROUPS: tuple[tuple[str, tuple[CommandRow, ...]], ...] = (
     (
         "Data",
         (
-            ("projects", "projects_and_topics:projects", "List projects and their names."),
-            ("topics", "projects_and_topics:topics", "List what each project is about."),
+            ("projects", "projects_and_entities:projects", "List projects and their names."),
+            ("topics", "projects_and_entities:topics", "List what each project is about."),
             ("import", "import_and_ingest:import_", "Import from ChatGPT, Claude, other memories or files."),
             ("export", "export:export", "Export conversations, or everything."),
             ("backup", "backup_and_sync:backup", "Make, list and restore backups."),

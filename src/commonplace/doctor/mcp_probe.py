@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import commonplace
 from commonplace.errors import CommonplaceError, InvalidInput
-from commonplace.http_address import error_reason, split_url
+from commonplace.http_client import error_reason, split_url
 from commonplace.text.untrusted_json import MAX_VALUES_OF_MANY, check_json
 
 # Some editors do not wait longer either.

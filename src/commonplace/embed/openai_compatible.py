@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace.embed import NOT_LOADED, READY, failed_state
 from commonplace.errors import CommonplaceError, EmbedderUnavailable, InvalidInput
-from commonplace.http_address import HttpAddress, error_reason, split_url
+from commonplace.http_client import HttpAddress, error_reason, split_url
 from commonplace.text.tokens import without_surrogates
 from commonplace.text.untrusted_json import check_json
 

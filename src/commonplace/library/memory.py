@@ -177,7 +177,7 @@ class Memory(ItemMethods, SessionMethods):
         What is tagged `private` stays here. Where both sides changed something, the later change stands and the
         history keeps the other one.
         """
-        from commonplace.remote.sync import sync_with
+        from commonplace.remote_sync import sync_with
 
         settings = self._local.settings
         server = (url or settings.remote_url, key or settings.remote_key)

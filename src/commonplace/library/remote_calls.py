@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Literal, Union
 
 from commonplace.config import load
 from commonplace.errors import InvalidInput
+from commonplace.http_client import HttpClient
 from commonplace.library import results
 from commonplace.library.memory import Memory
 from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS
-from commonplace.remote.client import HttpClient
 
 if TYPE_CHECKING:
     from commonplace.memory.local_memory import LocalMemory

@@ -32,7 +32,7 @@ from commonplace.memory.status_and_stats import ConversationStats, Fault
 from commonplace.memory.timeline import TimelineEntry
 from commonplace.memory.topics import Topic
 from commonplace.model import Change, Item, Kind, Project, Session, Stored
-from commonplace.remote.sync import SyncSummary
+from commonplace.remote_sync import SyncSummary
 
 __all__ = [
     "ActiveRules",

@@ -25,9 +25,9 @@ from commonplace.errors import CommonplaceError, InvalidInput, StoreUnavailable,
 from commonplace.hosts.hook_event import Event, EventKind
 from commonplace.hosts.host import HintMoment
 from commonplace.hosts.tool_text import cut_middle
+from commonplace.http_client import TRIES
 from commonplace.memory.captured_events import CaptureCounts
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.remote.client import TRIES
 
 __all__ = [
     "EventKind",

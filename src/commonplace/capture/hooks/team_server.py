@@ -33,7 +33,7 @@ from commonplace.capture.hooks.spool import (
 from commonplace.capture.hooks.spool_reader import has_waiting_events
 from commonplace.config import Settings, listed, load
 from commonplace.data_folder import TEAMS
-from commonplace.remote.client import TRIES, HttpClient
+from commonplace.http_client import TRIES, HttpClient
 from commonplace.resident_client.address import start
 from commonplace.resident_client.client import is_off
 from commonplace.temporary_files import written_file

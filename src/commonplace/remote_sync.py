@@ -14,11 +14,11 @@ from urllib.parse import urlencode
 
 from commonplace.config import listed
 from commonplace.errors import CommonplaceError, Conflict, Forbidden, InvalidInput, QuotaExceeded, RemoteError, TooLarge
+from commonplace.http_client import HttpClient
 from commonplace.memory import sync_and_archive
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sync_and_archive import RECORD_FORMAT, Name, Peer, Record, SyncScope, parse_record_name
-from commonplace.remote.client import HttpClient
 
 # How many changes are compared at once, and how much is sent in one request.
 BATCH = 500

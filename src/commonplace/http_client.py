@@ -1,4 +1,7 @@
-"""The HTTP client for another Commonplace. Redirects are never followed: the key goes where it was meant."""
+"""Calls of other HTTP servers: the address as a person writes it, connections, and the client for another Commonplace.
+
+Redirects are never followed: the key goes where it was meant.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ import json
 import select
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import SplitResult, quote, urlsplit
 
 from commonplace import errors
 from commonplace.errors import (
@@ -21,8 +24,58 @@ from commonplace.errors import (
     TooLarge,
     Unauthorized,
 )
-from commonplace.http_address import HttpAddress, error_reason, split_url
 from commonplace.text.untrusted_json import check_json, unpack_gzip, unpacked_for, values_for
+
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAddress:
+    """Where a server is, and the path of what is called there."""
+
+    secure: bool
+    host: str
+    port: int | None
+    path: str
+
+    @property
+    def authority(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port is None else f"{host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self.secure else 'http'}://{self.authority}{self.path}"
+
+    @property
+    def is_unencrypted(self) -> bool:
+        """Whether others on the way can read what is sent."""
+        return not self.secure and self.host not in _THIS_MACHINE
+
+    def connect(self, timeout: float) -> http.client.HTTPConnection:
+        """A connection, which is opened by its first request."""
+        kind = http.client.HTTPSConnection if self.secure else http.client.HTTPConnection
+        return kind(self.host, self.port, timeout=timeout)
+
+
+def split_url(url: str, what: str, hint: str, password_hint: str) -> tuple[HttpAddress, SplitResult]:
+    """The server of a URL, and all parts of the URL; InvalidInput, which calls it `what`, for anything else."""
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise InvalidInput(f"{what} is not a URL: {error}.", hint) from error
+    if parts.scheme not in ("http", "https") or not host:
+        raise InvalidInput(f"{what} must be an http:// or https:// URL with a host.", hint)
+    if parts.username is not None or parts.password is not None:
+        raise InvalidInput(f"{what} must not contain a password.", password_hint)
+    return HttpAddress(parts.scheme == "https", host, port, ""), parts
+
+
+def error_reason(error: Exception) -> str:
+    """Why a call failed, in one short line."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+
 
 MAX_REPLY_BYTES = 256 << 20
 # What a packed reply may unpack to: always this, and more if it is large itself.

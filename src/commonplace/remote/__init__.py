@@ -1,1 +1,0 @@
-"""Another Commonplace, reached over HTTP: pull what it has, push what it lacks."""
