@@ -74,10 +74,9 @@ from commonplace.text.tokens import index_text
 CANDIDATES = 100
 # The best so many are compared with what was said around them.
 CONTEXT_BOOSTED = 150
-# The best so many are read before they are put in order.
-RERANKED = 100
-# The best so many are compared with the question word by word.
-COMPARED_BY_WORD = 60
+# The best so many are read before they are put in order, and compared with the question word by word. With 100 the
+# order of the first twenty is the same.
+RERANKED = 50
 # Characters of a hit that are read then: what it is about it says early.
 READ_CHARACTERS = 2_000
 # A standing instruction ("Always ...") says within so many that it is one.
@@ -231,7 +230,7 @@ def _recall_current(
             read.append(item)
     scores = _score_read(parsed, parts, scores, read)
     known = {item.id: evidence[chosen[item.id]] for item in read}
-    similar = compare_tokens(memory, parsed, {item.id: chosen[item.id] for item in read[:COMPARED_BY_WORD]})
+    similar = compare_tokens(memory, parsed, {item.id: chosen[item.id] for item in read})
     cosines = {item_id: one.semantic for item_id, one in known.items()}
     scores = parts.add("tokens", scores | add_token_scores(scores, similar, cosines))
     repeated = dict.fromkeys(item.id for item in repeats)
