@@ -12,6 +12,7 @@ import pytest
 
 from commonplace.model import Draft, PassageText, Scope
 from commonplace.store.protocol import Store
+from commonplace.store.sqlite import search
 
 if TYPE_CHECKING:
     from numpy import float32
@@ -146,6 +147,21 @@ def test_forgetting_many_near_ones_uncovers_the_others_at_once(
     assert len(near(store, pointing(1.0), k=5)) == 5
     store.forget([s.id for s in crowd], NOW)
     assert near(store, pointing(1.0), k=5) == [far.id]
+
+
+def test_vectors_that_are_too_many_to_keep_in_memory_are_read(
+    store: Store, draft: Make, embed: Embed, pointing: Pointing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "MOST_HELD", 3)
+    ids = []
+    for angle in (50, 40, 30, 20, 10):
+        ids.append(store.put([draft(f"{angle} degrees")], NOW)[0].id)
+        embed(store, toward)
+        assert near(store, pointing(1.0)) == list(reversed(ids))
+    passages = [group[0] for group in store.passages_of(ids).values()]
+    assert store.cosines(pointing(1.0), passages[:1]) == {passages[0]: pytest.approx(np.cos(np.deg2rad(50)), abs=CLOSE)}
+    store.forget(ids[3:], NOW)
+    assert near(store, pointing(1.0)) == [ids[2], ids[1], ids[0]]
 
 
 def test_a_crowd_at_one_distance_does_not_hide_what_is_nearer(

@@ -438,6 +438,8 @@ def _first_line(error: Exception) -> str:
 # A number is stored in steps of this size, from -7 to 7: few are larger.
 TOKEN_STEP = 1 / 16
 MOST_STEPS, ZERO = 7, 8
+# Tokens that are compared at a time.
+UNPACKED = 256
 
 
 class QuestionTokens(NamedTuple):
@@ -468,12 +470,15 @@ def compare_tokens(question: QuestionTokens, passages: Sequence[bytes]) -> list[
         raise ValueError(f"token vectors take {size} bytes each")
     if not passages:
         return []
-    numbers = _numbers()[np.frombuffer(b"".join(passages), np.uint8)].reshape(-1, 2 * size)
-    lengths = [len(packed) // size for packed in passages]
-    starts = np.cumsum([0, *lengths[:-1]])
+    packed = np.frombuffer(b"".join(passages), np.uint8).reshape(-1, size)
+    similar = np.empty((len(packed), len(question.weights)), np.float32)
+    # A few at a time: the system clears the memory of larger arrays each time they are made, which takes longer.
+    for start in range(0, len(packed), UNPACKED):
+        numbers = _numbers().take(packed[start : start + UNPACKED], axis=0).reshape(-1, 2 * size)
+        similar[start : start + UNPACKED] = numbers @ question.vectors.T
+    starts = np.cumsum([0, *(len(passage) // size for passage in passages[:-1])])
     # The rows are tokens of passages: the most similar one of each passage is a maximum over neighbouring rows.
-    best = np.maximum.reduceat(numbers @ question.vectors.T, starts, axis=0)
-    scores: list[float] = (best @ question.weights).tolist()
+    scores: list[float] = (np.maximum.reduceat(similar, starts, axis=0) @ question.weights).tolist()
     return scores
 
 

@@ -53,8 +53,8 @@ ANSWERS, BEST = 0.3, 3
 ITEM_SHARE = 0.25
 # The checkpoint and the first summary are always wanted: if need be, with fields no longer than this.
 FIELD_LENGTHS = (4_000, 1_000, 400, 150, 60)
-# Something from another project has to answer the query rather well to be of use here.
-ELSEWHERE = 0.5
+# Something from another project has to answer the query rather well to be of use here, as one of the first so many.
+ELSEWHERE, FROM_ELSEWHERE = 0.5, 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +261,8 @@ def _ranked(
         from commonplace.memory.recall import recall_scopes
 
         # A query orders what the project holds and adds what answers it; the budget decides where it ends.
-        everywhere = Scope(kinds=EVENT_KINDS, at_ms=at_ms)
-        inside, anywhere = recall_scopes(memory, question, [around, everywhere], most)
+        (inside,) = recall_scopes(memory, question, [around], most)
+        (anywhere,) = recall_scopes(memory, question, [Scope(kinds=EVENT_KINDS, at_ms=at_ms)], FROM_ELSEWHERE)
         found = (*inside.hits, *(hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE))
         hits: dict[int, Hit] = {hit.item.id: hit for hit in found if hit.item.review != PROPOSED}
         others = {item.id: item for item in (*always, *recent) if item.id not in hits}

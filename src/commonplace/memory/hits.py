@@ -225,7 +225,7 @@ class ScoreParts:
         parts, before = {"words": words}, words
         for name, scores in self.steps:
             now = scores.get(item_id, before)
-            parts[name], before = now - before, now
+            parts[name], before = parts.get(name, 0.0) + now - before, now
         parts |= {"importance": weight.importance, "trust": weight.trust, "use": weight.use}
         return {name: round(value, 4) for name, value in parts.items() if abs(value) >= LEAST_PART}
 

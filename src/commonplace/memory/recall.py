@@ -50,6 +50,7 @@ from commonplace.ranking.rerank import (
     attribute_boosts,
     boost_by_adjacent_words,
     boost_by_context,
+    boost_by_neighbours,
     boost_by_role,
     boost_by_speaker,
     drop_near_duplicates,
@@ -58,6 +59,7 @@ from commonplace.ranking.rerank import (
     prefer_answers,
     rerank_score,
 )
+from commonplace.store.types import Turn
 from commonplace.text.attributes import answers, mentions, stated_attribute
 from commonplace.text.query import (
     adjacent_words,
@@ -74,10 +76,9 @@ from commonplace.text.tokens import index_text
 CANDIDATES = 100
 # The best so many are compared with what was said around them.
 CONTEXT_BOOSTED = 150
-# The best so many are read before they are put in order.
-RERANKED = 100
-# The best so many are compared with the question word by word.
-COMPARED_BY_WORD = 60
+# The best so many are read before they are put in order, and compared with the question word by word. With 100 the
+# order of the first twenty is the same.
+RERANKED = 50
 # Characters of a hit that are read then: what it is about it says early.
 READ_CHARACTERS = 2_000
 # A standing instruction ("Always ...") says within so many that it is one.
@@ -214,7 +215,8 @@ def _recall_current(
     for passage in best_first(own, newest=owner):
         chosen.setdefault(owner[passage], passage)
     scores = parts.add("meaning", {item_id: own[passage] for item_id, passage in chosen.items()})
-    scores = dict(boosted := parts.add("context", _boost_by_context(memory, parsed, scores)))
+    turns = memory.store.turns(list(scores)[:CONTEXT_BOOSTED])
+    scores = dict(boosted := parts.add("context", _boost_by_context(parsed, scores, turns)))
     enough = 2 * limit  # dropping near-duplicates and the stale must not leave gaps
     first = best_first(scores, newest={})[: max(enough, RERANKED)]
     items = read_items.get(first)
@@ -231,9 +233,11 @@ def _recall_current(
             read.append(item)
     scores = _score_read(parsed, parts, scores, read)
     known = {item.id: evidence[chosen[item.id]] for item in read}
-    similar = compare_tokens(memory, parsed, {item.id: chosen[item.id] for item in read[:COMPARED_BY_WORD]})
+    similar = compare_tokens(memory, parsed, {item.id: chosen[item.id] for item in read})
     cosines = {item_id: one.semantic for item_id, one in known.items()}
     scores = parts.add("tokens", scores | add_token_scores(scores, similar, cosines))
+    beside = boost_by_neighbours({item_id: scores[item_id] for item_id in similar}, _following(turns))
+    scores = parts.add("context", scores | beside)
     repeated = dict.fromkeys(item.id for item in repeats)
     judged = judge(memory, parsed, scores, chosen, known, similar, repeated)
     scores = parts.add("reading", scores | add_answer_scores(scores, judged.answers))
@@ -294,9 +298,8 @@ def _noise(
     return noise
 
 
-def _boost_by_context(memory: LocalMemory, parsed: ParsedQuestion, own: Mapping[int, float]) -> dict[int, float]:
+def _boost_by_context(parsed: ParsedQuestion, own: Mapping[int, float], turns: Mapping[int, Turn]) -> dict[int, float]:
     """The scores of items, boosted by their neighbours and by who speaks."""
-    turns = memory.store.turns(list(own)[:CONTEXT_BOOSTED])
     if parsed.names:
         named = [id_ for id_, turn in turns.items() if not parsed.names.isdisjoint(index_text(turn.speaker).split())]
         own = boost_by_speaker(own, named)
@@ -304,8 +307,11 @@ def _boost_by_context(memory: LocalMemory, parsed: ParsedQuestion, own: Mapping[
         roles = {id_: turn.role for id_, turn in turns.items() if turn.role in ("user", "assistant")}
         theirs = {id_ for id_, role in roles.items() if role == parsed.role}
         own = boost_by_role(own, theirs, roles.keys() - theirs)
-    following = {id_: turn.next_id for id_, turn in turns.items() if turn.next_id is not None}
-    return boost_by_context(own, {id_: turn.session_id for id_, turn in turns.items()}, following)
+    return boost_by_context(own, {id_: turn.session_id for id_, turn in turns.items()}, _following(turns))
+
+
+def _following(turns: Mapping[int, Turn]) -> dict[int, int]:
+    return {id_: turn.next_id for id_, turn in turns.items() if turn.next_id is not None}
 
 
 def _repeating(parsed: ParsedQuestion, items: Sequence[Item]) -> list[Item]:

@@ -222,7 +222,7 @@ class Nearest:
         either = {*near, *older}
         scored = score(connection, self.space_id, self.model_id, query, either) if either else []
         if afresh or len(scored) >= len(either) * (1 - GONE_SHARE):
-            return vector_hits(connection, self.space_id, scored[:k]) if scored else []
+            return vector_hits(connection, self.space_id, self.model_id, scored[:k]) if scored else []
         with self._lock:
             self._start_over()
         return self(connection, query, filter_, k, breaks, moment, afresh=True)

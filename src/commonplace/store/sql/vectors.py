@@ -10,8 +10,8 @@ candidates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from commonplace.errors import InvalidInput
 from commonplace.model import KINDS, Kind, Scope, VectorHit
@@ -23,6 +23,10 @@ from commonplace.store.types import MAX_EMBED_TRIES, Job
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+Held: TypeAlias = Mapping[int, tuple[float, bytes]]
+"""Vectors in memory: the scale and the int8 values of passages."""
+_NONE_HELD: Held = {}
 
 # So many of the nearest are scored.
 RESCORED = 300
@@ -375,8 +379,9 @@ def score(
     model_id: int,
     query: NDArray[np.float32],
     passage_ids: Iterable[int],
+    held: Held = _NONE_HELD,
 ) -> list[tuple[int, float]]:
-    """Each of these passages that has a vector with its cosine to the query, best first.
+    """Each of these passages that has a vector with its cosine to the query, best first. Those not `held` are read.
 
     In a snapshot each is compared once: what is near in meaning is often found by its words too, and in other scopes.
     """
@@ -386,14 +391,16 @@ def score(
     wanted = set(passage_ids)
     if missing := wanted - known.keys():
         known |= dict.fromkeys(missing)
-        rows = connection.rows(
-            "SELECT v.passage_id, v.scale, v.v FROM json_each(?1) j"
-            " CROSS JOIN vectors v ON v.space_id = ?2 AND v.passage_id = j.value AND v.model_id = ?3",
-            # In the order in which most were written, so that neighbours are read together.
-            (connection.array(sorted(missing)), space_id, model_id),
-            binary=True,
-            prepared=True,
-        )
+        rows = [(id_, *held[id_]) for id_ in missing if id_ in held]
+        if len(rows) < len(missing):
+            rows += connection.rows(
+                "SELECT v.passage_id, v.scale, v.v FROM json_each(?1) j"
+                " CROSS JOIN vectors v ON v.space_id = ?2 AND v.passage_id = j.value AND v.model_id = ?3",
+                # In the order in which most were written, so that neighbours are read together.
+                (connection.array(sorted(missing - held.keys())), space_id, model_id),
+                binary=True,
+                prepared=True,
+            )
         if rows:
             ids, scales, blobs = zip(*rows, strict=True)
             values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), len(query))
@@ -403,11 +410,14 @@ def score(
     return [(id_, cosine) for cosine, id_ in found]
 
 
-def vector_hits(connection: Connection, space_id: int, scored: Sequence[tuple[int, float]]) -> list[VectorHit]:
-    """Scored passages with the items that they belong to, in the same order."""
+def vector_hits(
+    connection: Connection, space_id: int, model_id: int, scored: Sequence[tuple[int, float]]
+) -> list[VectorHit]:
+    """Scored passages that still have a vector, with the items that they belong to, in the same order."""
     rows = connection.rows(
-        "SELECT p.id, p.item_id FROM json_each(?1) j CROSS JOIN passages p ON p.space_id = ?2 AND p.id = j.value",
-        (connection.array(sorted(id_ for id_, _cosine in scored)), space_id),
+        "SELECT p.id, p.item_id FROM json_each(?1) j CROSS JOIN passages p ON p.space_id = ?2 AND p.id = j.value"
+        " WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space_id = ?2 AND v.passage_id = p.id AND v.model_id = ?3)",
+        (connection.array(sorted(id_ for id_, _cosine in scored)), space_id, model_id),
         prepared=True,
     )
     item_of = dict(rows)

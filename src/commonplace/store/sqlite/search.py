@@ -41,8 +41,8 @@ BM25 = f"-bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
 WIDE, WIDE_SHARE = 2_000, 0.1
 # The rows of a word that stands in fewer than these are read at once; of others they are counted first.
 FEW_ROWS = COMMON_LEAST
-# Vectors that are read at a time.
-READ_ROWS = 20_000
+# Vectors that are read at a time, and the most that are kept in memory: they take about 0.5 kB each.
+READ_ROWS, MOST_HELD = 20_000, 50_000
 # A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.
 SPEAKER_ROWS = 50_000
 
@@ -67,7 +67,8 @@ class Search(Items, EmbeddingJobs):
         with self._database.read(self._query_timeout) as connection:
             if self._model is None:
                 return {}
-            return dict(score(connection, self._space_id, self._model[0], query, passage_ids))
+            held = {} if self._matrix is None or self._matrix.model_id != self._model[0] else self._matrix.held
+            return dict(score(connection, self._space_id, self._model[0], query, passage_ids, held))
 
     def _reread_vectors(self) -> None:
         """Another file has taken the place of the store."""
@@ -417,12 +418,20 @@ def _source(connection: SqliteConnection, space_id: int, filter_: Filter) -> tup
 
 
 class SignMatrix:
-    """The sign bits of one model's vectors in one space, caught up with the file before each use."""
+    """The sign bits of one model's vectors in one space, caught up with the file before each use.
+
+    If there are not very many, the vectors are `held`, too. That of a passage is always the same; that it has none any
+    more is known to the file alone.
+    """
 
     def __init__(self, space_id: int, model_id: int, dim: int) -> None:
         self.space_id, self.model_id, self.dim = space_id, model_id, dim
         self._lock = threading.Lock()
-        self._signs = SignBits(dim)
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self._signs = SignBits(self.dim)
+        self.held: dict[int, tuple[float, bytes]] = {}
 
     def nearest(
         self, connection: SqliteConnection, query: NDArray[np.float32], filter_: Filter, k: int, *, afresh: bool = False
@@ -432,11 +441,15 @@ class SignMatrix:
             # In a snapshot once, for all scopes of a question.
             connection.once(self._signs, lambda: self._catch_up(connection))
             near = self._near(connection, query, filter_, max(RESCORED, k))
-        scored = score(connection, self.space_id, self.model_id, query, near) if near else []
-        if afresh or len(scored) >= len(near) * (1 - GONE_SHARE):
-            return vector_hits(connection, self.space_id, scored[:k]) if scored else []
+        scored = score(connection, self.space_id, self.model_id, query, near, self.held) if near else []
+        # Some more, in place of those that are gone.
+        some = scored[: k + int(GONE_SHARE * k)]
+        hits = vector_hits(connection, self.space_id, self.model_id, some) if some else []
+        gone = len(near) - len(scored), len(some) - len(hits)
+        if afresh or (gone[0] <= len(near) * GONE_SHARE and gone[1] <= len(some) * GONE_SHARE):
+            return hits[:k]
         with self._lock:
-            self._signs = SignBits(self.dim)
+            self._start_over()
         return self.nearest(connection, query, filter_, k, afresh=True)
 
     def _catch_up(self, connection: SqliteConnection) -> None:
@@ -444,15 +457,19 @@ class SignMatrix:
 
         while True:
             rows = connection.rows(
-                "SELECT seq, passage_id, project_id, kind, v FROM vectors"
+                "SELECT seq, passage_id, project_id, kind, scale, v FROM vectors"
                 " WHERE seq > ? AND +space_id = ? AND +model_id = ? ORDER BY seq LIMIT ?",
                 (self._signs.seen, self.space_id, self.model_id, READ_ROWS),
             )
             if not rows:
                 return
-            seqs, passages, projects, kinds, blobs = zip(*rows, strict=True)
+            seqs, passages, projects, kinds, scales, blobs = zip(*rows, strict=True)
             values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), self.dim)
             self._signs.add(seqs[-1], passages, projects, kinds, pack_bits(values > 0))
+            if self._signs.size <= MOST_HELD:
+                self.held.update(zip(passages, zip(scales, blobs, strict=True), strict=True))
+            elif self.held:
+                self.held = {}
 
     def _near(
         self, connection: SqliteConnection, query: NDArray[np.float32], filter_: Filter, most: int
