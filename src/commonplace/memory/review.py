@@ -27,7 +27,6 @@ from commonplace.model import ACCEPTED, DISMISSED, PROPOSED, Item, Scope, Sessio
 from commonplace.text.dates import DAY_MS
 from commonplace.text.paths import ROOT_FOLDER
 
-NOTHING_PROPOSED = "Nothing is waiting for review."
 # So many proposals are counted; there may be more.
 MOST_PROPOSALS = 100
 # The newest so many statements are compared with each other: a person waits for it.

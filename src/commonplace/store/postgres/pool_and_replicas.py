@@ -61,7 +61,7 @@ class Pool:
         self._most = most
         # How often connections were lost. The server may be another one since, and may have lost its latest rows.
         self.breaks = 0
-        # What replicas.py knows of the server: how far its log is, when it was asked, until when it is left alone.
+        # What `Replicas` knows of the server: how far its log is, when it was asked, until when it is left alone.
         self.reached, self.asked_at, self.away_until = 0, float("-inf"), 0.0
         self._inherited: list[Connection] = []
         self._empty()
