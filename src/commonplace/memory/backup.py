@@ -15,10 +15,9 @@ from commonplace.config import Settings
 from commonplace.errors import Conflict, NotFound, StoreCorrupt, StoreError, StoreLocked, StoreReadOnly
 from commonplace.memory.encryption import read_key, read_or_make_key, store_key
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.store.maintenance import BackupContents, BackupDifference
+from commonplace.store.maintenance import BackupContents as BackupContents
+from commonplace.store.maintenance import BackupDifference
 from commonplace.text.dates import HOUR_MS
-
-__all__ = ["BackupContents"]
 
 STAMP = "%Y%m%dT%H%M%S"
 SCHEDULED = "daily"

@@ -14,25 +14,13 @@ from commonplace.memory.conversations import MAX_LABEL
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_SESSION, NewItem, checked_meta, clean_text, make_draft
 from commonplace.model import DEFAULT_IMPORTANCE, Draft, Item, Scope, SessionDraft, SessionScope
-from commonplace.store.maintenance import HOOK_DIGEST, CapturedEvent, SessionProgress
+from commonplace.store.maintenance import HOOK_DIGEST as HOOK_DIGEST
+from commonplace.store.maintenance import CapturedEvent
+from commonplace.store.maintenance import SessionProgress as SessionProgress
 from commonplace.text.dates import DAY_MS
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import have_no_secrets, redact
 from commonplace.text.sentences import shorten
-
-__all__ = [
-    "HOOK_DIGEST",
-    "EventOutcome",
-    "SessionProgress",
-    "StartedSession",
-    "is_edited_by_person",
-    "known_events",
-    "latest_session_key",
-    "mark_as_written",
-    "outcome_counts",
-    "session_thread",
-    "store_captured",
-]
 
 REJECTED = "unfit"
 """The outcome of an event that cannot be stored."""

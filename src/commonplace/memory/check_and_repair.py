@@ -36,7 +36,8 @@ from commonplace.memory.status_and_stats import Fault, save_check_result
 from commonplace.model import Item, ref
 from commonplace.store.damaged_values import DamagedRow
 from commonplace.store.invariants import Invariant
-from commonplace.store.maintenance import FileDamage, IndexState, ReportProgress, RowKey
+from commonplace.store.maintenance import FileDamage, ReportProgress, RowKey
+from commonplace.store.maintenance import IndexState as IndexState
 from commonplace.store.sql.integrity_and_scrubbing import AUTHORED
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ ALTERED = "items have content that does not match its checksum"
 DERIVED_PARTS = frozenset({"words", "passages", "vectors", "jobs", "links", "topics", "counts", "records", "tags"})
 # What may pass by itself, or is nobody's damage.
 NOT_DAMAGE = (StoreBusy, StoreFull, StoreLocked, StoreReadOnly, StoreTooNew, StoreUnavailable, TimedOut)
+# Rows in one transaction, so that others who write do not wait for long.
 _STEP = 500
 # So many of the last items are looked at when a server starts.
 _LAST = 200
@@ -285,8 +287,6 @@ def damaged_file_fault(settings: Settings, sentence: str) -> Fault:
     advice = SEE_TEAM_DOCS if settings.database_url else RECOVER
     return Fault("file", "places of the file are damaged", 1, (sentence,), False, advice)
 
-
-__all__ = ["IndexState", "file_errors", "index_missing_words", "index_state"]
 
 # Items in one transaction, so that others who write do not wait for long.
 _WORDS_STEP = 200

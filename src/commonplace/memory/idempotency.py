@@ -8,10 +8,9 @@ from collections.abc import Callable
 
 from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.store.types import RequestClaim, SavedReply
+from commonplace.store.types import RequestClaim
+from commonplace.store.types import SavedReply as SavedReply
 from commonplace.text.dates import DAY_MS, MINUTE_MS
-
-__all__ = ["SavedReply", "run_once"]
 
 REPLY_LIFETIME_MS = DAY_MS
 # Whoever has not answered for so long has died over it.

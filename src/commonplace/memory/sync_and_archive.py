@@ -20,37 +20,17 @@ from commonplace.errors import CommonplaceError, InvalidInput, StoreConstraint, 
 from commonplace.memory.import_items_and_records import parse_record
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import KINDS
-from commonplace.store.records import CLOCK_SKEW_MS, Arrival, Name, Peer, Record, RecordKind
+from commonplace.store.records import CLOCK_SKEW_MS, Arrival
+from commonplace.store.records import Name as Name
+from commonplace.store.records import Peer as Peer
+from commonplace.store.records import Record as Record
+from commonplace.store.records import RecordKind as RecordKind
 from commonplace.text.dates import iso_time
 from commonplace.text.project_names import same_project
 from commonplace.text.redact import redact
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer as Buffer
-
-__all__ = [
-    "PRIVATE_TAG",
-    "RECORD_FORMAT",
-    "Name",
-    "Peer",
-    "Record",
-    "RecordBatch",
-    "RecordKind",
-    "RecordOutcome",
-    "SyncScope",
-    "all_records",
-    "changed_records",
-    "differing_records",
-    "first_fitting",
-    "named_records",
-    "parse_record_name",
-    "peer_position",
-    "record_data",
-    "save_peer_position",
-    "sessions_of_items",
-    "sync_position",
-    "take_records",
-]
 
 RECORD_FORMAT = 1
 """The version of the record format. Another number means that one of two stores is too old."""

@@ -11,7 +11,8 @@ from commonplace.errors import Conflict, NotFound
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, PassageText
 from commonplace.ranking.clustering import MIN_TOPIC_SIZE, NO_TOPIC, Centres, assign, cluster, same_topics
-from commonplace.store.types import BuiltTopics, Edge, StaleTopics, Topic, TopicCentre, TopicMember, TopicPoints
+from commonplace.store.types import BuiltTopics, Edge, StaleTopics, TopicCentre, TopicMember, TopicPoints
+from commonplace.store.types import Topic as Topic
 from commonplace.text.topic_names import name_topics
 
 if TYPE_CHECKING:
@@ -177,8 +178,6 @@ def _members(points: TopicPoints, labels: NDArray[int64], scores: NDArray[float3
     rows = zip(labels.tolist(), points.passages.tolist(), scores.tolist(), strict=True)
     return [(label, passage, score) for label, passage, score in rows if label != NO_TOPIC]
 
-
-__all__ = ["CentralPassage", "Topic", "find_topic", "list_topics", "topics_of_passages", "update_topics"]
 
 REBUILD_SHARE = 1 / 3
 # Longer than the largest rebuild takes; a process that died is waited for no longer.

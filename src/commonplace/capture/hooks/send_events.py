@@ -22,22 +22,13 @@ from commonplace.capture.hooks.session_start import cached_contexts
 from commonplace.capture.hooks.spool import EVENT, ensure_private_folder, spool_folder
 from commonplace.capture.hooks.team_server import SEND_TIMEOUT, TeamServer, fetch_context, home_settings, stays_here
 from commonplace.errors import CommonplaceError, InvalidInput, StoreUnavailable, TooLarge, WrongMedia, WrongMethod
-from commonplace.hosts.hook_event import Event, EventKind
-from commonplace.hosts.host import HintMoment
+from commonplace.hosts.hook_event import Event
+from commonplace.hosts.hook_event import EventKind as EventKind
+from commonplace.hosts.host import HintMoment as HintMoment
 from commonplace.hosts.tool_text import cut_middle
 from commonplace.http_client import TRIES
 from commonplace.memory.captured_events import CaptureCounts
 from commonplace.memory.local_memory import LocalMemory
-
-__all__ = [
-    "EventKind",
-    "EventSender",
-    "HintMoment",
-    "event_record",
-    "refresh_contexts",
-    "sent_event",
-    "store_sent_events",
-]
 
 EVENTS_PATH = "/api/v1/hooks/events"
 # Of one request: events, and bytes before they are packed.
