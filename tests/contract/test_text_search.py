@@ -346,6 +346,16 @@ def test_only_common_words_answer_with_rows_that_hold_them_all(crowd: Store) -> 
     assert all(answer.found[hit.passage_id] == pytest.approx(1.0) for hit in answer.hits)
 
 
+def test_a_word_that_most_rows_hold_is_common_in_a_smaller_store_too(store: Store, draft: Make) -> None:
+    stored = store.put([draft(f"timeout number {n}") for n in range(700)] + [draft("zebra timeout")], NOW)
+    store.put([draft(f"something else {n}") for n in range(300)], NOW)
+    assert ask(store, "timeout zebra", k=10).hits[0].item_id == stored[-1].id
+    answer = ask(store, "timeout", k=10)
+    assert len(answer.hits) == 10 and answer.total >= 701
+    assert {hit.item_id for hit in answer.hits} <= {one.id for one in stored}
+    assert all(answer.found[hit.passage_id] == pytest.approx(1.0) for hit in answer.hits)
+
+
 @pytest.mark.parametrize("query", ["timeout", "timeout error", "timeout AND error", "time*"])
 def test_a_common_word_keeps_to_a_small_project(crowd: Store, query: str) -> None:
     answer = ask(crowd, query, Scope(project="few"), k=10)
