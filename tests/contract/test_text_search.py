@@ -23,7 +23,7 @@ EVERYWHERE = Scope()
 
 
 def ask(store: Store, query: str, scope: Scope = EVERYWHERE, k: int = 50, also: tuple[int, ...] = ()) -> TextAnswer:
-    return store.search_text(parse_query(query, QUERY_COLUMNS), scope, k, also)
+    return store.search_text(parse_query(query, QUERY_COLUMNS), scope, k, lambda: also)
 
 
 @pytest.fixture
