@@ -114,7 +114,7 @@ def test_what_others_wrote_does_not_weigh_in_the_share_found(mine: Store, theirs
     assert second.found == pytest.approx(alone.found)
     (foreign,) = theirs.put([draft("penguin")], NOW)
     passage = theirs.passages_of([foreign.id])[foreign.id][0]
-    assert mine.search_text(query, Scope(), 5, also=[passage]).found.get(passage, 0.0) == 0.0
+    assert mine.search_text(query, Scope(), 5, also=lambda: [passage]).found.get(passage, 0.0) == 0.0
     assert {hit.item_id for hit in second.hits} == {one.id, two.id}
 
 

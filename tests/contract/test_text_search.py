@@ -23,7 +23,7 @@ EVERYWHERE = Scope()
 
 
 def ask(store: Store, query: str, scope: Scope = EVERYWHERE, k: int = 50, also: tuple[int, ...] = ()) -> TextAnswer:
-    return store.search_text(parse_query(query, QUERY_COLUMNS), scope, k, also)
+    return store.search_text(parse_query(query, QUERY_COLUMNS), scope, k, lambda: also)
 
 
 @pytest.fixture
@@ -343,6 +343,16 @@ def test_only_common_words_answer_with_rows_that_hold_them_all(crowd: Store) -> 
     assert len(answer.hits) == 10
     bodies = [item.body for item in crowd.get(hit.item_id for hit in answer.hits).values()]
     assert all("timeout" in body and "error" in body for body in bodies)
+    assert all(answer.found[hit.passage_id] == pytest.approx(1.0) for hit in answer.hits)
+
+
+def test_a_word_that_most_rows_hold_is_common_in_a_smaller_store_too(store: Store, draft: Make) -> None:
+    stored = store.put([draft(f"timeout number {n}") for n in range(700)] + [draft("zebra timeout")], NOW)
+    store.put([draft(f"something else {n}") for n in range(300)], NOW)
+    assert ask(store, "timeout zebra", k=10).hits[0].item_id == stored[-1].id
+    answer = ask(store, "timeout", k=10)
+    assert len(answer.hits) == 10 and answer.total >= 701
+    assert {hit.item_id for hit in answer.hits} <= {one.id for one in stored}
     assert all(answer.found[hit.passage_id] == pytest.approx(1.0) for hit in answer.hits)
 
 

@@ -69,7 +69,8 @@ def conversation(memory: LocalMemory, texts: Sequence[tuple[str, str]] = SAID) -
 
 
 def parsed_question(memory: LocalMemory) -> ParsedQuestion:
-    return replace(parse_question(memory, "why is it slow", by_meaning=False), vector=np.zeros(1, dtype=np.float32))
+    parsed = parse_question(memory, "why is it slow", by_meaning=False)
+    return replace(parsed, begun=lambda: np.zeros(1, dtype=np.float32))
 
 
 def hit(item: Item, answer: float | None, cosine: float = 0.4) -> Hit:

@@ -34,6 +34,7 @@ from commonplace.ranking.fusion import (
 from commonplace.ranking.rerank import (
     WordSets,
     add_token_scores,
+    boost_by_neighbours,
     drop_near_duplicates,
     first_per_key,
     group_near_duplicates,
@@ -181,10 +182,19 @@ def test_what_holds_the_words_of_the_question_gains_and_what_has_no_token_vector
     assert add_token_scores(scores, {}, {1: 0.4}) == {}
 
 
+def test_what_stands_beside_one_of_the_best_gains_and_nothing_else_does() -> None:
+    changed = boost_by_neighbours({1: 1.0, 2: 0.1, 3: 0.5, 4: 0.5, 5: 0.5}, {1: 2, 2: 3, 4: 6, 7: 5})
+    assert changed[2] > 0.1 and changed[1] == 1.0
+    assert changed.keys() <= {1, 2, 3} and changed[3] == 0.5
+    # A better neighbour never takes anything away, and never makes one the best.
+    assert boost_by_neighbours({1: 1.0, 2: 0.99}, {1: 2})[2] < boost_by_neighbours({1: 1.0, 2: 0.99}, {1: 2})[1]
+    assert boost_by_neighbours({}, {1: 2}) == {}
+
+
 def test_only_what_may_be_better_than_the_first_is_read() -> None:
-    assert worth_reading({1: 0.9, 2: 0.85, 3: 0.7, 4: 0.2}, unsure=False) == [1, 2]
-    assert worth_reading({1: 0.9, 3: 0.7, 4: 0.2}, unsure=False) == []
-    assert worth_reading({1: 0.9, 3: 0.7, 4: 0.2}, unsure=True) == [1, 3, 4]
+    assert worth_reading({1: 0.9, 2: 0.85, 3: 0.6, 4: 0.2}, unsure=False) == [1, 2]
+    assert worth_reading({1: 0.9, 3: 0.6, 4: 0.2}, unsure=False) == []
+    assert worth_reading({1: 0.9, 3: 0.6, 4: 0.2}, unsure=True) == [1, 3, 4]
     assert worth_reading({}, unsure=True) == []
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -56,13 +56,18 @@ class ParsedQuestion:
     """
 
     query: Query
-    vector: NDArray[float32] | None
+    begun: Callable[[], NDArray[float32] | None]
     names: frozenset[str]
     role: str | None = None
     time: NamedTime | None = None
     waiting: int = 0
     text: str = ""
     thorough: bool = False
+
+    @property
+    def vector(self) -> NDArray[float32] | None:
+        """What it means. Another thread makes that: who asks for it later waits less."""
+        return self.begun()
 
 
 @lru_cache(maxsize=256)
@@ -81,7 +86,7 @@ def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = Tru
     # Who speaks is seldom said in what they say: with the name, "Wow, Ann!" would be nearest to all about Ann.
     text = without_names(query.text, [word.surface for word in named])
     text = text if any(map(str.isalnum, text)) else query.text
-    vector = memory.embeddings.embed_query(text) if by_meaning else None
+    vector = memory.embeddings.begin_query(text) if by_meaning else lambda: None
     names = frozenset(word.token for word in named)
     if query.strict:
         return ParsedQuestion(query, vector, names, text=text)
@@ -131,26 +136,24 @@ def embed_waiting(
 
 def something_waits(memory: LocalMemory, parsed: ParsedQuestion) -> bool:
     """Whether anything has no vector yet that a question could be compared with."""
-    return parsed.vector is not None and memory.store.pending() > 0
+    return memory.store.pending() > 0 and parsed.vector is not None
 
 
 def find_candidates(
     memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, k: int
 ) -> tuple[dict[int, Evidence], dict[int, int], int]:
     """Evidence by passage, the item each passage belongs to, and how many matched."""
-    query, vector = parsed.query, parsed.vector
-    # The nearest neighbours of a lone asterisk answer nothing.
-    has_words = not query.strict and any(map(str.isalnum, query.text))
-    near = [] if vector is None or not has_words else memory.store.search_vectors(vector, scope, k)
-    if parsed.time is not None and vector is not None:
-        near += _of_the_time(memory, parsed.time, vector, scope)
-        near = list({hit.passage_id: hit for hit in near}.values())
-    answer = memory.store.search_text(query, scope, k, also=[hit.passage_id for hit in near])
-    cosines = {hit.passage_id: hit.cosine for hit in near}
+    query, near = parsed.query, cache(lambda: _near(memory, parsed, scope, k))
+    # Its words are looked up while its vector is made.
+    answer = memory.store.search_text(query, scope, k, lambda: list(near()))
+    vector = parsed.vector
+    cosines = {hit.passage_id: hit.cosine for hit in near().values()}
     unknown = [hit.passage_id for hit in answer.hits if hit.passage_id not in cosines]
     cosines |= {} if vector is None or not unknown else memory.store.cosines(vector, unknown)
     scores = {hit.passage_id: hit.score for hit in answer.hits}
-    owner = {hit.passage_id: hit.item_id for hit in near} | {hit.passage_id: hit.item_id for hit in answer.hits}
+    owner = {hit.passage_id: hit.item_id for hit in near().values()} | {
+        hit.passage_id: hit.item_id for hit in answer.hits
+    }
     share = 1.0 if query.strict or query.has_content_words else EMPTY_WORDS
     evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * answer.found.get(p, 0.0)) for p in owner}
     if titled := _conversations_named(memory, parsed, scope):
@@ -162,6 +165,18 @@ def find_candidates(
             evidence[passage] = Evidence(lexical, known.cosine, max(known.found, TITLE_SCORE * titled[item_id]))
             owner[passage] = item_id
     return evidence, owner, answer.total
+
+
+def _near(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, k: int) -> dict[int, VectorHit]:
+    """What is near to a question in meaning, and what is of the time that it names, by passage."""
+    vector = parsed.vector
+    if vector is None:
+        return {}
+    # The nearest neighbours of a lone asterisk answer nothing.
+    has_words = not parsed.query.strict and any(map(str.isalnum, parsed.query.text))
+    near = memory.store.search_vectors(vector, scope, k) if has_words else []
+    near += [] if parsed.time is None else _of_the_time(memory, parsed.time, vector, scope)
+    return {hit.passage_id: hit for hit in near}
 
 
 def _of_the_time(memory: LocalMemory, time: NamedTime, vector: NDArray[float32], scope: Scope) -> list[VectorHit]:

@@ -297,7 +297,7 @@ def score_items(
     parsed = parse_question(memory, question) if isinstance(question, str) else question
     passages = memory.store.passages_of([item.id for item in items])
     passage_ids = [passage for group in passages.values() for passage in group]
-    answer = memory.store.search_text(parsed.query, Scope(), SCORED, also=passage_ids)
+    answer = memory.store.search_text(parsed.query, Scope(), SCORED, lambda: passage_ids)
     cosines = {} if parsed.vector is None else memory.store.cosines(parsed.vector, passage_ids)
     scores = {hit.passage_id: hit.score for hit in answer.hits}
     best = max(scores.values(), default=0.0)

@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ from commonplace.errors import CommonplaceError, EmbedderUnavailable, StoreError
 from commonplace.text.dates import MINUTE_MS
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from numpy import float32
     from numpy.typing import NDArray
 
@@ -31,6 +34,8 @@ LEASE_MS = MINUTE_MS
 POLL_SECONDS = 0.5
 CACHED_QUERIES = 256
 CACHED_TEXTS = 2_000
+# Threads that make the vectors of questions.
+QUESTION_THREADS = 4
 # A question does not wait for whoever writes.
 NO_WAIT = 0.0
 # What is embedded before a question is answered, if it has no vector yet: so many passages, for about so many seconds,
@@ -44,6 +49,14 @@ OWNER_ENDED = "the process that had it ended"
 MODEL_REPLACED = "another process made this store use a different model"
 # A pause in the background after each request: this long without one, but no longer than this in all.
 IDLE_SECONDS, MAX_IDLE_WAIT_SECONDS = 0.2, 1.0
+
+
+@lru_cache(maxsize=1)
+def _question_threads(_process: int) -> ThreadPoolExecutor:
+    """The threads of this process: they are not there after a fork."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(QUESTION_THREADS, thread_name_prefix="commonplace-question")
 
 
 class IdleWait:
@@ -130,16 +143,32 @@ class Embeddings:
 
     def embed_query(self, text: str) -> NDArray[float32] | None:
         """The vector of a question, or None if none can be made."""
-        if self._embedder is None or not text.strip():
-            return None
+        return self.begin_query(text)()
+
+    def begin_query(self, text: str) -> Callable[[], NDArray[float32] | None]:
+        """Have another thread make the vector of a question; what this returns waits for it, once.
+
+        Unless the model is ready, it is made at once: then it has to be loaded, and the store told of it.
+        """
+        embedder = self._embedder
+        if embedder is None or not text.strip():
+            return lambda: None
         self.note_request()
-        known = self._questions.get(text)
-        if known is not None:
-            return known
+        if (known := self._questions.get(text)) is not None:
+            return lambda: known
+        # By its own method, if it reads questions differently from what answers them.
+        own: Callable[[str], NDArray[float32]] = getattr(
+            embedder, "embed_query", lambda text: embedder.embed([text])[0]
+        )
+        if not self.is_ready:
+            vector = self._made(text, lambda: own(text))
+            return lambda: vector
+        making = _question_threads(os.getpid()).submit(own, text)
+        return cache(lambda: self._made(text, making.result))
+
+    def _made(self, text: str, make: Callable[[], NDArray[float32]]) -> NDArray[float32] | None:
         try:
-            # By its own method, if it reads questions differently from what answers them.
-            own = getattr(self._embedder, "embed_query", None)
-            vector: NDArray[float32] = self._embedder.embed([text])[0] if own is None else own(text)
+            vector = make()
             self._adopt(NO_WAIT)
         except EmbedderUnavailable as error:
             self._failure = error.message

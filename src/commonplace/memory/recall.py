@@ -234,10 +234,7 @@ def _recall_current(
     scores = _score_read(parsed, parts, scores, read)
     known = {item.id: evidence[chosen[item.id]] for item in read}
     similar = compare_tokens(memory, parsed, {item.id: chosen[item.id] for item in read})
-    cosines = {item_id: one.semantic for item_id, one in known.items()}
-    scores = parts.add("tokens", scores | add_token_scores(scores, similar, cosines))
-    beside = boost_by_neighbours({item_id: scores[item_id] for item_id in similar}, _following(turns))
-    scores = parts.add("context", scores | beside)
+    scores = _score_words(parts, scores, similar, known, turns)
     repeated = dict.fromkeys(item.id for item in repeats)
     judged = judge(memory, parsed, scores, chosen, known, similar, repeated)
     scores = parts.add("reading", scores | add_answer_scores(scores, judged.answers))
@@ -374,6 +371,20 @@ def _score_read(
     boosts = boosts_by_attribute(parsed, read)
     scores = parts.add("attribute", scores | {id_: scores[id_] + boost for id_, boost in boosts.items()})
     return parts.add("time", scores | _rerank_read(parsed, scores, read))
+
+
+def _score_words(
+    parts: ScoreParts,
+    scores: dict[int, float],
+    similar: dict[int, float],
+    known: Mapping[int, Evidence],
+    turns: Mapping[int, Turn],
+) -> dict[int, float]:
+    """The scores of items after their words were compared, and then those of their neighbours."""
+    cosines = {item_id: one.semantic for item_id, one in known.items()}
+    scores = parts.add("tokens", scores | add_token_scores(scores, similar, cosines))
+    compared = {item_id: scores[item_id] for item_id in similar}
+    return parts.add("context", scores | boost_by_neighbours(compared, _following(turns)))
 
 
 def _prefer_newer(scores: Mapping[int, float], read: Sequence[Item], weights: Mapping[int, Weight]) -> dict[int, float]:

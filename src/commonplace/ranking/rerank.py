@@ -49,12 +49,12 @@ REPLY_BOOST, REPLY_MARGIN = 0.15, 0.01
 
 # So many of the first are read together with the question, if their scores are so close to the best one that reading
 # may change which comes first: it is most of what a search costs. So many are if it is open whether anything answers.
-READ_CLOSE, CLOSE, READ_UNSURE = 3, 0.15, 5
+READ_CLOSE, CLOSE, READ_UNSURE = 4, 0.2, 5
 # Where certainty counts, so many are, and those within this first.
 READ_THOROUGHLY, NEAR = 8, 0.4
 # What a cross-encoder says of one, between minus the limit and the limit, counts this much; what was not read counts as
 # if it had said UNREAD.
-ANSWER_WEIGHT, ANSWER_LIMIT, UNREAD = 0.05, 5.0, -2.5
+ANSWER_WEIGHT, ANSWER_LIMIT, UNREAD = 0.07, 5.0, -2.5
 
 # What a hit is worth for holding what each word of the question asks for, more or less than this. Where that is not
 # known, it is about this much by the cosine.

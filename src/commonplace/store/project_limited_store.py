@@ -270,12 +270,12 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
     # Finding.
 
     def search_text(
-        self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
+        self, query: Query, scope: Scope, k: int, also: Callable[[], Sequence[int]] = tuple, *, shares: bool = True
     ) -> TextAnswer:
         narrowed = self._narrowed(scope)
         if narrowed is None:
             return TextAnswer((), {}, 0)
-        return self._inner.search_text(query, narrowed, k, list(self._passages_here(also)), shares=shares)
+        return self._inner.search_text(query, narrowed, k, lambda: list(self._passages_here(also())), shares=shares)
 
     def search_vectors(self, query: Vector, scope: Scope, k: int) -> list[VectorHit]:
         narrowed = self._narrowed(scope)

@@ -361,6 +361,8 @@ def spell_out(text: str) -> str:
 # A word in more rows than this share, within these bounds, is common: it does not find passages by itself when rarer
 # words are there. How many rows more than the upper bound hold it is judged by so many of the newest.
 COMMON_SHARE, COMMON_LEAST, COMMON_MOST = 0.2, 2_000, 10_000
+# Among fewer rows, one in most of them is, if these are not very few: BM25 counts it for nothing anyway.
+MOST_SHARE, MOST_LEAST = 0.5, 500
 SAMPLE_ROWS = 5_000
 # Of how many passages it is looked up whether a common word stands in them.
 LOOKED_UP = 32
@@ -370,7 +372,7 @@ NEWEST_ROWS = 2_000
 
 def common_from(rows: int) -> int:
     """In so many of the rows inside a filter a word is common."""
-    return int(min(max(rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST))
+    return int(min(max(rows * COMMON_SHARE, COMMON_LEAST), COMMON_MOST, max(rows * MOST_SHARE, MOST_LEAST)))
 
 
 def word_value(rows: int, with_word: int) -> float:

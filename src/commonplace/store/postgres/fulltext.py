@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -61,9 +61,16 @@ class FullText(Items):
         return self._text_search(connection, filter_, k).strict(query)
 
     def _search_plain(
-        self, connection: Connection, words: Words, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
+        self,
+        connection: Connection,
+        words: Words,
+        filter_: Filter,
+        k: int,
+        also: Callable[[], Sequence[int]],
+        *,
+        shares: bool,
     ) -> TextAnswer:
-        return self._text_search(connection, filter_, k).plain(words, also, shares=shares)
+        return self._text_search(connection, filter_, k).plain(words, also(), shares=shares)
 
     def _text_search(self, connection: Connection, filter_: Filter, k: int) -> TextSearch:
         within = narrowed(connection, self._space_id, filter_)

@@ -223,7 +223,7 @@ class Items(Space):
 
     @allow_replica
     def search_text(
-        self, query: Query, scope: Scope, k: int, also: Sequence[int] = (), *, shares: bool = True
+        self, query: Query, scope: Scope, k: int, also: Callable[[], Sequence[int]] = tuple, *, shares: bool = True
     ) -> TextAnswer:
         with self._database.read(self._query_timeout) as connection:
             filter_ = filter_of(connection, self._space_id, scope, self.clock())
@@ -299,7 +299,7 @@ class Items(Space):
         raise NotImplementedError
 
     def _search_plain(
-        self, connection: Any, words: Words, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
+        self, connection: Any, words: Words, filter_: Filter, k: int, also: Callable[[], Sequence[int]], *, shares: bool
     ) -> TextAnswer:
         """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
         raise NotImplementedError

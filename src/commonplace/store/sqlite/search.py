@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -90,11 +90,18 @@ class Search(Items, EmbeddingJobs):
             return self._matrix
 
     def _search_plain(
-        self, connection: SqliteConnection, words: Words, filter_: Filter, k: int, also: Sequence[int], *, shares: bool
+        self,
+        connection: SqliteConnection,
+        words: Words,
+        filter_: Filter,
+        k: int,
+        also: Callable[[], Sequence[int]],
+        *,
+        shares: bool,
     ) -> TextAnswer:
         within = narrow(connection, self._space_id, filter_)
         if not within.rows:
-            return TextAnswer((), dict.fromkeys(also, 0.0), 0)
+            return TextAnswer((), dict.fromkeys(also(), 0.0), 0)
         if not shares:
             if within.rows < query_words.COMMON_LEAST:
                 # So few rows that no word can be common, and nobody asks what it is worth.
@@ -130,7 +137,7 @@ def _plain(
     filter_: Filter,
     within: Within,
     k: int,
-    also: Sequence[int],
+    also: Callable[[], Sequence[int]],
 ) -> TextAnswer:
     known, holding = _known_words(connection, words, within)
     hits, together, all_seen = _best(connection, space_id, words, known, filter_, within, k)
@@ -140,7 +147,7 @@ def _plain(
         texts = _read(connection, space_id, passage_ids)
         return {id_: [n for n in known.common if words[n].token in tokens] for id_, tokens in texts.items()}
 
-    passage_ids = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
+    passage_ids = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also()]))
     found = known.shares(passage_ids, rows.__getitem__, together, read)
     matches = len(set[int]().union(*rows.values()))
     if not known.rare:
