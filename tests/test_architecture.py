@@ -24,13 +24,12 @@ FOUNDATION = {
     "data_folder",
     "detached_process",
     "errors",
-    "helper_processes",
     "malloc",
     "model",
     "plugins",
     "temporary_files",
     "thread_waits",
-    "worker_threads",
+    "worker_threads_and_processes",
 }
 # A room (a top-level folder) imports itself, the foundation, and these.
 ROOMS: dict[str, set[str]] = {

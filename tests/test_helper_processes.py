@@ -17,8 +17,8 @@ import pytest
 from tests.polling import until
 
 from commonplace.errors import CommonplaceError, InvalidInput, RateLimited
-from commonplace.helper_processes import MOST_WAITING, CallerLeft, Helpers
 from commonplace.memory.keys_and_spaces import parse_key_scope
+from commonplace.worker_threads_and_processes import MOST_WAITING_FOR_HELPERS, CallerLeft, Helpers
 
 
 async def never() -> None:
@@ -82,7 +82,7 @@ def test_one_caller_has_one_helper_and_few_places_in_line() -> None:
         long = [asyncio.ensure_future(helpers.do(time.sleep, 3600, caller=1, left=leave.wait)) for _ in range(20)]
         assert await helpers.do(operator.add, 1, 2, caller=2, left=never) == 3
         refused = [one for one in long if one.done()]
-        assert 20 - MOST_WAITING - 1 <= len(refused) <= 20 - MOST_WAITING
+        assert 20 - MOST_WAITING_FOR_HELPERS - 1 <= len(refused) <= 20 - MOST_WAITING_FOR_HELPERS
         assert all(isinstance(one.exception(), RateLimited) for one in refused)
         leave.set()
         await asyncio.gather(*long, return_exceptions=True)
@@ -92,7 +92,7 @@ def test_one_caller_has_one_helper_and_few_places_in_line() -> None:
 
 ORPHANED = """
 import asyncio, os, sys, time
-from commonplace.helper_processes import Helpers
+from commonplace.worker_threads_and_processes import Helpers
 async def never(): await asyncio.Event().wait()
 async def main():
     helpers = Helpers()

@@ -1,4 +1,4 @@
-"""Where a thread says that it waits for the disk and computes nothing, so that others may work (worker_threads.py)."""
+"""Where a thread says that it waits for the disk and computes nothing, so that other threads may work."""
 
 from __future__ import annotations
 

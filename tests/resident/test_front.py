@@ -38,7 +38,7 @@ from commonplace.resident_client.address import (
 from commonplace.resident_client.client import OFF_VARIABLE, ask, hello
 from commonplace.resident_client.control import stop_residents
 from commonplace.resident_process.prepared_replies import PreparedReplies
-from commonplace.worker_threads import Workers
+from commonplace.worker_threads_and_processes import Workers
 
 from .conftest import Status
 

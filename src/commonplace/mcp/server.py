@@ -19,7 +19,6 @@ from commonplace.dialects.memories_records import sdk_error, sdk_reply
 from commonplace.dialects.profiles import tools_of
 from commonplace.dialects.tool import LONGEST_NOTICE, Tool, compact_json, error_body
 from commonplace.errors import CommonplaceError, Forbidden, RateLimited
-from commonplace.helper_processes import CallerLeft
 from commonplace.mcp import resources_and_prompts
 from commonplace.mcp.plain_requests import SERVER_INFO, HttpContext, PlainRequests
 from commonplace.mcp.resources_and_prompts import RECALLED_IS_DATA, recalled_meta
@@ -29,7 +28,7 @@ from commonplace.memory.remember import MAX_TEXT
 from commonplace.model import Author, Key
 from commonplace.text.redact import redact
 from commonplace.text.sentences import shorten
-from commonplace.worker_threads import Workers
+from commonplace.worker_threads_and_processes import CallerLeft, Workers
 
 log = logging.getLogger(__name__)
 

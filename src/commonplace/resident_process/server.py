@@ -54,7 +54,7 @@ from commonplace.resident_process.link import PING, PONG, RECEIVED
 from commonplace.resident_process.memories_and_commands import Caller, Memories, run_command, take_streams
 from commonplace.resident_process.prepared_replies import write_replies
 from commonplace.text.redact import redact
-from commonplace.worker_threads import Workers
+from commonplace.worker_threads_and_processes import Workers
 
 if TYPE_CHECKING:
     from commonplace.capture.hooks.team_hints import TeamServers

@@ -46,7 +46,7 @@ from commonplace.rest.metrics import RequestMetrics
 from commonplace.rest.openapi import document
 from commonplace.rest.request_parsing import ReceivedBody, is_large, parse_body, parse_query, receive_body
 from commonplace.text.redact import redact_data
-from commonplace.worker_threads import Workers
+from commonplace.worker_threads_and_processes import Workers
 
 IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,200}")
 _TAG = re.compile(r'(?:W/)?("[^"]*")')

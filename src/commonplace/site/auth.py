@@ -37,7 +37,7 @@ from commonplace.site.middleware import SERVICE_UNAVAILABLE, TokenBuckets, Trust
 from commonplace.site.workers import OwnState, ServerState
 from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import login_token
-from commonplace.worker_threads import Workers
+from commonplace.worker_threads_and_processes import Workers
 
 # A revoked key, or a login that was ended at another server, works at most this much longer.
 FRESH_SECONDS = 3.0
