@@ -115,7 +115,7 @@ class SearchReply:
 
 
 def ask(store: Store, text: str, scope: Scope, *, shares: bool = True) -> SearchReply:
-    answer = store.search_text(parse_query(text, QUERY_COLUMNS), scope, 500, (1, 2, 3), shares=shares)
+    answer = store.search_text(parse_query(text, QUERY_COLUMNS), scope, 500, lambda: (1, 2, 3), shares=shares)
     hits = [(hit.passage_id, hit.item_id, round(hit.score, 6)) for hit in answer.hits]
     found = {passage: round(share, 6) for passage, share in answer.found.items()}
     return SearchReply(sorted(hits, key=lambda hit: (-hit[2], -hit[0])), found, answer.total)
