@@ -25,7 +25,7 @@ Scores = Mapping[int, float]
 NEIGHBOUR_BOOST, SESSION_BOOST = 0.1, 0.2
 CONTEXT_FLOOR, CONTEXT_CAP = 0.3, 0.5
 # The part of a better neighbour's score that counts once the words were compared: what is above the best but this much.
-BESIDE_BOOST, BESIDE_FLOOR = 0.1, 0.4
+BEST_NEIGHBOUR_BOOST, BEST_NEIGHBOUR_FLOOR = 0.1, 0.4
 # For what was said by somebody whom the question names.
 SPEAKER_BOOST = 0.2
 # For messages of the role that the question is about ("did I", "you suggested"), and against those of the other.
@@ -112,13 +112,13 @@ def boost_by_context(scores: Scores, session_of: Mapping[int, int], next_turn: M
 
 def boost_by_neighbours(scores: Scores, next_turn: Mapping[int, int]) -> dict[int, float]:
     """The scores of turns beside one of the best hits, with part of that one's score."""
-    floor = max(scores.values(), default=0.0) - BESIDE_FLOOR
-    beside: dict[int, float] = {}
+    floor = max(scores.values(), default=0.0) - BEST_NEIGHBOUR_FLOOR
+    neighbours: dict[int, float] = {}
     for key, after in next_turn.items():
         if key in scores and after in scores:
             for one, other in ((key, after), (after, key)):
-                beside[one] = max(beside.get(one, floor), scores[other])
-    return {key: scores[key] + BESIDE_BOOST * (score - floor) for key, score in beside.items()}
+                neighbours[one] = max(neighbours.get(one, floor), scores[other])
+    return {key: scores[key] + BEST_NEIGHBOUR_BOOST * (score - floor) for key, score in neighbours.items()}
 
 
 def boost_by_role(scores: Scores, same_role: Collection[int], other_role: Collection[int]) -> dict[int, float]:
