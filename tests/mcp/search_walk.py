@@ -43,7 +43,11 @@ QUESTIONS = (
     "for how many days are users logged in?",
     "what keeps users logged in?",
     "to which bucket are the backups copied every night?",
-    "in which city is the bucket with the backups of every night?",
+    "what is copied to the bucket every night?",
+    "how often are backups copied to the bucket?",
+    "are the backups copied to the bucket in Frankfurt?",
+    "how often is something copied to the bucket in Frankfurt?",
+    "is anything copied to the bucket in Frankfurt every night?",
 )
 # Threads that would do the same if nobody asked.
 BACKGROUND = ("commonplace-background", "commonplace-embed")
