@@ -12,6 +12,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Literal
 
@@ -180,6 +181,16 @@ def statement_text(written: Draft | Item) -> str:
 
 def titled_statement(title: str, body: str) -> str:
     """What a text states, after a title that is not its own beginning."""
+    return _short_statement(title, body) if len(body) <= _STATEMENT_READ else _titled(title, body)
+
+
+@lru_cache(maxsize=512)
+def _short_statement(title: str, body: str) -> str:
+    """The same statements are compared with each new one."""
+    return _titled(title, body)
+
+
+def _titled(title: str, body: str) -> str:
     text = body.strip()
     named = "" if title_of(text) == title else title
     return "\n".join(part for part in (named, text) if part)[:_STATEMENT_READ]
