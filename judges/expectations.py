@@ -46,6 +46,10 @@ _REPEATED = (
     "A memory gives back what it was given, and an error repeats an unknown name, shortened: JSON for a program. "
     "The dashboard escapes what it shows."
 )
+_WORDS_OF_TOOLS = (
+    "Looks for words such as fetch and path in the definitions of tools; `fetch` gives one memory, paths are those of "
+    "rules, and no tool reads files or calls anybody."
+)
 _READINESS = "Looks for words such as timeout and retry in the definition of a tool; ours call no outside service."
 _PROMPTS = "Asks for prompts without the arguments that they require, and is refused; their descriptions were read."
 _PLAIN = "The server speaks plain HTTP on the loopback interface only; for others a proxy with TLS stands before it."
@@ -68,6 +72,7 @@ EXPECTED: tuple[Expected, ...] = (
     _conformance("*", _NAMED, "product *", _FIXTURE),
     Expected("mcp-fuzzer", "*", "accepted_malformed:*", "non-error response", _SUCCESS),
     Expected("mcp-fuzzer", "*", "injection_reflection:*", "reflected verbatim", _REPEATED, by_chance=True),
+    Expected("mcp-fuzzer", "*", "dangerous_capability_combo:*", "local-read and network-egress", _WORDS_OF_TOOLS),
     Expected("mcp-scanner", "stdio tools", "readiness_analyzer:*", "does not specify a timeout", _READINESS),
     Expected("mcp-scanner", "http prompts", "MCP:*", "did not complete", _PROMPTS),
     Expected("mcp-scanner", "http protocol", "MCPS-001", "unencrypted HTTP", _PLAIN),
