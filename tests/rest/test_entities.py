@@ -42,12 +42,15 @@ def test_a_relation_of_a_known_person_goes_both_ways(api: httpx2.Client, remembe
         ("/api/v1/entities", {"kind": "robot"}, 422, "VALIDATION_ERROR"),
         ("/api/v1/entities", {"limit": 0}, 422, "VALIDATION_ERROR"),
         ("/api/v1/profile", {"project": "nosuch"}, 404, "NOT_FOUND"),
+        ("/api/v1/contradictions", {"project": "nosuch"}, 404, "NOT_FOUND"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(
     api: httpx2.Client, path: str, query: dict[str, str], status: int, code: str
 ) -> None:
-    refused(api.get(path, params=query), status, code)
+    answer = api.get(path, params=query)
+    refused(answer, status, code)
+    conforms(answer, "GET", path)
 
 
 def test_the_profile_is_read_pinned_and_hidden(api: httpx2.Client, remembered: Remembered) -> None:

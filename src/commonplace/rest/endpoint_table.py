@@ -94,7 +94,7 @@ ITEMS = _tagged(
     _post("/items/{id}/revert", items.revert_item, "items_revert", "Revert an item", body_optional=True, if_match=True),
     _post("/items/{id}/supersede", items.supersede_item, "items_supersede", "Supersede an item", if_match=True),
     _get("/items/{id}/timeline", items.item_timeline, "items_timeline", "Show what happened before and after it"),
-    _get("/contradictions", review.list_contradictions, "contradictions_listing", "List contradictions"),
+    _get("/contradictions", review.list_contradictions, "contradictions_listing", "List contradictions", also=(404,)),
     _post("/contradictions", review.settle, "contradictions_settle", "Settle a contradiction", also=(404,)),
 )
 
