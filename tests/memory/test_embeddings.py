@@ -314,3 +314,21 @@ def test_what_a_process_was_embedding_when_it_ended_is_left_to_others_at_once(
         slow.go_on.set()
         until(lambda: not worker._worker or not worker._worker.is_alive())
         assert worker.embedded == 0 and worker.lag() > 0, "what it made after all was not its own any more"
+
+
+def test_whoever_asks_does_other_things_until_the_vector_of_the_question_is_made(
+    memory: LocalMemory, clock: Clock
+) -> None:
+    remember(memory, NewItem("Something to compare a question with"))
+    slow = Slow()
+    slow.is_local = True
+    slow.go_on.set()
+    embeddings = embedding_worker.Embeddings(cast("Store", memory.store), slow, clock)
+    embeddings.catch_up()
+    assert embeddings.is_ready
+    slow.asked.clear()
+    slow.go_on.clear()
+    vector = embeddings.begin_query("what is there?")
+    assert slow.asked.wait(BOUND), "it has begun"
+    slow.go_on.set()
+    assert vector() is not None and vector() is vector()

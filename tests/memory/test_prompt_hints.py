@@ -70,7 +70,7 @@ def conversation(memory: LocalMemory, texts: Sequence[tuple[str, str]] = SAID) -
 
 def parsed_question(memory: LocalMemory) -> ParsedQuestion:
     parsed = parse_question(memory, "why is it slow", by_meaning=False)
-    return replace(parsed, begun=lambda: np.zeros(1, dtype=np.float32))
+    return replace(parsed, pending_vector=lambda: np.zeros(1, dtype=np.float32))
 
 
 def hit(item: Item, answer: float | None, cosine: float = 0.4) -> Hit:

@@ -56,7 +56,7 @@ class ParsedQuestion:
     """
 
     query: Query
-    begun: Callable[[], NDArray[float32] | None]
+    pending_vector: Callable[[], NDArray[float32] | None]
     names: frozenset[str]
     role: str | None = None
     time: NamedTime | None = None
@@ -67,7 +67,7 @@ class ParsedQuestion:
     @property
     def vector(self) -> NDArray[float32] | None:
         """What it means. Another thread makes that: who asks for it later waits less."""
-        return self.begun()
+        return self.pending_vector()
 
 
 @lru_cache(maxsize=256)
