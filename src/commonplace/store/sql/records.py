@@ -13,18 +13,15 @@ from typing import Any
 
 from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS, Change, Draft
 from commonplace.store.damaged_values import list_of
+from commonplace.store.merge_conflicts import FoundRecord, ItemToWrite, keep_numbers, merge_arrivals
 from commonplace.store.records import (
     Arrival,
-    FoundRecord,
-    ItemToWrite,
     Name,
     Outcome,
     Peer,
     Record,
     RecordKind,
     item_record,
-    keep_numbers,
-    merge_arrivals,
     project_record,
     replacement_ids,
     session_record,
