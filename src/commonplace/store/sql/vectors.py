@@ -397,7 +397,7 @@ def score(
                 "SELECT v.passage_id, v.scale, v.v FROM json_each(?1) j"
                 " CROSS JOIN vectors v ON v.space_id = ?2 AND v.passage_id = j.value AND v.model_id = ?3",
                 # In the order in which most were written, so that neighbours are read together.
-                (connection.array(sorted(missing - held.keys())), space_id, model_id),
+                (connection.array(sorted(id_ for id_ in missing if id_ not in held)), space_id, model_id),
                 binary=True,
                 prepared=True,
             )
