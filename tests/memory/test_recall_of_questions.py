@@ -125,3 +125,20 @@ def test_messages_have_the_importance_of_their_conversation(memory: LocalMemory)
         "Deploys happen on Friday at three",
         "Deploys happen on Friday at four",
     ]
+
+
+@pytest.mark.parametrize(
+    ("question", "boosted"), [("Which libraries should I use?", True), ("Which libraries did I bring up?", False)]
+)
+def test_a_standing_instruction_counts_more_for_a_task_but_not_for_a_question_about_the_past(
+    memory: LocalMemory, question: str, boosted: bool
+) -> None:
+    texts = ("Always name the versions of libraries.", "I added the libraries that draw charts.")
+    store_conversation(memory, NewConversation("Budget app", [NewMessage("user", text) for text in texts]))
+    rule, other = (
+        hit.why.get("time", 0.0)
+        for text in texts
+        for hit in recall(memory, question, Scope()).hits
+        if hit.item.text == text
+    )
+    assert (rule > other) is boosted

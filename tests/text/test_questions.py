@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.text.query import question_ratio, speaker_role
+from commonplace.text.query import is_about_the_past, question_ratio, speaker_role
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,21 @@ def test_how_much_of_a_text_asks() -> None:
 def test_any_text_can_be_looked_at(text: str) -> None:
     assert 0.0 <= question_ratio(text) <= 1.0
     assert speaker_role(text) in ("user", "assistant", None)
+
+
+@pytest.mark.parametrize(
+    ("question", "past"),
+    [
+        ("What did I say about Redis?", True),
+        ("Can you list the order in which I brought up parts of the app?", True),
+        ("When was the release?", True),
+        ("which libraries have we tried", True),
+        ("the port that you mentioned", True),
+        ("How do I deploy the app?", False),
+        ("Could you write a test for the login?", False),
+        ("which libraries does the project use", False),
+        ("I have to add a metric", False),
+    ],
+)
+def test_a_question_about_the_past_is_told_from_a_task(question: str, past: bool) -> None:
+    assert is_about_the_past(question) is past

@@ -64,6 +64,7 @@ from commonplace.text.attributes import answers, mentions, stated_attribute
 from commonplace.text.query import (
     adjacent_words,
     is_about_questions,
+    is_about_the_past,
     is_only_question,
     question_ratio,
     repeats_question,
@@ -426,9 +427,10 @@ def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Seq
     """The scores of items after a look at them: when they happened, and whether they only ask."""
     if parsed.query.strict:
         return {}
+    rule_boost = 0.0 if is_about_the_past(parsed.query.text) else RULE_BOOST
     return {
         item.id: DATED_BOOST * item.is_dated
-        + RULE_BOOST * (RULE.match(item.text, 0, RULE_CHARACTERS) is not None)
+        + rule_boost * (RULE.match(item.text, 0, RULE_CHARACTERS) is not None)
         + rerank_score(
             scores[item.id],
             nearness=parsed.time.nearness(item.created_ms) if parsed.time else 0.0,

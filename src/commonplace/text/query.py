@@ -252,6 +252,11 @@ _ASSISTANT_WORDS = re.compile(
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _QUESTION = re.compile(r"\W*(?:who|whom|whose|what|which|when|where|why|how)\b", re.IGNORECASE)
 _ABOUT_QUESTIONS = re.compile(r"\b(?:ask(?:s|ed|ing)?|questions?)\b", re.IGNORECASE)
+_PAST = re.compile(
+    r"\b(?:did|have|had) (?:i|we|you)\b|\b(?:when|how long ago) (?:did|was|were)\b|\border in which\b"
+    r"|\b(?:i|we|you)(?:['’](?:ve|d)| have| had)? (?:said|told|mentioned|brought up|discussed|talked|asked|decided)\b",
+    re.IGNORECASE,
+)
 # A text is only a question if this share of it asks. It repeats a question if it shares this part of its own words with
 # it, and this part of the question's words.
 _ONLY, _SAME, _COVERED = 0.9, 0.6, 0.5
@@ -267,6 +272,11 @@ def speaker_role(question: str) -> Literal["user", "assistant"] | None:
 def is_about_questions(question: str) -> bool:
     """Whether a question is about questions that somebody asked."""
     return _ABOUT_QUESTIONS.search(question) is not None
+
+
+def is_about_the_past(question: str) -> bool:
+    """Whether a question is about what was said or done, so that no standing instruction answers it."""
+    return _PAST.search(question) is not None
 
 
 def is_keywords(question: str) -> bool:
