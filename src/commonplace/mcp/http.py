@@ -98,7 +98,9 @@ class _ByProfile:
         self._servers, self._usual = servers, usual
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        name = self._usual if len(self._servers) == 1 else Request(scope).query_params.get("profile") or self._usual
+        name = self._usual
+        if len(self._servers) > 1 and scope["query_string"]:
+            name = Request(scope).query_params.get("profile") or name
         if name not in self._servers:
             raise HTTPException(400, f"There is no profile {name[:60]!r}, only {', '.join(self._servers)}")
         await self._servers[name](scope, receive, send)

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from commonplace.config import Settings
 from commonplace.memory.local_memory import LocalMemory
@@ -55,9 +56,14 @@ def agent_writer(person: Author, agent: str, origin: str = "agent") -> Author:
     return Author(VIA.join(part for part in (whose, name or "an agent") if part)[: 2 * MAX_AUTHOR], origin)
 
 
+@lru_cache(maxsize=1000)
+def _person(key_name: str) -> Author:
+    return Author(clean_author(key_name) or None, "person")
+
+
 def http_writer(key_name: str, headers: Mapping[str, str], *, by_login: bool) -> Author:
     """Who calls over HTTP: the person who holds the key, unless the request says that an agent sent it."""
-    person = Author(clean_author(key_name) or None, "person")
+    person = _person(key_name)
     if by_login:
         return person
     product = _AGENT_PRODUCT.match(headers.get("user-agent", ""))

@@ -7,6 +7,7 @@ what somebody wrote.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -131,15 +132,22 @@ class RequestMetrics:
         else:
             for collector in (ProcessCollector, PlatformCollector, GCCollector):
                 collector(registry=registry)
+        # Finding the series of some labels takes longer than counting.
+        self._answered = functools.cache(lambda *which: (self._requests.labels(*which), self._seconds.labels(*which)))
         self._held: dict[int, tuple[float, LocalMemory, bytes]] = {}
 
-    def in_progress(self) -> contextlib.AbstractContextManager[None]:
-        return self._now.track_inprogress()
+    def begin(self) -> None:
+        """A request has arrived."""
+        self._now.inc()
+
+    def end(self) -> None:
+        """It has been dealt with, whatever came of it."""
+        self._now.dec()
 
     def count(self, seen: AnsweredRequest) -> None:
-        which = (seen.method, seen.route, str(seen.status))
-        self._requests.labels(*which).inc()
-        self._seconds.labels(*which).observe(seen.seconds)
+        requests, seconds = self._answered(seen.method, seen.route, str(seen.status))
+        requests.inc()
+        seconds.observe(seen.seconds)
         if seen.tool is not None:
             self._calls.labels(seen.tool, seen.error or _NO_ERROR).inc()
             self._call_seconds.labels(seen.tool).observe(seen.seconds)

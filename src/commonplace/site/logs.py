@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -116,6 +116,7 @@ def _fault(record: logging.LogRecord) -> dict[str, Any]:
 
 
 HEADER = "x-request-id"
+_HEADER_BYTES = HEADER.encode()
 NO_ROUTE = "other"
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _NAME = re.compile(r"[A-Za-z0-9._:-]{1,100}")
@@ -142,14 +143,15 @@ class AccessLog:
             nonlocal responding
             if message["type"] == "http.response.start":
                 responding = True
-                MutableHeaders(scope=message)[HEADER] = name
+                message["headers"] = [*message.get("headers", ()), (_HEADER_BYTES, name.encode())]
                 self._record(scope, request, message["status"], time.perf_counter() - started)
             await send(message)
 
+        self._requests.begin()
         try:
-            with self._requests.in_progress():
-                await self._app(scope, receive, logged_send)
+            await self._app(scope, receive, logged_send)
         finally:
+            self._requests.end()
             if not responding:
                 self._record(scope, request, 500, time.perf_counter() - started)
             request_id.reset(token)

@@ -162,7 +162,7 @@ class TrustedProxies:
 
     def scheme(self, scope: Scope, headers: Headers) -> str:
         """`http`, or `https` if a trusted proxy says so."""
-        client = scope.get("client")
+        client = scope.get("client") if self._networks else None
         if client and self._is_trusted(str(client[0])) and headers.get("x-forwarded-proto", "").strip() == "https":
             return "https"
         return str(scope["scheme"])

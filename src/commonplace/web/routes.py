@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NoReturn
 
 from starlette.middleware import Middleware
@@ -135,7 +136,8 @@ def not_found_handler(workers: Workers) -> PageHandler:
 
 def is_page(path: str, accept: str) -> bool:
     """Whether a path is for people, who sign in, rather than for programs, which send a key."""
-    known = path in (*_LOGIN_PATHS, _EVENTS) or any(pattern.match(path) for pattern in _PATTERNS)
+    patterns = _PATTERNS.get(_first_part(path), ())
+    known = path in (*_LOGIN_PATHS, _EVENTS) or any(pattern.match(path) for pattern in patterns)
     return known or is_browser_request(path, accept)
 
 
@@ -147,4 +149,11 @@ def _by_path() -> dict[str, dict[str, Page]]:
     return found
 
 
-_PATTERNS = [compile_path(path)[0] for path in (*_by_path(), STATIC_TREE + "/{name}")]
+def _first_part(path: str) -> str:
+    return path[1:].partition("/")[0]
+
+
+# By the first part of the path, which every page names.
+_PATTERNS: dict[str, list[re.Pattern[str]]] = {}
+for _path in (*_by_path(), STATIC_TREE + "/{name}"):
+    _PATTERNS.setdefault(_first_part(_path), []).append(compile_path(_path)[0])
