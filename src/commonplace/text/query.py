@@ -41,6 +41,8 @@ MAX_WORDS = 64
 """How many plain words of a query are used: the first distinct ones."""
 
 _MAX_PARTS = 16
+# Characters of a word that is remembered.
+_CACHED_SURFACE = 60
 _COMPOUND = re.compile(r"\w+(?:[-./\\:@#~+&%$=]+\w+)*")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 # Without any of these a text is no query of the language.
@@ -106,11 +108,11 @@ def plain_words(text: str) -> tuple[Word, ...]:
     empty: dict[tuple[str, tuple[str, ...]], Word] = {}
     for found in _COMPOUND.finditer(strip_marks(text)):
         surface = found[0].strip("_")
-        words = words_of(surface)
-        stop = STOP_WORDS.issuperset(words) and surface not in ACRONYMS
+        read = _known_words if len(surface) <= _CACHED_SURFACE else _words_of_compound
+        words, stop = read(surface)
         target = empty if stop else content
         if len(target) < MAX_WORDS:
-            for word in _words(surface, words):
+            for word in words:
                 target.setdefault((word.token, word.phrase), word)
         if len(content) >= MAX_WORDS:
             break
@@ -187,6 +189,16 @@ def words_to_fts5(words: Sequence[Word], op: Literal["OR", "AND"] = "OR", column
 
 def _tidy(text: str) -> str:
     return " ".join(_UNSTORABLE.sub(" ", text).split())
+
+
+def _words_of_compound(surface: str) -> tuple[Sequence[Word], bool]:
+    """The words of a word or compound, and whether they are function words alone."""
+    words = words_of(surface)
+    return _words(surface, words), STOP_WORDS.issuperset(words) and surface not in ACRONYMS
+
+
+# Most words of a question or statement were in others before.
+_known_words = lru_cache(maxsize=4096)(_words_of_compound)
 
 
 def _words(surface: str, words: list[str]) -> list[Word]:
