@@ -142,7 +142,7 @@ PREPARED = (
     "commonplace.mcp.stdio",
     "commonplace.site.server",
     "commonplace.store.sqlite.store",
-    "commonplace.text.statement_comparison",
+    "commonplace.text.contradiction_detection",
     "uvicorn.lifespan.on",
     "uvicorn.protocols.http.auto",
 )

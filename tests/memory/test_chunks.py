@@ -11,7 +11,10 @@ from tests.conftest import THEN, Clock
 from tests.memory.past_work import LIMITED, SHOP, STYLED, local, settle, work
 
 from commonplace.errors import NoResults
-from commonplace.memory.chunks import (
+from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.items import get_item
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.recall_chunks import (
     POOL,
     LatestQuestion,
     chunk_ids,
@@ -20,9 +23,6 @@ from commonplace.memory.chunks import (
     parse_latest_question,
     recall_chunks,
 )
-from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
-from commonplace.memory.items import get_item
-from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember, remember_all
 from commonplace.text.dates import Period
 

@@ -26,7 +26,8 @@ from tests.polling import until
 from commonplace.detached_process import take_lock
 from commonplace.mcp.stdio import static_replies
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.resident_client.address import (
+from commonplace.resident_client.ask_resident import OFF_VARIABLE, ask, hello
+from commonplace.resident_client.find_or_start import (
     FOLDER,
     SECONDS_VARIABLE,
     connect,
@@ -35,8 +36,7 @@ from commonplace.resident_client.address import (
     resident_file,
     start,
 )
-from commonplace.resident_client.client import OFF_VARIABLE, ask, hello
-from commonplace.resident_client.control import stop_residents
+from commonplace.resident_client.list_and_stop import stop_residents
 from commonplace.resident_process.prepared_replies import PreparedReplies
 from commonplace.worker_threads_and_processes import Workers
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.text.statements import MAX_STATEMENTS, find_statements
+from commonplace.text.proposed_memories import MAX_STATEMENTS, find_statements
 
 from .stated_in_prompts import NOT_STATING, STATING
 

@@ -61,7 +61,7 @@ class Call:
             drain_some,
             drop_stale_contexts,
         )
-        from commonplace.memory.content_mark import mark_reader
+        from commonplace.memory.content_fingerprint import fingerprint_reader
         from commonplace.memory.local_memory import open_memory
 
         settings = self.settings()
@@ -73,7 +73,7 @@ class Call:
             yield memory
         finally:
             with contextlib.suppress(StoreError):
-                drop_stale_contexts(settings, mark_reader(memory), environment())
+                drop_stale_contexts(settings, fingerprint_reader(memory), environment())
             if caller is None:
                 memory.close()
 

@@ -29,8 +29,8 @@ from commonplace.text.sentences import shorten
 
 if TYPE_CHECKING:
     from commonplace.dialects.tool import Tool
-    from commonplace.memory.chunks import Chunk
     from commonplace.memory.local_memory import LocalMemory
+    from commonplace.memory.recall_chunks import Chunk
 
 MAX_RESULTS = 1000
 # Characters of a linked passage that are shown.

@@ -78,7 +78,7 @@ def stop(call: Call) -> None:
 
     Nothing is lost, and calls in progress are answered first.
     """
-    from commonplace.resident_client.control import stop_residents
+    from commonplace.resident_client.list_and_stop import stop_residents
 
     stopped = stop_residents(str(call.settings().data_dir))
     pids = ", ".join(map(str, stopped))

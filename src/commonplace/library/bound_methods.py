@@ -78,7 +78,7 @@ class BoundMethods:
     def _catch_up(self, question: str) -> None:
         if self._catches_up:
             from commonplace.memory.catch_up import embed_and_link
-            from commonplace.memory.chunks import CHUNK_KINDS
+            from commonplace.memory.recall_chunks import CHUNK_KINDS
             from commonplace.model import Scope
 
             embed_and_link(self._local, question, Scope(kinds=CHUNK_KINDS))

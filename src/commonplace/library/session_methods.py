@@ -34,7 +34,7 @@ class SessionMethods(BoundMethods):
 
         NoResults if there are none.
         """
-        from commonplace.memory.chunks import recall_chunks
+        from commonplace.memory.recall_chunks import recall_chunks
 
         self._catch_up(question)
         return recall_chunks(self._local, question, limit, min_score)
@@ -85,7 +85,7 @@ class SessionMethods(BoundMethods):
 
     def close_step(self, step: str, *, project: str | None = None) -> list[Item]:
         """Mark an open step of a project as done; returns the summaries and checkpoints that named it, as they were."""
-        from commonplace.memory.open_steps import close_step
+        from commonplace.memory.next_steps import close_step
 
         return close_step(self._local, project, step)
 

@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Sequence
 
 from commonplace.errors import StoreError
-from commonplace.memory.candidates import embed_waiting, parse_question
 from commonplace.memory.embedding_worker import NO_WAIT
 from commonplace.memory.graph import link_new_passages
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.search_candidates import embed_waiting, parse_question
 from commonplace.model import Scope
 
 # What is embedded before an answer, the newest first, in small steps; the rest waits for the next one, or a server.

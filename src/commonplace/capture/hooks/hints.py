@@ -15,7 +15,7 @@ import os
 import time
 from binascii import crc32
 
-from commonplace.capture.hooks.session_start import OUTPUT_SHAPES, field_text, is_remote_store, object_in
+from commonplace.capture.hooks.context_cache import OUTPUT_SHAPES, field_text, is_remote_store, object_in
 from commonplace.capture.hooks.spool import (
     HINT_FAILURE,
     HINT_FOLDER,
@@ -183,7 +183,7 @@ def ids_in(text: str) -> list[str]:
 
 def _ask(data: str, env: Mapping[str, str], request: dict[str, Any], *, failed: bool) -> Any:
     """The answer of the resident process, else what the store says by its words; None if there is neither."""
-    from commonplace.resident_client.client import ask
+    from commonplace.resident_client.ask_resident import ask
 
     seconds = seconds_to_wait(env, ASK_SECONDS)
     if is_team_folder(data):
@@ -200,8 +200,8 @@ def _ask(data: str, env: Mapping[str, str], request: dict[str, Any], *, failed: 
 
 def _ask_team(data: str, env: Mapping[str, str], request: dict[str, Any], seconds: float) -> Any:
     """What the resident process of this machine's own memory has of the server. The next prompt finds one running."""
-    from commonplace.resident_client.address import start
-    from commonplace.resident_client.client import ask, is_off
+    from commonplace.resident_client.ask_resident import ask, is_off
+    from commonplace.resident_client.find_or_start import start
 
     home = os.path.dirname(os.path.dirname(os.path.abspath(data)))
     found = ask(TEAM_QUESTION, {**request, "team": os.path.abspath(data)}, seconds, data=home, env=env)

@@ -209,7 +209,7 @@ def _session_start_output(
     shape: Callable[[str, str], str] | None,
 ) -> bytes:
     try:
-        from commonplace.capture.hooks.session_start import session_start_output
+        from commonplace.capture.hooks.context_cache import session_start_output
 
         return session_start_output(data, host, event, cwd, payload, env, shape)
     except Exception as error:  # noqa: BLE001 - a session can start without a memory

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.detached_process import take_lock
-from commonplace.resident_client.address import connect, is_private, resident_folder
-from commonplace.resident_client.client import LineReader, hello
+from commonplace.resident_client.ask_resident import LineReader, hello
+from commonplace.resident_client.find_or_start import connect, is_private, resident_folder
 from commonplace.text.dates import iso_time
 
 # Seconds for an answer, and for the end after that was asked for.

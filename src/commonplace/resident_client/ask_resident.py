@@ -11,7 +11,7 @@ import sys
 import time
 
 from commonplace.data_folder import data_folder
-from commonplace.resident_client.address import GREETING_SECONDS, caller_environment, connect, identity
+from commonplace.resident_client.find_or_start import GREETING_SECONDS, caller_environment, connect, identity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Set
 from functools import lru_cache
 
-from commonplace.text.statement_reading import Statement
-from commonplace.text.statement_words import (
+from commonplace.text.contradiction_statements import Statement
+from commonplace.text.contradiction_words import (
     FAMILIES,
     LIGHT,
     OWNING,

@@ -8,7 +8,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import alias_project
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.scrub import wipe_deleted
-from commonplace.store.sqlite.content_mark import content_mark
+from commonplace.store.sqlite.content_fingerprint import content_fingerprint
 
 
 def keep(memory: LocalMemory, content: str) -> int:
@@ -17,7 +17,7 @@ def keep(memory: LocalMemory, content: str) -> int:
 
 def test_whatever_changes_what_is_remembered_changes_the_mark(memory: LocalMemory, settings: Settings) -> None:
     def mark() -> str:
-        found = content_mark(str(settings.database))
+        found = content_fingerprint(str(settings.database))
         assert found is not None
         return found
 
@@ -41,8 +41,8 @@ def test_whatever_changes_what_is_remembered_changes_the_mark(memory: LocalMemor
 
 
 def test_a_store_that_cannot_be_asked_has_no_mark(settings: Settings) -> None:
-    assert content_mark(str(settings.database)) is None
+    assert content_fingerprint(str(settings.database)) is None
     settings.data_dir.mkdir()
     settings.database.write_bytes(b"no database" * 1000)
-    assert content_mark(str(settings.database)) is None
+    assert content_fingerprint(str(settings.database)) is None
     assert [path.name for path in settings.data_dir.iterdir()] == [settings.database.name]

@@ -1,90 +1,10 @@
-"""Score fusion: BM25 and cosine into one score, the score into a calibrated relevance, and the border of noise.
-
-A context has signals, weights and a token budget of its own: those of the Kiro reference.
-"""
+"""Relevance: the score of a hit as a calibrated likelihood that it answers, and the border below which it is noise."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import NamedTuple
-
-from commonplace.text.dates import DAY_MS
-
-# What all the words of a question are worth, compared with a cosine of 1. Measured best between 0.3 and 0.6.
-LEXICAL_WEIGHT = 0.4
-# The cosine of a passage without a vector is estimated from this many similar ones.
-SIMILAR_PASSAGES = 3
-# Of the entries of a context.
-HALF_LIFE_DAYS = 7.0
-KNOWLEDGE_BOOST = 3.0
-STALE_FACTOR = 0.5
-SAME_PROJECT, OTHER_PROJECT = 1.0, 0.5
-
-
-class Evidence(NamedTuple):
-    """What is known of one passage: BM25 (0 if no word matched), cosine (None if unknown), share of the words found."""
-
-    bm25: float = 0.0
-    cosine: float | None = None
-    found: float = 0.0
-
-    @property
-    def semantic(self) -> float:
-        """The cosine as a signal: 0 where it is unknown or negative."""
-        return max(0.0, self.cosine or 0.0)
-
-
-def fused_score(evidence: Evidence, best_bm25: float, expected: float = 0.0) -> float:
-    """The score of a passage, on a scale that is the same for every question.
-
-    Without a vector, the cosine is estimated from the words, or is `expected` from similar passages: what was just
-    written has no vector yet, and must not rank behind unrelated passages that have one.
-    """
-    words = lexical_signal(evidence, best_bm25)
-    cosine = max(expected, (1.0 - LEXICAL_WEIGHT) * words) if evidence.cosine is None else evidence.cosine
-    return cosine + LEXICAL_WEIGHT * words
-
-
-def expected_cosines(evidence: Mapping[int, Evidence], best_bm25: float) -> dict[int, float]:
-    """An estimated cosine for each passage without a vector: that of the nearest few that match no more of the words.
-
-    It is 0 where all known passages match more of the question's words, and absent where none is known.
-    """
-    unknown = [key for key, e in evidence.items() if e.cosine is None]
-    if not unknown:
-        return {}
-    known = [(e.cosine, lexical_signal(e, best_bm25)) for e in evidence.values() if e.bm25 > 0.0 and e.cosine]
-    if not known:
-        return {}
-    known.sort(reverse=True)
-    expected = {}
-    for key in unknown:
-        words = lexical_signal(evidence[key], best_bm25)
-        nearest = [cosine for cosine, signal in known if signal <= words][:SIMILAR_PASSAGES]
-        expected[key] = sum(nearest) / len(nearest) if nearest else 0.0
-    return expected
-
-
-def best_first(scores: Mapping[int, float], newest: Mapping[int, int]) -> list[int]:
-    """Keys by falling score; equal ones newest first, then by key, so that the order is always the same."""
-    # One sort after the other, each by a function in C: sorting keeps the order of what is equal.
-    keys = sorted(scores, reverse=True)
-    if newest:
-        known = newest.keys() >= scores.keys()
-        keys.sort(key=newest.__getitem__ if known else lambda key: newest.get(key, 0), reverse=True)
-    keys.sort(key=scores.__getitem__, reverse=True)
-    return keys
-
-
-def lexical_signal(evidence: Evidence, best_bm25: float) -> float:
-    """How well the words match, 0 to 1: the share of the query found, graded by BM25 against the best hit."""
-    if evidence.found <= 0.0:
-        return 0.0
-    grade = evidence.bm25 / best_bm25 if best_bm25 > 0.0 else 0.0
-    return min(1.0, evidence.found * (0.5 + 0.5 * min(1.0, grade)))
-
 
 # At the midpoint the odds are even, and a tenth more makes them e times better (benchmarks/calibration.py).
 RELEVANCE_MIDPOINT, RELEVANCE_STEEPNESS = 0.45, 10.0
@@ -223,48 +143,3 @@ def is_noise_when_judged(relevance: float, *, has_words: bool, answered: bool) -
     if answered:
         return relevance < (JUDGED_LEXICAL_NOISE_BORDER if has_words else JUDGED_NOISE_BORDER)
     return relevance < (UNANSWERED_LEXICAL_NOISE_BORDER if has_words else UNANSWERED_NOISE_BORDER)
-
-
-@dataclass(frozen=True, slots=True)
-class Signals:
-    """What the score of an entry of a context is made of, each between 0 and 1."""
-
-    semantic: float
-    fts5: float
-    recency: float
-    project_match: float
-
-
-def recency_score(created_ms: int, now_ms: int, half_life_days: float = HALF_LIFE_DAYS) -> float:
-    """1 now, 1/2 after a half-life, towards 0; a time in the future counts as now."""
-    age_days = max(0, now_ms - created_ms) / DAY_MS
-    return math.exp2(-age_days / half_life_days)
-
-
-def composite_score(signals: Signals, *, with_query: bool) -> float:
-    """One number from four: 45/35/10/10 with a query, recency and project 70/30 without."""
-    if with_query:
-        return 0.45 * signals.semantic + 0.35 * signals.fts5 + 0.10 * signals.recency + 0.10 * signals.project_match
-    return 0.70 * signals.recency + 0.30 * signals.project_match
-
-
-def context_order_key(score: float, *, knowledge: bool, stale: bool = False) -> tuple[bool, float]:
-    """Larger comes first. Knowledge counts three times its score and precedes everything else; what is stale sinks."""
-    return (knowledge, score * (KNOWLEDGE_BOOST if knowledge else 1.0) * (STALE_FACTOR if stale else 1.0))
-
-
-class TokenBudget:
-    """A number of tokens, spent entry by entry. What does not fit is left out; smaller entries may still follow."""
-
-    def __init__(self, tokens: int, spent: int = 0) -> None:
-        self.tokens, self.spent = tokens, spent
-
-    def spend(self, cost: int, share: float = 1.0) -> bool:
-        """Spend `cost` if the whole then stays within `share` of the budget."""
-        if not self.fits(cost, share):
-            return False
-        self.spent += cost
-        return True
-
-    def fits(self, cost: int, share: float = 1.0) -> bool:
-        return cost >= 0 and self.spent + cost <= self.tokens * share

@@ -19,7 +19,8 @@ from collections import deque
 from select import select
 
 from commonplace.data_folder import data_folder
-from commonplace.resident_client.address import (
+from commonplace.resident_client.ask_resident import OFF_VARIABLE, hello
+from commonplace.resident_client.find_or_start import (
     GREETING_SECONDS,
     START_SECONDS,
     connect,
@@ -27,9 +28,8 @@ from commonplace.resident_client.address import (
     seconds_allowed,
     start,
 )
-from commonplace.resident_client.client import OFF_VARIABLE, hello
-from commonplace.resident_process.link import PING, PONG, RECEIVED, Link
 from commonplace.resident_process.prepared_replies import HANDSHAKE, PreparedReplies
+from commonplace.resident_process.stdio_link import PING, PONG, RECEIVED, Link
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ class Front:
     def run(self) -> int:
         """Pass lines on until the editor closes its end and has its answers."""
         if sys.platform == "win32":
-            from commonplace.resident_process.link import readable_stdin
+            from commonplace.resident_process.stdio_link import readable_stdin
 
             self._in = readable_stdin()
         while not self._is_finished():

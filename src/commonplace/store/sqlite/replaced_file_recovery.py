@@ -1,6 +1,6 @@
 """Going on after the files of an open store were removed or replaced: what is kept, and what belongs together.
 
-See `file_watch.py` for how that is noticed.
+See `replaced_file_detection.py` for how that is noticed.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import apsw
 
 from commonplace.errors import CommonplaceError, StoreMissing, StoreReadOnly, StoreReplaced
 from commonplace.store.sqlite.connection import SqliteConnection
-from commonplace.store.sqlite.file_watch import LOG, SHARED, Files, FileWatch, Record, State, files_at
 from commonplace.store.sqlite.files import READ_ONLY, READ_WRITE, connect, create_new, make_copy
+from commonplace.store.sqlite.replaced_file_detection import LOG, SHARED, Files, FileWatch, Record, State, files_at
 
 REPLACED = "replaced"
 _STAMP = "%Y%m%dT%H%M%S"

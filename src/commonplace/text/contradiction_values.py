@@ -8,8 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
-from commonplace.text.statement_reading import PLACE, Statement
-from commonplace.text.statement_words import DESCRIBING, DESCRIPTIONS, FAMILIES, LIGHT, OPPOSITES, OWNING, STORES, WIDE
+from commonplace.text.contradiction_statements import PLACE, Statement
+from commonplace.text.contradiction_words import (
+    DESCRIBING,
+    DESCRIPTIONS,
+    FAMILIES,
+    LIGHT,
+    OPPOSITES,
+    OWNING,
+    STORES,
+    WIDE,
+)
 from commonplace.text.tokens import stem
 
 # Words of a value: the name of a thing or a person, not a clause.

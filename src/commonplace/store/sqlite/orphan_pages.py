@@ -12,8 +12,8 @@ from typing import Any
 
 from commonplace.store.damaged_values import DamagedText
 from commonplace.store.sqlite.connection import SqliteConnection
+from commonplace.store.sqlite.damaged_page_reader import INDEX_INNER, INDEX_LEAF, TABLE_LEAF, Pages, Row, Unreadable
 from commonplace.store.sqlite.migrate import migrations
-from commonplace.store.sqlite.page_reader import INDEX_INNER, INDEX_LEAF, TABLE_LEAF, Pages, Row, Unreadable
 
 # What SQLite and FTS5 keep for themselves, and what is not copied because it is made anew.
 _OWN_TABLES = "name NOT LIKE 'sqlite_%' AND name NOT LIKE 'passages_fts%'"

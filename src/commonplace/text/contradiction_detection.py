@@ -18,9 +18,9 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from commonplace.text.attributes import replaces, stated_attribute
-from commonplace.text.stated_changes import stated_change
-from commonplace.text.statement_reading import Statement, statements_in
-from commonplace.text.statement_values import (
+from commonplace.text.contradiction_changes import stated_change
+from commonplace.text.contradiction_statements import Statement, statements_in
+from commonplace.text.contradiction_values import (
     CALLED,
     MAX_VALUE,
     OWNER,
@@ -36,7 +36,7 @@ from commonplace.text.statement_values import (
     same_head,
     values_differ,
 )
-from commonplace.text.statement_words import (
+from commonplace.text.contradiction_words import (
     AUXILIARY,
     DESCRIBING,
     DESCRIPTIONS,

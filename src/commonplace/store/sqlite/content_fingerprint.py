@@ -24,7 +24,7 @@ SELECT (SELECT uid FROM items ORDER BY id DESC LIMIT 1),
 """
 
 
-def content_mark(path: str, key: str = "") -> str | None:
+def content_fingerprint(path: str, key: str = "") -> str | None:
     """The same for as long as nothing changes that is remembered or holds; None if that cannot be told at this moment.
 
     Vectors, links and topics do not matter. Nobody is waited for, and nothing is written.

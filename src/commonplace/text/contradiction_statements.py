@@ -1,6 +1,7 @@
 """A statement taken apart: what it is about, affirms and denies, its numbers and times, and what it says has changed.
 
-A sentence is read word by word with small tables (statement_words.py); nothing is guessed about what they do not know.
+A sentence is read word by word with small tables (contradiction_words.py); nothing is guessed about what they do not
+know.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, TypeVar
 
-from commonplace.text.statement_phrases import MONTHS, UNITS, WEEKDAYS, in_plainer_words, read_number, read_when
-from commonplace.text.statement_words import (
+from commonplace.text.contradiction_phrases import MONTHS, UNITS, WEEKDAYS, in_plainer_words, read_number, read_when
+from commonplace.text.contradiction_words import (
     ADDITIVE,
     CHANGE_VERBS,
     DECIDED,

@@ -21,7 +21,7 @@ from commonplace.capture.hooks.spool import (
     spool_folder,
 )
 from commonplace.data_folder import is_team_folder
-from commonplace.memory.content_mark import content_mark
+from commonplace.memory.content_fingerprint import content_fingerprint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,23 +39,23 @@ _VARIABLES = (
 )
 
 
-def content_stamp(data: str, env: Mapping[str, str], read_mark: Callable[[], str] | None = None) -> str:
+def content_stamp(data: str, env: Mapping[str, str], read_fingerprint: Callable[[], str] | None = None) -> str:
     """A short text that changes with the content of the store and with the settings; empty if there is no store.
 
-    `read_mark` reads the mark of a database on a server; without it, the stamp has only the settings.
+    `read_fingerprint` reads the fingerprint of a database on a server; without it, the stamp has only the settings.
     """
     values = [env.get(name, "") for name in _VARIABLES]
     config = values[0] or os.path.join(data, _CONFIG)
     settings = " ".join([__version__, _file_stamp(config), *(f"{crc32(os.fsencode(value)):x}" for value in values)])
-    if read_mark is not None:
-        return f"{settings} {read_mark()}"
+    if read_fingerprint is not None:
+        return f"{settings} {read_fingerprint()}"
     if is_remote_store(data, env):
         return settings
     database = os.path.join(data, _DATABASE)
     if not os.path.exists(database):
         return ""
-    mark = content_mark(database)
-    return UNKNOWN_STAMP if mark is None else f"{settings} {mark}"
+    fingerprint = content_fingerprint(database)
+    return UNKNOWN_STAMP if fingerprint is None else f"{settings} {fingerprint}"
 
 
 def is_remote_store(data: str, env: Mapping[str, str]) -> bool:
