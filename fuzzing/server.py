@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
+from commonplace.http_server.application import application
 from commonplace.memory import keys_and_spaces
-from commonplace.site.application import application
 from fuzzing import workspace
 
 

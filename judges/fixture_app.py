@@ -22,10 +22,10 @@ from mcp.shared.exceptions import MCPError
 from tests.rest.conftest import DEADLINE, Running
 
 from commonplace.config import Settings
+from commonplace.http_server.application import application
 from commonplace.mcp.http import McpRoutes, routes_for_servers
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.local_memory import open_memory
-from commonplace.site.application import application
 from commonplace.worker_threads_and_processes import Workers
 from judges.fixture_rounds import next_round
 from judges.fixture_tools import PICTURE, TOOLS, declared, embedded, picture, text

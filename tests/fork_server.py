@@ -140,7 +140,7 @@ PREPARED = (
     "commonplace.cli.main",
     "commonplace.cli.serve_and_hooks",
     "commonplace.mcp.stdio",
-    "commonplace.site.server",
+    "commonplace.http_server.server",
     "commonplace.store.sqlite.store",
     "commonplace.text.contradiction_detection",
     "uvicorn.lifespan.on",

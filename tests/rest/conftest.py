@@ -17,11 +17,11 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from commonplace import config
 from commonplace.config import Settings
 from commonplace.http_responses import error_style
+from commonplace.http_server.application import application
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.openapi import document
-from commonplace.site.application import application
 
 DEADLINE = 60.0
 DOCUMENT = document(ENDPOINTS)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import httpx2
 import pytest
+from tests.http_server.conftest import JSON, LIST, bearer
 from tests.mcp.conftest import DEADLINE, Served
-from tests.site.conftest import JSON, LIST, bearer
 
 Serve = Callable[..., Served]
 

@@ -12,12 +12,12 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.http_server.conftest import JSON, LIST, bearer, memory_of
 from tests.mcp.conftest import DEADLINE, Served
-from tests.site.conftest import JSON, LIST, bearer, memory_of
 
+from commonplace.http_server import workers
+from commonplace.http_server.middleware import TokenBuckets
 from commonplace.memory import keys_and_spaces
-from commonplace.site import workers
-from commonplace.site.middleware import TokenBuckets
 
 Serve = Callable[..., Served]
 

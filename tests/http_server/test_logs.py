@@ -12,10 +12,10 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from tests.http_server.conftest import bearer
 from tests.mcp.conftest import DEADLINE, Served, keyed
-from tests.site.conftest import bearer
 
-from commonplace.site import logs
+from commonplace.http_server import logs
 
 Serve = Callable[..., Served]
 # Words that stand in no file of ours, where a caller can put words.

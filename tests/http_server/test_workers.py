@@ -16,17 +16,17 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tests.http_server.conftest import JSON, bearer
 from tests.mcp.conftest import DEADLINE, Served, environment
 from tests.polling import until
 from tests.postgres_server import PostgresServer
-from tests.site.conftest import JSON, bearer
 
 from commonplace import config
 from commonplace.errors import Unauthorized
+from commonplace.http_server.auth import WRONG_BURST
+from commonplace.http_server.workers import OwnLevels, SharedState
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.local_memory import open_memory
-from commonplace.site.auth import WRONG_BURST
-from commonplace.site.workers import OwnLevels, SharedState
 from commonplace.web.login import LoginTickets
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="finds workers in /proc")

@@ -12,9 +12,9 @@ from pathlib import Path
 import apsw
 import httpx2
 import pytest
+from tests.http_server.conftest import memory_of
 from tests.mcp.conftest import Served, environment
 from tests.polling import until
-from tests.site.conftest import memory_of
 
 from commonplace.model import Scope
 

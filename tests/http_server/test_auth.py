@@ -11,17 +11,17 @@ from itertools import product
 import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
+from tests.http_server.conftest import bearer, memory_of
 from tests.mcp.conftest import DEADLINE, ERAS, Served, data_of, play
 from tests.polling import until
-from tests.site.conftest import bearer, memory_of
 
 from commonplace.dialects.profiles import ALL, DIALECTS
+from commonplace.http_server.auth import FRESH_SECONDS, WRONG_BURST
 from commonplace.memory import keys_and_spaces, streams
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Scope
 from commonplace.rest.endpoint_table import ENDPOINTS
-from commonplace.site.auth import FRESH_SECONDS, WRONG_BURST
 
 Serve = Callable[..., Served]
 

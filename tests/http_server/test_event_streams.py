@@ -11,9 +11,9 @@ from uuid import uuid4
 
 import httpx2
 import pytest
+from tests.http_server.conftest import bearer, memory_of
 from tests.mcp.conftest import DEADLINE, Served, environment
 from tests.raw_sql import behind
-from tests.site.conftest import bearer, memory_of
 
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.keys_and_spaces import Limits

@@ -224,7 +224,7 @@ def run_workers(settings: Settings, show: bool | None = None) -> None:
         )
     # Read when the library is imported: metrics are counted in files here, and added up by whoever is asked for them.
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = tempfile.mkdtemp(prefix="metrics-")
-    from commonplace.site import server
+    from commonplace.http_server import server
     from commonplace.web.login import LoginTickets
 
     server.prepare(settings)
@@ -250,8 +250,8 @@ def run_workers(settings: Settings, show: bool | None = None) -> None:
 
 def _first_key(settings: Settings) -> tuple[str, bool]:
     """What to say about keys, and whether the first one has yet to be made. It also migrates the store, once."""
+    from commonplace.http_server.server import FirstKeyLater
     from commonplace.memory.local_memory import LazyMemory
-    from commonplace.site.server import FirstKeyLater
 
     later = FirstKeyLater(settings)
     with contextlib.closing(LazyMemory(settings)) as lazy_memory:
@@ -275,7 +275,7 @@ def _in_child(work: Callable[[], tuple[str, bool]]) -> tuple[str, bool]:
 
 
 def _work(settings: Settings, sock: socket.socket, tickets: LoginTickets, worker: ForkedWorker, waits: bool) -> None:
-    from commonplace.site.server import FirstKeyLater, serve
+    from commonplace.http_server.server import FirstKeyLater, serve
 
     later = FirstKeyLater(settings)
     later.waits = waits

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from tests.http_server.conftest import bearer, memory_of
 from tests.mcp.conftest import DEADLINE, Served, environment, play
-from tests.site.conftest import bearer, memory_of
 
 from commonplace import config
 from commonplace.errors import InvalidInput
+from commonplace.http_server import server as site
 from commonplace.memory import keys_and_spaces
-from commonplace.site import server as site
 
 Serve = Callable[..., Served]
 
@@ -77,7 +77,7 @@ def test_a_server_that_is_told_to_end_closes_its_store(tmp_path: Path, by: signa
 SIGNALLED = """
 import signal, sys
 from commonplace import config
-from commonplace.site import server
+from commonplace.http_server import server
 
 class Dropped:
     def __del__(self):

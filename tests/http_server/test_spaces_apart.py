@@ -18,9 +18,9 @@ import httpx2
 import pytest
 from tests.conftest import ENGINES
 from tests.dialects.test_space_isolation import ASKED, FOLDER, LABEL, PROJECT, STOLEN, Loot, fill
+from tests.http_server.conftest import JSON, bearer
 from tests.postgres_server import PostgresServer
 from tests.rest.conftest import DEADLINE, running
-from tests.site.conftest import JSON, bearer
 
 from commonplace import config
 from commonplace.dialects.profiles import DIALECTS, tools_of

@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from tests.http_server.conftest import JSON
 from tests.mcp.conftest import DEADLINE, Served
 from tests.peak_memory import bounded_memory
-from tests.site.conftest import JSON
 
 from commonplace.text.untrusted_json import MAX_VALUES, MAX_VALUES_OF_MANY, UNPACKED
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
-from commonplace.site.middleware import UNKNOWN_ADDRESS, TrustedProxies
+from commonplace.http_server.middleware import UNKNOWN_ADDRESS, TrustedProxies
 
 
 def caller(trusted: str, client: str | None, *forwarded: str) -> str:

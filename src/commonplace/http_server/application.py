@@ -17,16 +17,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, StoreError
 from commonplace.http_responses import error_response
+from commonplace.http_server.auth import Authentication, KeyCache
+from commonplace.http_server.logs import AccessLog
+from commonplace.http_server.middleware import SERVICE_UNAVAILABLE, HealthProbes, HostCheck, RateLimits, without_details
+from commonplace.http_server.workers import OwnState, ServerState
 from commonplace.mcp.http import McpRoutes, mcp_routes
 from commonplace.memory.keys_and_spaces import is_server_admin
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status_and_stats import check_ready, status
 from commonplace.rest.api_handler import routes as rest
 from commonplace.rest.metrics import RequestMetrics
-from commonplace.site.auth import Authentication, KeyCache
-from commonplace.site.logs import AccessLog
-from commonplace.site.middleware import SERVICE_UNAVAILABLE, HealthProbes, HostCheck, RateLimits, without_details
-from commonplace.site.workers import OwnState, ServerState
 from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import PageHandler
 from commonplace.web.routes import is_browser_request, is_page, not_found_handler

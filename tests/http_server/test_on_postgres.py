@@ -9,9 +9,9 @@ from pathlib import Path
 import anyio
 import httpx2
 import pytest
+from tests.http_server.conftest import bearer
 from tests.mcp.conftest import DEADLINE, Served, spawned
 from tests.postgres_server import PostgresServer
-from tests.site.conftest import bearer
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from starlette.routing import BaseRoute, Match, Route
 
 from commonplace import config
-from commonplace.site import application as site
-from commonplace.site.application import RouteIndex
+from commonplace.http_server import application as site
+from commonplace.http_server.application import RouteIndex
 
 METHODS = ("GET", "HEAD", "POST", "DELETE")
 

@@ -29,13 +29,13 @@ from commonplace.capture.hooks.drain_inline import BackgroundDrain
 from commonplace.capture.import_files import watch_inbox
 from commonplace.config import Settings, listed
 from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.http_server import logs
+from commonplace.http_server.application import application
+from commonplace.http_server.auth import ensure_first_key, login_link, open_browser, read_key_file, should_open_browser
+from commonplace.http_server.workers import ServerState
 from commonplace.malloc import trim
 from commonplace.memory.background_tasks import BackgroundTasks, OtherSpacesTask
 from commonplace.memory.local_memory import LazyMemory, LocalMemory
-from commonplace.site import logs
-from commonplace.site.application import application
-from commonplace.site.auth import ensure_first_key, login_link, open_browser, read_key_file, should_open_browser
-from commonplace.site.workers import ServerState
 from commonplace.web.login import LoginTickets
 
 # So many connections at most, and no more than half of the file descriptors that the process may have.

@@ -29,12 +29,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, KeyMissing, StoreError, StoreReadOnly, Unauthorized
 from commonplace.http_responses import error_response
+from commonplace.http_server.middleware import (
+    SERVICE_UNAVAILABLE,
+    TokenBuckets,
+    TrustedProxies,
+    rate_limited,
+    without_details,
+)
+from commonplace.http_server.workers import OwnState, ServerState
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.authors import http_writer, with_writer
 from commonplace.memory.local_memory import LocalMemory, for_project
 from commonplace.model import Key
-from commonplace.site.middleware import SERVICE_UNAVAILABLE, TokenBuckets, TrustedProxies, rate_limited, without_details
-from commonplace.site.workers import OwnState, ServerState
 from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import login_token
 from commonplace.worker_threads_and_processes import Workers

@@ -15,9 +15,9 @@ from pathlib import Path
 import httpx2
 import psycopg
 import pytest
+from tests.http_server.conftest import memory_of
 from tests.mcp.conftest import DEADLINE, Served
 from tests.postgres_server import PostgresServer
-from tests.site.conftest import memory_of
 
 from commonplace.memory.items import browse_items
 from commonplace.model import Scope

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from tests.http_server.conftest import JSON, bearer, memory_of
 from tests.mcp.conftest import DEADLINE, Served
 from tests.polling import until
-from tests.site.conftest import JSON, bearer, memory_of
 
 from commonplace.memory import keys_and_spaces
 from commonplace.worker_threads_and_processes import MOST_WAITING_FOR_HELPERS

@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx2
 import pytest
+from tests.http_server.conftest import bearer, memory_of
 from tests.mcp.conftest import DEADLINE, ERAS, Served, data_of, play
-from tests.site.conftest import bearer, memory_of
 
 from commonplace.memory import keys_and_spaces
 

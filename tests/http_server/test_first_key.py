@@ -7,9 +7,9 @@ from pathlib import Path
 from threading import Barrier
 
 from commonplace.config import Settings
+from commonplace.http_server.auth import ensure_first_key
 from commonplace.memory import keys_and_spaces
 from commonplace.memory.local_memory import LocalMemory, open_memory
-from commonplace.site.auth import ensure_first_key
 
 SERVERS, ROUNDS, WAIT = 4, 5, 60
 

@@ -15,8 +15,8 @@ import httpx2
 import pytest
 from tests.mcp.conftest import DEADLINE, Served
 
-from commonplace.site import server
-from commonplace.site.server import least_important, most_connections
+from commonplace.http_server import server
+from commonplace.http_server.server import least_important, most_connections
 
 
 class FewDescriptors(Served):
@@ -29,7 +29,7 @@ class ShortLimits(Served):
     """A server that waits for a head and a body for two seconds each, and is the same otherwise."""
 
     SCRIPT = """import runpy, sys
-from commonplace.site import server
+from commonplace.http_server import server
 server.HEAD_SECONDS = server.BODY_SECONDS = 2.0
 sys.argv = sys.argv[3:]
 runpy.run_module("commonplace", run_name="__main__", alter_sys=True)
