@@ -17,7 +17,7 @@ from tests.polling import until
 
 from commonplace.dialects.profiles import ALL, DIALECTS
 from commonplace.http_server.auth import FRESH_SECONDS, WRONG_BURST
-from commonplace.memory import keys_and_spaces, streams
+from commonplace.memory import api_keys, streams
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Scope
@@ -31,9 +31,9 @@ def made(served: Served) -> dict[str, str]:
     """Keys of each sort, made beside the running server."""
     with contextlib.closing(memory_of(served)) as memory:
         return {
-            "read": keys_and_spaces.create_key(memory, "reader", "read")[1],
-            "write": keys_and_spaces.create_key(memory, "writer", "write")[1],
-            "ours": keys_and_spaces.create_key(memory, "ours", "write", "github.com/acme/ours")[1],
+            "read": api_keys.create_key(memory, "reader", "read")[1],
+            "write": api_keys.create_key(memory, "writer", "write")[1],
+            "ours": api_keys.create_key(memory, "ours", "write", "github.com/acme/ours")[1],
         }
 
 
@@ -75,8 +75,8 @@ def test_a_wrong_key_is_not_told_from_an_unknown_one(served: Served) -> None:
 def test_a_wrong_key_is_an_invalid_token(serve: Serve) -> None:
     server = serve()
     with contextlib.closing(memory_of(server)) as memory:
-        key, revoked = keys_and_spaces.create_key(memory, "gone")
-        keys_and_spaces.revoke_key(memory, key.id)
+        key, revoked = api_keys.create_key(memory, "gone")
+        api_keys.revoke_key(memory, key.id)
     wrong = ("x", "sk-sekha-" + "0" * 48, revoked)
     assert 3 * len(wrong) < WRONG_BURST, "nobody has to wait"
     for path, secret in product(("/mcp", "/api/v1/items", "/api/v1/events"), wrong):
@@ -148,7 +148,7 @@ def test_a_visit_makes_keys_only_by_a_form_of_its_own(served: Served, headers: d
     reply = httpx2.post(f"{served.url}/settings/keys", data=form, headers=sent, timeout=DEADLINE)
     assert reply.status_code == 403
     with contextlib.closing(memory_of(served)) as memory:
-        assert "stolen" not in [key.name for key in keys_and_spaces.list_keys(memory)]
+        assert "stolen" not in [key.name for key in api_keys.list_keys(memory)]
 
 
 def test_a_key_is_no_visit(served: Served) -> None:
@@ -158,9 +158,9 @@ def test_a_key_is_no_visit(served: Served) -> None:
 def test_a_revoked_key_stops_working_within_seconds(serve: Serve) -> None:
     server = serve()
     with contextlib.closing(memory_of(server)) as memory:
-        _key, secret = keys_and_spaces.create_key(memory, "short")
+        _key, secret = api_keys.create_key(memory, "short")
         assert get(server, "/nowhere", **bearer(secret)).status_code == 404
-        keys_and_spaces.revoke_key(memory, secret)
+        api_keys.revoke_key(memory, secret)
     until(lambda: get(server, "/nowhere", **bearer(secret)).status_code == 401)
     assert FRESH_SECONDS < 5
     assert "revoked" in get(server, "/nowhere", **bearer(secret)).json()["error"]["message"]
@@ -183,9 +183,9 @@ def test_a_visit_that_ended_at_one_server_ends_at_all(serve: Serve) -> None:
 def test_an_expired_key_stops_working_at_once(serve: Serve) -> None:
     server = serve()
     with contextlib.closing(memory_of(server)) as memory:
-        _key, secret = keys_and_spaces.create_key(memory, "short", expires_ms=memory.clock() + 3000)
+        _key, secret = api_keys.create_key(memory, "short", expires_ms=memory.clock() + 3000)
         seen = set()
-        while memory.clock() < keys_and_spaces.list_keys(memory)[-1].expires_ms + 10:  # type: ignore[operator]
+        while memory.clock() < api_keys.list_keys(memory)[-1].expires_ms + 10:  # type: ignore[operator]
             seen.add(get(server, "/nowhere", **bearer(secret)).status_code)
     assert 404 in seen
     assert "expired" in get(server, "/nowhere", **bearer(secret)).json()["error"]["message"]
@@ -193,9 +193,9 @@ def test_an_expired_key_stops_working_at_once(serve: Serve) -> None:
 
 def test_the_use_of_a_key_is_noted(served: Served) -> None:
     with contextlib.closing(memory_of(served)) as memory:
-        _key, secret = keys_and_spaces.create_key(memory, "used")
+        _key, secret = api_keys.create_key(memory, "used")
         get(served, "/nowhere", **bearer(secret))
-        until(lambda: keys_and_spaces.list_keys(memory)[-1].used_ms is not None)
+        until(lambda: api_keys.list_keys(memory)[-1].used_ms is not None)
 
 
 def test_whoever_guesses_has_to_wait_and_nobody_else(serve: Serve) -> None:
@@ -223,7 +223,7 @@ def test_whoever_guesses_has_to_wait_and_nobody_else(serve: Serve) -> None:
 def test_a_good_key_comes_in_while_its_address_sends_wrong_ones(serve: Serve) -> None:
     server = serve()
     with contextlib.closing(memory_of(server)) as memory:
-        secrets = [keys_and_spaces.create_key(memory, f"new {n}")[1] for n in range(24)]
+        secrets = [api_keys.create_key(memory, f"new {n}")[1] for n in range(24)]
     with httpx2.Client(base_url=server.url, timeout=DEADLINE) as client:
         wrong = [bearer("sk-sekha-" + f"{n:048x}") for n in range(10 * WRONG_BURST)]
         assert any(client.get("/nowhere", headers=headers).status_code == 429 for headers in wrong)
@@ -282,7 +282,7 @@ def test_a_key_for_one_project_sees_no_other_through_any_tool(serve: Serve, prof
     server = serve(profile=profile)
     ours, theirs = "github.com/acme/ours", "github.com/acme/theirs"
     with contextlib.closing(memory_of(server)) as memory:
-        _key, secret = keys_and_spaces.create_key(memory, "ours", "write", ours)
+        _key, secret = api_keys.create_key(memory, "ours", "write", ours)
         mine = remember(memory, NewItem("A zebra of ours", type="rule", project=ours)).id
         their = remember(memory, NewItem("A zebra of theirs", type="rule", project=theirs)).id
         remember(memory, NewItem("A zebra of theirs was seen", kind="observation", project=theirs))
@@ -358,7 +358,7 @@ def test_a_key_for_one_project_sees_no_other_through_any_route(serve: Serve) -> 
     server = serve()
     ours, theirs = "github.com/acme/ours", "github.com/acme/theirs"
     with contextlib.closing(memory_of(server)) as memory:
-        _key, secret = keys_and_spaces.create_key(memory, "ours", "admin", ours)
+        _key, secret = api_keys.create_key(memory, "ours", "admin", ours)
         their = remember(memory, NewItem("A zebra of theirs", type="rule", project=theirs))
         remember(memory, NewItem("A zebra of ours", type="rule", project=ours))
         talk = store_conversation(

@@ -10,13 +10,13 @@ import pytest
 from tests.http_server.conftest import bearer, memory_of
 from tests.mcp.conftest import DEADLINE, ERAS, Served, data_of, play
 
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 
 
 @pytest.fixture(scope="module")
 def anna(served: Served) -> str:
     with contextlib.closing(memory_of(served)) as memory:
-        return keys_and_spaces.create_key(memory, "anna", "write")[1]
+        return api_keys.create_key(memory, "anna", "write")[1]
 
 
 def call(served: Served, key: str, method: str, path: str, body: Any = None, **headers: str) -> httpx2.Response:
@@ -97,8 +97,8 @@ def test_an_agent_over_http_reviews_nothing(served: Served, anna: str) -> None:
 
 def test_a_key_for_one_project_reviews_no_other(served: Served, anna: str) -> None:
     with contextlib.closing(memory_of(served)) as memory:
-        limited = keys_and_spaces.create_key(memory, "ours", "write", "github.com/acme/ours")[1]
-        reader = keys_and_spaces.create_key(memory, "reader", "read")[1]
+        limited = api_keys.create_key(memory, "ours", "write", "github.com/acme/ours")[1]
+        reader = api_keys.create_key(memory, "reader", "read")[1]
     ours = propose(served, anna, "Ours: brush the zebra", project="github.com/acme/ours")
     theirs = propose(served, anna, "Theirs: brush the zebra", project="github.com/acme/theirs")
     assert [item["id"] for item in call(served, limited, "GET", "/review").json()["items"]] == [ours["id"]]

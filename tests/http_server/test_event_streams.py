@@ -15,10 +15,10 @@ from tests.http_server.conftest import bearer, memory_of
 from tests.mcp.conftest import DEADLINE, Served, environment
 from tests.raw_sql import behind
 
-from commonplace.memory import keys_and_spaces
-from commonplace.memory.keys_and_spaces import Limits
+from commonplace.memory import api_keys, spaces
 from commonplace.memory.local_memory import LocalMemory, for_space
 from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.spaces import Limits
 from commonplace.model import Key
 from commonplace.rest.endpoint import RECHECK_SECONDS
 from commonplace.rest.status_and_events import LOOK_SECONDS
@@ -29,7 +29,7 @@ EVENTS = "/api/v1/events"
 
 
 def revoke_elsewhere(_server: Served, memory: LocalMemory, key: Key) -> None:
-    keys_and_spaces.revoke_key(memory, key.id)
+    api_keys.revoke_key(memory, key.id)
 
 
 def revoke_by_command(server: Served, _memory: LocalMemory, key: Key) -> None:
@@ -88,7 +88,7 @@ class Stream:
 def test_a_stream_ends_with_its_key_and_tells_nothing_after(servers: Pair, end: End) -> None:
     server, other = servers
     with contextlib.closing(memory_of(server)) as memory:
-        key, secret = keys_and_spaces.create_key(memory, "listener", "read")
+        key, secret = api_keys.create_key(memory, "listener", "read")
         with httpx2.stream("GET", f"{server.url}{EVENTS}", headers=bearer(secret), timeout=DEADLINE) as reply:
             stream = Stream(reply)
             stream.begin()
@@ -105,19 +105,19 @@ def test_a_stream_ends_with_its_key_and_tells_nothing_after(servers: Pair, end: 
 def test_a_quiet_stream_ends_with_its_key(servers: Pair) -> None:
     server, _other = servers
     with contextlib.closing(memory_of(server)) as memory:
-        key, secret = keys_and_spaces.create_key(memory, "listener", "read")
+        key, secret = api_keys.create_key(memory, "listener", "read")
         with httpx2.stream("GET", f"{server.url}{EVENTS}", headers=bearer(secret), timeout=DEADLINE) as reply:
             stream = Stream(reply)
             stream.begin()
-            keys_and_spaces.revoke_key(memory, key.id)
+            api_keys.revoke_key(memory, key.id)
             assert list(stream.rest()) == []
 
 
 def test_a_stream_ends_with_its_space(servers: Pair) -> None:
     server, _other = servers
     with contextlib.closing(memory_of(server)) as memory:
-        keys_and_spaces.create_space(memory, "team", Limits(None, None))
-        _key, secret = keys_and_spaces.create_space_key(memory, "team", "ada")
+        spaces.create_space(memory, "team", Limits(None, None))
+        _key, secret = spaces.create_space_key(memory, "team", "ada")
         with httpx2.stream("GET", f"{server.url}{EVENTS}", headers=bearer(secret), timeout=DEADLINE) as reply:
             stream = Stream(reply)
             stream.begin()
@@ -153,10 +153,10 @@ def test_a_stream_of_a_visit_ends_when_its_owner_signs_out_at_any_server(servers
 def test_a_new_stream_with_a_key_that_was_just_revoked_tells_nothing(servers: Pair) -> None:
     server, _other = servers
     with contextlib.closing(memory_of(server)) as memory:
-        key, secret = keys_and_spaces.create_key(memory, "listener", "read")
+        key, secret = api_keys.create_key(memory, "listener", "read")
         known = httpx2.get(f"{server.url}{EVENTS}?follow=false", headers=bearer(secret), timeout=DEADLINE)
         mark = known.text.partition("id: ")[2].split()[0]
-        keys_and_spaces.revoke_key(memory, key.id)
+        api_keys.revoke_key(memory, key.id)
         remember(memory, NewItem(f"Written after {uuid4()}"))
         headers = bearer(secret) | {"last-event-id": mark}
         assert httpx2.get(f"{server.url}{EVENTS}", headers=headers, timeout=DEADLINE).status_code == 401

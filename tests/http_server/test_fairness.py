@@ -17,7 +17,7 @@ from tests.http_server.conftest import JSON, bearer, memory_of
 from tests.mcp.conftest import DEADLINE, Served
 from tests.polling import until
 
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from commonplace.worker_threads_and_processes import MOST_WAITING_FOR_HELPERS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stops processes that it finds in /proc")
@@ -60,8 +60,8 @@ def stopped(serve: Serve) -> tuple[Served, str, str]:
     server = serve()
     with contextlib.closing(memory_of(server)) as memory:
         hostile, reader = (
-            keys_and_spaces.create_key(memory, "hostile", "write")[1],
-            keys_and_spaces.create_key(memory, "reader", "write")[1],
+            api_keys.create_key(memory, "hostile", "write")[1],
+            api_keys.create_key(memory, "reader", "write")[1],
         )
     for secret in (hostile, reader):
         reply = httpx2.post(

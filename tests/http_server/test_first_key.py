@@ -8,7 +8,7 @@ from threading import Barrier
 
 from commonplace.config import Settings
 from commonplace.http_server.auth import ensure_first_key
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from commonplace.memory.local_memory import LocalMemory, open_memory
 
 SERVERS, ROUNDS, WAIT = 4, 5, 60
@@ -18,7 +18,7 @@ def test_an_empty_file_of_a_server_that_was_killed_is_replaced(memory: LocalMemo
     path = tmp_path / "api-key"
     path.touch()
     assert "first API key was created" in ensure_first_key(memory, path)
-    keys_and_spaces.check_key(memory, path.read_text(encoding="utf-8").strip())
+    api_keys.check_key(memory, path.read_text(encoding="utf-8").strip())
     assert [file.name for file in tmp_path.glob("api-key*")] == ["api-key"]
 
 
@@ -31,13 +31,13 @@ def test_servers_that_start_at_once_leave_one_key_that_works(settings: Settings,
             begin.wait()
             result = ensure_first_key(memory, path)
             if f"in {path}." in result and "none is" not in result:
-                keys_and_spaces.check_key(memory, path.read_text(encoding="utf-8").strip())
+                api_keys.check_key(memory, path.read_text(encoding="utf-8").strip())
             return result
 
         with ThreadPoolExecutor(SERVERS) as pool:
             lines = [one.result(WAIT) for one in [pool.submit(start, memory) for memory in memories]]
         assert sum("was created" in one for one in lines) == 1
-        (key,) = keys_and_spaces.working_keys(memories[0])
-        keys_and_spaces.revoke_key(memories[0], key.id)
+        (key,) = api_keys.working_keys(memories[0])
+        api_keys.revoke_key(memories[0], key.id)
         for memory in memories:
             memory.close()

@@ -17,7 +17,7 @@ from tests.mcp.conftest import DEADLINE, Served
 
 from commonplace.http_server import workers
 from commonplace.http_server.middleware import TokenBuckets
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 
 Serve = Callable[..., Served]
 
@@ -99,7 +99,7 @@ def test_quiet_callers_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_key_has_its_own_rate(serve: Serve) -> None:
     server = serve(rate_limit="0.01", rate_burst="5")
     with contextlib.closing(memory_of(server)) as memory:
-        _key, other = keys_and_spaces.create_key(memory, "other")
+        _key, other = api_keys.create_key(memory, "other")
     with httpx2.Client(base_url=server.url, timeout=DEADLINE) as client:
         replies = [client.get("/nowhere", headers=server.headers) for _ in range(8)]
         assert [reply.status_code for reply in replies] == [404] * 5 + [429] * 3

@@ -19,7 +19,7 @@ from tests.mcp.conftest import DEADLINE, Served, environment, play
 from commonplace import config
 from commonplace.errors import InvalidInput
 from commonplace.http_server import server as site
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 
 Serve = Callable[..., Served]
 
@@ -127,7 +127,7 @@ def test_the_first_start_makes_a_key_that_only_its_owner_can_read(serve: Serve, 
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert status(server, server.key) != 401
     memory = memory_of(server)
-    (key,) = keys_and_spaces.list_keys(memory)
+    (key,) = api_keys.list_keys(memory)
     memory.close()
     assert (key.name, key.scope, key.project, key.expires_ms) == ("first", "admin", None, None)
 
@@ -139,7 +139,7 @@ def test_the_next_start_leaves_the_key_as_it_is(serve: Serve) -> None:
     again = serve()
     assert (again.key, again.remark) == (secret, server.remark.replace("first API key was created and", "API key"))
     memory = memory_of(again)
-    assert len(keys_and_spaces.list_keys(memory)) == 1
+    assert len(api_keys.list_keys(memory)) == 1
     memory.close()
 
 
@@ -148,7 +148,7 @@ def test_a_revoked_first_key_is_replaced_if_it_was_the_only_one(serve: Serve) ->
     old = server.key
     server.end()
     memory = memory_of(server)
-    keys_and_spaces.revoke_key(memory, old)
+    api_keys.revoke_key(memory, old)
     memory.close()
     again = serve()
     assert again.key != old
@@ -159,7 +159,7 @@ def test_where_keys_exist_none_is_made(serve: Serve, tmp_path: Path) -> None:
     server = serve()
     server.end()
     memory = memory_of(server)
-    keys_and_spaces.create_key(memory, "other", "read")
+    api_keys.create_key(memory, "other", "read")
     memory.close()
     (tmp_path / "data" / "api-key").unlink()
     again = serve()
@@ -188,7 +188,7 @@ def test_a_server_starts_without_its_store_and_works_when_that_is_mended(serve: 
     assert (reply.status_code, reply.json()["error"]["code"]) == (503, "DB_CORRUPT")
     database.unlink()
     memory = memory_of(server)
-    _key, secret = keys_and_spaces.create_key(memory, "mended")
+    _key, secret = api_keys.create_key(memory, "mended")
     memory.close()
     assert httpx2.get(f"{server.url}/health", timeout=DEADLINE).json()["status"] == "healthy"
     assert httpx2.get(f"{server.url}/health", headers=bearer(secret), timeout=DEADLINE).json()["total"] == 0

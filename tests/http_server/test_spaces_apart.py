@@ -26,9 +26,9 @@ from commonplace import config
 from commonplace.dialects.profiles import DIALECTS, tools_of
 from commonplace.library.remote_calls import READ_VERBS, WRITE_VERBS
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
-from commonplace.memory import keys_and_spaces
-from commonplace.memory.keys_and_spaces import Limits
+from commonplace.memory import api_keys, spaces
 from commonplace.memory.local_memory import LocalMemory, for_space, open_memory
+from commonplace.memory.spaces import Limits
 from commonplace.memory.sync_and_archive import sync_position
 from commonplace.rest.endpoint import Endpoint
 from commonplace.rest.endpoint_table import ENDPOINTS
@@ -55,8 +55,8 @@ class Side:
         memory = self.loot.memory
         return [
             *(sync_position(memory), memory.store.streams(0), replace(memory.store.counts(), bytes=0)),
-            [(key.id, key.name, key.revoked_ms) for key in keys_and_spaces.list_keys(memory)],
-            keys_and_spaces.get_space(memory, self.name).limits,
+            [(key.id, key.name, key.revoked_ms) for key in api_keys.list_keys(memory)],
+            spaces.get_space(memory, self.name).limits,
         ]
 
 
@@ -91,8 +91,8 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def side(home: LocalMemory, name: str, url: str) -> Side:
     if name != home.settings.space:
-        keys_and_spaces.create_space(home, name, Limits())
-    key, secret = keys_and_spaces.create_space_key(home, name, f"who has {name}", "admin")
+        spaces.create_space(home, name, Limits())
+    key, secret = spaces.create_space_key(home, name, f"who has {name}", "admin")
     client = httpx2.Client(base_url=url, headers=bearer(secret), timeout=DEADLINE)
     return Side(fill(for_space(home, name)), key.id, key.prefix, client)
 
@@ -423,12 +423,12 @@ def test_no_resource_and_no_prompt_tells_of_another_space(world: World) -> None:
 
 def test_a_key_works_in_its_own_space_only_and_as_long_as_it_works_there(world: World, tmp_path: Path) -> None:
     home = world.home.loot.memory
-    key, secret = keys_and_spaces.create_space_key(home, "second", "short", "reader")
+    key, secret = spaces.create_space_key(home, "second", "short", "reader")
     with httpx2.Client(base_url=world.home.client.base_url, headers=bearer(secret), timeout=DEADLINE) as client:
         assert client.get("/api/v1/status").json()["space"] == "second"
         assert client.post("/api/v1/items", json=TAKEN).status_code == 403
         assert client.get("/api/v1/spaces/second/keys").status_code == 403
-    keys_and_spaces.revoke_space_key(home, "second", key.id)
+    spaces.revoke_space_key(home, "second", key.id)
     with httpx2.Client(base_url=world.home.client.base_url, headers=bearer(secret + "0"), timeout=DEADLINE) as client:
         assert client.get("/api/v1/status").status_code == 401
 

@@ -25,7 +25,7 @@ from commonplace import config
 from commonplace.errors import Unauthorized
 from commonplace.http_server.auth import WRONG_BURST
 from commonplace.http_server.workers import OwnLevels, SharedState
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from commonplace.memory.local_memory import open_memory
 from commonplace.web.login import LoginTickets
 
@@ -83,7 +83,7 @@ def workers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def made_key(server: Workers, name: str) -> str:
     with contextlib.closing(open_memory(config.load(env=environment(server.folder, **server.env)))) as memory:
-        return keys_and_spaces.create_key(memory, name, "write")[1]
+        return api_keys.create_key(memory, name, "write")[1]
 
 
 def test_what_one_keeps_the_other_finds_over_mcp(workers: Workers) -> None:

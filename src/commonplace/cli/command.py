@@ -106,8 +106,8 @@ class Call:
     def project_at(self, folder: Path) -> str | None:
         """The project of a folder. Waiting events are stored first: they may be the first of a project."""
         from commonplace.capture.hooks.drain_inline import LONG_DRAIN_SECONDS, drain_some
+        from commonplace.memory.detect_project import detect_project
         from commonplace.memory.projects import detect_known_project
-        from commonplace.text.project_names import detect_project
 
         found = detect_project(folder)
         if found is None:

@@ -258,8 +258,8 @@ def context(call: Call, project: str | None, query: str | None, budget: int, as_
     """
     from commonplace.dialects.kiro import NO_PROJECT
     from commonplace.dialects.kiro_context import written_context
-    from commonplace.memory.catch_up import embed_for_question
     from commonplace.memory.projects import require_project
+    from commonplace.memory.search_candidates import embed_for_question
 
     wanted = project if project is not None else call.current_project() or NO_PROJECT
     arguments: dict[str, Any] = {"project": wanted, "token_budget": budget}

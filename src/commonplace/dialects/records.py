@@ -16,8 +16,8 @@ from commonplace.text.dates import iso_time, short_iso_time
 
 if TYPE_CHECKING:
     from commonplace.memory.contradictions import Contradiction, StatementPair
-    from commonplace.memory.keys_and_spaces import SpaceEntry
     from commonplace.memory.recall import Hit
+    from commonplace.memory.spaces import SpaceEntry
 
 
 Origin = Literal["person", "agreed", "agent", "captured", "imported"]

@@ -35,7 +35,7 @@ from commonplace.hosts.connections import (
     read_connection,
 )
 from commonplace.hosts.host import Host, Locations, Server, editors
-from commonplace.memory.keys_and_spaces import find_working_key
+from commonplace.memory.api_keys import find_working_key
 from commonplace.text.dates import DAY_MS, time_ago
 
 PROFILE, DATA_DIR = "--profile", "COMMONPLACE_DATA_DIR"

@@ -22,8 +22,8 @@ from commonplace.http_server.logs import AccessLog
 from commonplace.http_server.middleware import SERVICE_UNAVAILABLE, HealthProbes, HostCheck, RateLimits, without_details
 from commonplace.http_server.workers import OwnState, ServerState
 from commonplace.mcp.http import McpRoutes, mcp_routes
-from commonplace.memory.keys_and_spaces import is_server_admin
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.spaces import is_server_admin
 from commonplace.memory.status_and_stats import check_ready, status
 from commonplace.rest.api_handler import routes as rest
 from commonplace.rest.metrics import RequestMetrics

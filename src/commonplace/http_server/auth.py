@@ -37,7 +37,7 @@ from commonplace.http_server.middleware import (
     without_details,
 )
 from commonplace.http_server.workers import OwnState, ServerState
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys, spaces
 from commonplace.memory.authors import http_writer, with_writer
 from commonplace.memory.local_memory import LocalMemory, for_project
 from commonplace.model import Key
@@ -125,8 +125,8 @@ class KeyCache:
         return time.monotonic() < known.until
 
     async def _found(self, secret: str, kind: SecretKind, line: Hashable) -> AuthenticatedCaller:
-        if kind == "key" and not keys_and_spaces.looks_like_key(secret):
-            raise Unauthorized(keys_and_spaces.UNKNOWN_KEY)
+        if kind == "key" and not api_keys.looks_like_key(secret):
+            raise Unauthorized(api_keys.UNKNOWN_KEY)
         ended = self._state.logins_ended
         return await self._lookups.do(lambda: self._checked(secret, kind, ended), line)
 
@@ -154,11 +154,11 @@ class KeyCache:
     def _valid(self, secret: str, kind: SecretKind) -> tuple[Key, LocalMemory]:
         """The key, if it works now, and the memory of its space."""
         check, refused = (
-            keys_and_spaces.check_key if kind == "key" else keys_and_spaces.check_login,
-            Unauthorized(keys_and_spaces.UNKNOWN_KEY),
+            api_keys.check_key if kind == "key" else api_keys.check_login,
+            Unauthorized(api_keys.UNKNOWN_KEY),
         )
         # Nearly always one: the spaces whose keys begin like this.
-        for memory in keys_and_spaces.memories_of_key(self._open_memory(), secret):
+        for memory in spaces.memories_of_key(self._open_memory(), secret):
             try:
                 return check(memory, secret), memory
             except Unauthorized as error:
@@ -169,15 +169,15 @@ class KeyCache:
         self._valid(secret, kind)
 
     def _end(self, token: str) -> None:
-        for memory in keys_and_spaces.memories_of_key(self._open_memory(), token):
+        for memory in spaces.memories_of_key(self._open_memory(), token):
             with contextlib.suppress(Unauthorized):
-                keys_and_spaces.end_login(memory, token)
+                api_keys.end_login(memory, token)
 
 
 def _note_use(memory: LocalMemory, key: Key) -> None:
     # A store that is busy or read-only still answers.
     with contextlib.suppress(CommonplaceError):
-        keys_and_spaces.record_key_use(memory, key)
+        api_keys.record_key_use(memory, key)
 
 
 # What anybody may read without a key: these, and everything below the trees.
@@ -252,9 +252,9 @@ def ensure_first_key(memory: LocalMemory, path: Path) -> str:
     stored = _read(path)
     if stored and _works(memory, stored):
         return f"Its API key is in {path}."
-    if keys_and_spaces.working_keys(memory):
+    if api_keys.working_keys(memory):
         return f"Keys exist, but none is in {path}. {_ANOTHER}"
-    if stored and not keys_and_spaces.looks_like_key(stored):
+    if stored and not api_keys.looks_like_key(stored):
         return f"{path} contains no Commonplace key. {_ANOTHER}"
     try:
         if stored is not None:
@@ -273,19 +273,19 @@ def ensure_first_key(memory: LocalMemory, path: Path) -> str:
 def read_key_file(path: Path) -> str | None:
     """The key in the file, if there is one."""
     stored = _read(path)
-    return stored if stored is not None and keys_and_spaces.looks_like_key(stored) else None
+    return stored if stored is not None and api_keys.looks_like_key(stored) else None
 
 
 def _make(memory: LocalMemory, path: Path) -> None:
     """The file gets its name once it is complete. If it cannot be written, the key is revoked."""
-    key, secret = keys_and_spaces.create_key(memory, FIRST_KEY_NAME, "admin")
+    key, secret = api_keys.create_key(memory, FIRST_KEY_NAME, "admin")
     part = path.with_name(f"{path.name}.{token_hex(8)}.part")
     try:
         with _create_private(part) as file:
             file.write(secret + "\n")
         _name(part, path)
     except OSError:
-        keys_and_spaces.revoke_key(memory, key.id)
+        api_keys.revoke_key(memory, key.id)
         raise
     finally:
         part.unlink(missing_ok=True)
@@ -315,7 +315,7 @@ def _read(path: Path) -> str | None:
 
 def _works(memory: LocalMemory, secret: str) -> bool:
     try:
-        keys_and_spaces.check_key(memory, secret)
+        api_keys.check_key(memory, secret)
     except Unauthorized:
         return False
     return True

@@ -1,11 +1,12 @@
-"""Candidates: what a question asks for, and the passages that may answer it.
+"""Candidates of a search: what a question asks for, and the passages that may answer it.
 
 They are found by words, meaning, time and the title of a conversation, and come with what is known of them
-(`Evidence`); memory/recall.py puts them in order.
+(`Evidence`); memory/recall.py puts them in order. What has no vector yet gets one before.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -14,8 +15,8 @@ from functools import cache, lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from commonplace.errors import TooLarge
-from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS
+from commonplace.errors import StoreError, TooLarge
+from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS, NO_WAIT
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import MESSAGE_ROLES, Scope, VectorHit
 from commonplace.ranking.fusion_and_boosts import Evidence
@@ -44,6 +45,13 @@ TITLE_SCORE = 0.7
 OF_A_TIME = 200
 # What it is worth to hold the words of a question that says nothing: "how", "the".
 EMPTY_WORDS = 0.2
+# What a program that runs once embeds before it answers, the newest first, in small steps; the rest waits for the next
+# one, or a server.
+EMBED_SECONDS, EMBED_STEP = 0.5, 4
+# The same before a question: first what holds its words.
+QUESTION_SECONDS, QUESTION_PASSAGES = 2.0, 1_000
+# The same for what is made of vectors alone.
+TOPIC_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +140,17 @@ def embed_waiting(
 
     memory.embeddings.embed_now(waiting, seconds)
     return replace(parsed, waiting=sum(memory.store.pending(scope) for scope in scopes))
+
+
+def embed_for_question(memory: LocalMemory, question: str, scopes: Sequence[Scope]) -> None:
+    """Embed what may answer a question, however much was just written, in a program that runs once."""
+    embed_waiting(memory, parse_question(memory, question), scopes, QUESTION_PASSAGES, QUESTION_SECONDS)
+
+
+def embed_pending(memory: LocalMemory, seconds: float = EMBED_SECONDS) -> None:
+    """Embed what was just written. A store that cannot be written now still answers."""
+    with contextlib.suppress(StoreError):
+        memory.embeddings.catch_up(batch=EMBED_STEP, seconds=seconds, patience=NO_WAIT)
 
 
 def something_waits(memory: LocalMemory, parsed: ParsedQuestion) -> bool:

@@ -18,9 +18,9 @@ from commonplace.capture.hooks.context_cache import UNKNOWN_STAMP, cache_context
 from commonplace.capture.hooks.working_folder import folder_context
 from commonplace.config import load
 from commonplace.memory.content_fingerprint import fingerprint_reader
+from commonplace.memory.detect_project import file_text
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.session_context import NO_CHANGES, WorkInProgress, session_context
-from commonplace.text.project_names import file_text
 from commonplace.text.redact import redact
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from commonplace.capture.hooks.context_cache import cached_contexts
 from commonplace.hosts.transcript import Transcript, transcript_project
-from commonplace.text.project_names import file_text, git_folder_of
+from commonplace.memory.detect_project import file_text, git_folder_of
 from commonplace.text.redact import redact
 
 _MAX_FILES, _MAX_PATH = 50, 1024
