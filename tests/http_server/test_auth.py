@@ -15,7 +15,7 @@ from tests.http_server.conftest import bearer, memory_of
 from tests.mcp.conftest import DEADLINE, ERAS, Served, data_of, play
 from tests.polling import until
 
-from commonplace.dialects.profiles import ALL, DIALECTS
+from commonplace.dialects.tool_profiles import ALL, DIALECTS
 from commonplace.http_server.auth import FRESH_SECONDS, WRONG_BURST
 from commonplace.memory import api_keys, streams
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation

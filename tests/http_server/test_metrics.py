@@ -15,7 +15,7 @@ from tests.mcp.conftest import DEADLINE, Served, keyed
 from tests.postgres_server import PostgresServer
 
 from commonplace import errors
-from commonplace.dialects.profiles import ALL
+from commonplace.dialects.tool_profiles import ALL
 from commonplace.rest.metrics import METRICS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"

@@ -23,7 +23,7 @@ from tests.postgres_server import PostgresServer
 from tests.rest.conftest import DEADLINE, running
 
 from commonplace import config
-from commonplace.dialects.profiles import DIALECTS, tools_of
+from commonplace.dialects.tool_profiles import DIALECTS, tools_of
 from commonplace.library.remote_calls import READ_VERBS, WRITE_VERBS
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.memory import api_keys, spaces

@@ -12,7 +12,7 @@ from commonplace.memory.authors import with_writer
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.edit_and_forget import mark_superseded
 from commonplace.memory.local_memory import LocalMemory, for_project
-from commonplace.memory.next_steps import close_step, open_steps, reopen_step
+from commonplace.memory.open_steps import close_step, open_steps, reopen_step
 from commonplace.memory.project_overview import (
     DECISIONS,
     OPEN_ENDS,

@@ -51,7 +51,7 @@ PROVOKED: dict[type[CommonplaceError], tuple[str, str]] = {
         "SHUTTING_DOWN",
     ),
     errors.Interrupted: (
-        "tests/resident/test_front.py::test_a_killed_process_is_replaced_and_its_calls_are_answered",
+        "tests/resident/test_stdio_front_end.py::test_a_killed_process_is_replaced_and_its_calls_are_answered",
         "INTERRUPTED",
     ),
     errors.StoreError: (

@@ -256,8 +256,8 @@ def context(call: Call, project: str | None, query: str | None, budget: int, as_
     Decisions and rules come first, then what is recent or answers the query, the last summaries, and where work
     stopped.
     """
+    from commonplace.dialects.get_context import written_context
     from commonplace.dialects.kiro import NO_PROJECT
-    from commonplace.dialects.kiro_context import written_context
     from commonplace.memory.projects import require_project
     from commonplace.memory.search_candidates import embed_for_question
 
@@ -289,9 +289,9 @@ def call_tool(memory: LocalMemory, tool: str, arguments: Mapping[str, Any]) -> d
 
 
 def _tool(name: str) -> Tool:
-    from commonplace.dialects import kiro, kiro_context
+    from commonplace.dialects import get_context, kiro
 
-    return next(known for known in (*kiro.TOOLS, *kiro_context.TOOLS) if known.name == name)
+    return next(known for known in (*kiro.TOOLS, *get_context.TOOLS) if known.name == name)
 
 
 def show_context(data: Mapping[str, Any]) -> None:

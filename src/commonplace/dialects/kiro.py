@@ -1,4 +1,4 @@
-"""Kiro Memory's tools for observations, summaries and timelines; kiro_context.py has the context of a project.
+"""Kiro Memory's tools for observations, summaries and timelines; get_context.py has the context of a project.
 
 Everything that happened or was stated is an observation here, whichever dialect wrote it.
 """

@@ -85,7 +85,7 @@ class SessionMethods(BoundMethods):
 
     def close_step(self, step: str, *, project: str | None = None) -> list[Item]:
         """Mark an open step of a project as done; returns the summaries and checkpoints that named it, as they were."""
-        from commonplace.memory.next_steps import close_step
+        from commonplace.memory.open_steps import close_step
 
         return close_step(self._local, project, step)
 

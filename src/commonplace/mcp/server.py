@@ -16,8 +16,8 @@ from mcp.shared.exceptions import MCPError
 
 from commonplace.config import Settings
 from commonplace.dialects.memories_records import sdk_error, sdk_reply
-from commonplace.dialects.profiles import tools_of
 from commonplace.dialects.tool import LONGEST_NOTICE, Tool, compact_json, error_body
+from commonplace.dialects.tool_profiles import tools_of
 from commonplace.errors import CommonplaceError, Forbidden, RateLimited
 from commonplace.mcp import resources_and_prompts
 from commonplace.mcp.plain_requests import SERVER_INFO, HttpContext, PlainRequests

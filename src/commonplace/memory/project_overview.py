@@ -14,7 +14,7 @@ from datetime import date
 from commonplace.memory.contradictions import StatementPair, list_contradictions
 from commonplace.memory.failed_commands import FailedCommand
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.next_steps import STILL_FAILING, failing_command, open_steps_of, summaries_and_checkpoints
+from commonplace.memory.open_steps import STILL_FAILING, failing_command, open_steps_of, summaries_and_checkpoints
 from commonplace.memory.projects import list_projects, resolve_project
 from commonplace.memory.report import OpenEnd, Report, ReportedFile, report, week_story
 from commonplace.memory.rules import ActiveRules, active_rules

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from commonplace.errors import InvalidInput
 from commonplace.memory.failed_commands import FailedCommand, find_failed_commands, passed_after
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.next_steps import LONGEST_STEP, STILL_FAILING, dismissed_steps, failing_command
-from commonplace.memory.next_steps import MAX_NOTES as OLDER_NOTES
+from commonplace.memory.open_steps import LONGEST_STEP, STILL_FAILING, dismissed_steps, failing_command
+from commonplace.memory.open_steps import MAX_NOTES as OLDER_NOTES
 from commonplace.model import KNOWLEDGE_TYPES, Kind, Scope, Session
 from commonplace.store.types import ItemHeader
 from commonplace.text.dates import clamp_time, utc_day

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 
 from commonplace.memory.captured_events import ANSWER_TYPE
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.next_steps import open_steps
+from commonplace.memory.open_steps import open_steps
 from commonplace.memory.profile import PROFILE_TOKENS, ProfileLine, profile_lines
 from commonplace.memory.rules import applies_to, rule_paths
 from commonplace.model import BINDING_TYPES, DETAIL_FIELDS, KNOWLEDGE_TYPES, VIA, Item, Scope

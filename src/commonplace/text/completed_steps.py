@@ -1,4 +1,4 @@
-"""Next steps: whether two are the same, and whether a sentence says that one is done or no longer wanted.
+"""Completed steps: whether a sentence says that a next step is done or no longer wanted, and whether two are the same.
 
 Matching is by words and conservative: a step that stays open too long is a nuisance, one that vanishes is a loss.
 """

@@ -11,7 +11,7 @@ from itertools import groupby
 from commonplace.errors import InvalidInput
 from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.next_steps import STILL_FAILING, close_step, failing_command, failure_reason, reopen_step
+from commonplace.memory.open_steps import STILL_FAILING, close_step, failing_command, failure_reason, reopen_step
 from commonplace.memory.profile import build_profile
 from commonplace.memory.project_overview import (
     ACTIVITY_DAYS,

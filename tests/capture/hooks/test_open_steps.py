@@ -7,7 +7,7 @@ import pytest
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.next_steps import open_steps
+from commonplace.memory.open_steps import open_steps
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.report import report
 from commonplace.memory.session_context import session_context

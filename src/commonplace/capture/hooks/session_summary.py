@@ -18,7 +18,7 @@ from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory.captured_events import HOOK_DIGEST, StartedSession, is_edited_by_person
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.next_steps import (
+from commonplace.memory.open_steps import (
     HOOK_NOTES,
     STILL_FAILING,
     dismissed_steps,

@@ -1,9 +1,16 @@
-"""Kiro Memory's context of a project: decisions and rules, what is recent or answers a query, within a token budget."""
+"""The tool `get_context`: Kiro Memory's context of a project as JSON, and which of two references answers a call.
+
+Kiro's has decisions and rules, and what is recent or answers a query, within a token budget. memories.sh has a tool of
+that name too, which answers in Markdown (memories.py). Where both are offered, one tool stands for both: a call that
+either reference knows is answered exactly as there. Of any other mix of arguments, `project` or `token_budget` asks for
+Kiro's JSON, everything else for memories.sh's Markdown.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, NotRequired, TypedDict
 
+from commonplace.dialects import memories
 from commonplace.dialects.kiro import NO_PROJECT, Summary, detail, notice_of, project_name, scope_of, summary
 from commonplace.dialects.reply_schema import component
 from commonplace.dialects.tool import LONGEST_NOTICE, Param, Reply, Tool, compact_json, missing_vectors_notice
@@ -146,6 +153,50 @@ TOOLS = (
         " query, last summaries and checkpoint, within a token budget.",
     ),
 )
+
+
+(_KIRO,) = TOOLS
+_MEMORIES = next(tool for tool in memories.TOOLS if tool.name == "get_context")
+_KIRO_NAMES = {param.name for param in _KIRO.params}
+_MEMORIES_NAMES = {param.name for param in _MEMORIES.params}
+
+
+def merged_get_context(memory: LocalMemory, **arguments: Any) -> Reply[Any]:
+    """The answer to a mix of arguments. A blank text or an empty list among them counts as omitted."""
+    named = {name: value for name, value in arguments.items() if value is not None}
+    given = {name: value for name, value in named.items() if not _is_blank(value)}
+    if "project" in given or "token_budget" in given:
+        project = given.get("project") or given.get("project_id") or memory.settings.project or NO_PROJECT
+        budget = given.get("token_budget", DEFAULT_BUDGET)
+        more = {name: given.get(name) for name in ("query", "files", "limit", "as_of")}
+        return get_context(memory, project, budget, **more)
+    if "project" in named and named.keys() <= _KIRO_NAMES:
+        # Kiro's own call, with a project that names none.
+        return get_context(memory, **_KIRO.checked(named))
+    checked = _MEMORIES.checked({name: given[name] for name in given.keys() & _MEMORIES_NAMES})
+    return memories.get_context(memory, **checked)
+
+
+def _is_blank(value: object) -> bool:
+    return (isinstance(value, str) and not value.strip()) or value == []
+
+
+def merged_context_tool() -> Tool:
+    """Both tools as one, with the arguments of both, all of them optional."""
+    params = [replace(param, required=False, default=None) for param in _KIRO.params]
+    params += [replace(param, default=None) for param in _MEMORIES.params if param.name not in _KIRO_NAMES]
+    shapes: list[Any] = [tool.output["properties"] for tool in (_MEMORIES, _KIRO)]
+    return replace(
+        _KIRO,
+        title="Context for a task",
+        description="What to know before a task. With project or token_budget: decisions, rules, recent or relevant"
+        " observations, summaries and checkpoint as JSON within token_budget. Otherwise: rules, and the memories"
+        " relevant to query, as Markdown.",
+        params=tuple(params),
+        output={"type": "object", "properties": shapes[0] | shapes[1]},
+        call=merged_get_context,
+        ignored=_MEMORIES.ignored,
+    )
 
 
 def _project_name(project: str) -> str:
