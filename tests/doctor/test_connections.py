@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.hooks.hints import SessionHints
+from commonplace.capture.hooks.hint_output import SessionHints
 from commonplace.capture.hooks.spool import spool_folder
 from commonplace.doctor import editor_checks
 from commonplace.doctor.doctor_context import DoctorContext

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.hints import count_hints
+from commonplace.capture.hooks.hint_output import count_hints
 from commonplace.capture.hooks.spool import CONTEXT_FAILURE, HINT_FAILURE, PART, SAMPLE, SPOOL, spool_folder
 from commonplace.capture.hooks.spool_reader import SpoolState, clear_failures, remove_leftovers, spool_path, spool_state
 from commonplace.capture.hooks.team_server import TeamServer, save_server, team_server

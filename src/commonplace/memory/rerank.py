@@ -1,4 +1,4 @@
-"""Hits: how likely the best candidates of a search answer, and what counts for each of them besides that.
+"""Reranking: how likely the best candidates of a search answer, and what counts for each of them besides that.
 
 Their token vectors say how likely, and a cross-encoder that reads some of them. Importance, who stated it, and how
 often and how lately it was useful decide between hits that answer about equally well. They never make something an

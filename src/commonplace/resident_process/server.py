@@ -24,7 +24,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.capture.hooks.hints import TEAM_QUESTION
+from commonplace.capture.hooks.hint_output import TEAM_QUESTION
 from commonplace.config import Settings, load
 from commonplace.data_folder import TEAMS
 from commonplace.detached_process import take_lock

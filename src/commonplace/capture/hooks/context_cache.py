@@ -161,7 +161,7 @@ def session_start_output(
     session = f"{host}:{name}" if continues else ""
     text = _context(data, folder, session, env)
     if text and name:
-        from commonplace.capture.hooks.hints import note_start
+        from commonplace.capture.hooks.hint_output import note_start
 
         note_start(data, f"{host}:{name}", text)
     return (shape or OUTPUT_SHAPES[host])(event, text).encode()

@@ -235,7 +235,7 @@ def _hint_output(
             moment = None
         if moment is None and not os.path.isdir(os.path.join(data, HINT_FOLDER)):
             return b""
-        from commonplace.capture.hooks.hints import hint_output, note_use
+        from commonplace.capture.hooks.hint_output import hint_output, note_use
 
         if moment != "prompt":
             note_use(data, host, payload)
