@@ -82,7 +82,7 @@ def most_connections(descriptors: int) -> int:
 class Connection(H11Protocol):
     """One connection: since when it has been waiting, and whether a working key was sent on it.
 
-    `state.connection` of its requests is this, so that the site can say that they came with a key.
+    `state.connection` of its requests is this, so that the server can say that they came with a key.
     """
 
     most = MOST_CONNECTIONS

@@ -231,7 +231,7 @@ class _RequestHandlers:
         return self._caller if key is None else key.id
 
     def _reach_of(self, context: _Context) -> Callable[[], LocalMemory]:
-        """How to reach the memory of a call: over HTTP the site put the one that the key opens into the request.
+        """How to reach the memory of a call: over HTTP the server put the one that the key opens into the request.
 
         Whoever calls tools is an agent, whatever it says.
         """

@@ -1,6 +1,6 @@
-"""Statements in a prompt: the decisions, rules, preferences, corrections and constraints that a person states in it.
+"""Proposed memories: the decisions, rules, preferences, corrections and constraints that a person states in a prompt.
 
-Conservative, since what is found is proposed as a memory: a sentence has to begin like a statement. Questions, doubts,
+Conservative, since each is shown to a person for review: a sentence has to begin like a statement. Questions, doubts,
 quoted and reported words, pasted logs and code, and what only makes sense at this moment ("use the second one") are not
 statements.
 """
