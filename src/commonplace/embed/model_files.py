@@ -1,7 +1,10 @@
-"""A model of your own: a folder with an ONNX sentence model and its tokenizer, as model hubs have them.
+"""The files of an ONNX sentence model and its tokenizer: those of the built-in one, and a folder of your own.
 
-Needed are `tokenizer.json` and an ONNX file. How the model wants to be used is read from the files that Sentence
-Transformers writes beside them, where they are there: pooling, the longest text, prefixes of questions and passages.
+The built-in model is all-MiniLM-L6-v2, taught to find memories, in int8. It is part of this package, no download.
+
+Of a folder, as model hubs have them, needed are `tokenizer.json` and an ONNX file. How the model wants to be used is
+read from the files that Sentence Transformers writes beside them, where they are there: pooling, the longest text,
+prefixes of questions and passages.
 """
 
 from __future__ import annotations
@@ -17,6 +20,12 @@ from typing import Any
 from commonplace.embed import ModelCost
 from commonplace.embed.onnx_embedder import CLS, LAST, MEAN, ModelFiles, OnnxEmbedder, OnnxModel
 from commonplace.errors import EmbedderUnavailable
+
+# Of the built-in model.
+NAME = "commonplace-memory-3/int8"
+DIM = 384
+MAX_TOKENS = 256
+MODEL = Path(__file__).with_name("model")
 
 # Where the ONNX file is: the first of these that is there, else the only one.
 MODEL_FILES = ("model.onnx", "onnx/model.onnx", "onnx/model_quantized.onnx")
@@ -59,6 +68,31 @@ _OLD_POOLING = {
 _LFS_POINTER = b"version https://git-lfs"
 # The names of files with weights, as they stand in an ONNX file that keeps its weights outside.
 _EXTERNAL_DATA = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
+
+
+class MiniLM(OnnxEmbedder):
+    """The built-in embedder. Its graph pools and normalises by itself (packaging/minilm_graph.py)."""
+
+    name = NAME
+    dim = DIM
+
+    def __init__(self, threads: int = 2, folder: Path = MODEL) -> None:
+        super().__init__(threads)
+        self._folder = folder
+
+    def files(self) -> ModelFiles:
+        missing = [name for name in ("model.onnx", "tokenizer.json") if not (self._folder / name).is_file()]
+        advice = "Install Commonplace again from its wheel, or run `make install` in a source checkout."
+        if missing:
+            raise EmbedderUnavailable(
+                f"The built-in model is incomplete: {' and '.join(missing)} not found in the package.", advice
+            )
+        model, tokenizer = self._folder / "model.onnx", self._folder / "tokenizer.json"
+        return ModelFiles("The built-in model", advice, model, tokenizer, MAX_TOKENS, DIM)
+
+    def cost(self) -> ModelCost:
+        files = self.files()
+        return ModelCost(files.model.stat().st_size + files.tokenizer.stat().st_size, DIM, MAX_TOKENS)
 
 
 class FolderEmbedder(OnnxEmbedder):
