@@ -24,8 +24,8 @@ from training.worlds import read_worlds
 from commonplace import config
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember_all, remember_item
-from commonplace.text.statement_comparison import contradiction_kind
-from commonplace.text.statement_reading import statements_in
+from commonplace.text.contradiction_detection import contradiction_kind
+from commonplace.text.contradiction_statements import statements_in
 
 HERE = Path(__file__).parent
 THOUSAND = 1000

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from commonplace.embed.minilm import MODEL, MiniLM
+from commonplace.embed.model_files import MODEL, MiniLM
 
 PACKAGING = Path(__file__).resolve().parent.parent / "packaging"
 
@@ -29,7 +29,7 @@ ROUNDS = 3
 _FIRST_CALL = """
 import sys, time
 import mcp.server
-from commonplace.embed.minilm import MiniLM
+from commonplace.embed.model_files import MiniLM
 start = time.perf_counter()
 model = MiniLM()
 model.embed(["first"])

@@ -19,10 +19,10 @@ from training.worlds import World, read_worlds
 
 from benchmarks.hints import FOREIGN, PROJECT, remember_world
 from commonplace import config
-from commonplace.memory.candidates import parse_question
 from commonplace.memory.hints import KINDS, items_to_show, prompt_question, rank_candidates, signals_of
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall, recall_scopes
+from commonplace.memory.search_candidates import parse_question
 from commonplace.model import Scope
 
 # The likeliest so many memories of a question are learned from.

@@ -12,8 +12,7 @@ import sys
 from pathlib import Path
 
 from commonplace.embed import Embedder
-from commonplace.embed.minilm import MiniLM
-from commonplace.embed.model_folder import FolderEmbedder
+from commonplace.embed.model_files import FolderEmbedder, MiniLM
 
 NOTES = {
     "English": (

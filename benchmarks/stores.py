@@ -64,7 +64,7 @@ def write(memory: LocalMemory, size: int, seed: int = 7) -> float:
 
 def give_vectors(memory: LocalMemory) -> None:
     """A vector for each passage that waits for one."""
-    from commonplace.embed.minilm import MiniLM
+    from commonplace.embed.model_files import MiniLM
 
     model = MiniLM()
     chance = np.random.default_rng(3)

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from benchmarks.client import environment
 from commonplace import config
 from commonplace.config import KEY_FILE_NAME
-from commonplace.dialects.profiles import tools_of
+from commonplace.dialects.tool_profiles import tools_of
 from commonplace.errors import CommonplaceError
 from commonplace.memory.background_tasks import BackgroundWorker
 from commonplace.memory.local_memory import open_memory

@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from commonplace import Memory, errors
 from commonplace.cli.main import GROUPS
 from commonplace.config import SETTING_DESCRIPTIONS, default_of_setting
-from commonplace.dialects.profiles import ALL
+from commonplace.dialects.tool_profiles import ALL
 from commonplace.hosts.host import EDITOR_NAMES, Locations, editor_named, rule_targets
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.rest.endpoint_table import ENDPOINTS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
+from commonplace.capture.hooks.context_cache import session_start_output
 from commonplace.capture.hooks.drain import drain
 from commonplace.capture.hooks.hook_command import HOSTS
-from commonplace.capture.hooks.session_start import session_start_output
 from commonplace.capture.hooks.spool import encode_record, spool_folder, write_event
 from fuzzing import workspace
 from fuzzing.target import must

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-from commonplace.dialects.profiles import tools_of
+from commonplace.dialects.tool_profiles import tools_of
 from commonplace.mcp.server import build_server
 from commonplace.mcp.stdio import replies_to
 from commonplace.worker_threads_and_processes import Workers

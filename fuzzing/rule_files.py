@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commonplace.hosts import rule_file_parts, settings_text
+from commonplace.hosts import json_and_toml_edits, rule_file_parts
 from commonplace.hosts.learn_rule_files import learn
 from commonplace.hosts.rules_markdown import statements
 from commonplace.hosts.settings_file import OurSettings, add_our_settings, foreign_settings, parse_settings
@@ -76,6 +76,6 @@ def take_settings(data: bytes) -> None:
         harmless = foreign_settings(value, wanted) == before
         must(not harmless or add_our_settings(after, format_, wanted) == after, "doing it twice changes nothing")  # type: ignore[arg-type]
     try:
-        settings_text.parse_json(text)
+        json_and_toml_edits.parse_json(text)
     except (ValueError, RecursionError):
         return

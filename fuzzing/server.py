@@ -10,8 +10,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
-from commonplace.memory import keys_and_spaces
-from commonplace.site.application import application
+from commonplace.http_server.application import application
+from commonplace.memory import api_keys
 from fuzzing import workspace
 
 
@@ -27,7 +27,7 @@ class FuzzServer:
 
     def __init__(self) -> None:
         memory = workspace.memory()
-        self.key = keys_and_spaces.create_key(memory, "fuzzing", "admin")[1]
+        self.key = api_keys.create_key(memory, "fuzzing", "admin")[1]
         self._app = application(lambda: memory, workspace.settings(), apart=False)
         self._loop = asyncio.new_event_loop()
         self._readable: asyncio.Queue[dict[str, Any]] = asyncio.Queue()

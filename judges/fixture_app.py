@@ -22,10 +22,10 @@ from mcp.shared.exceptions import MCPError
 from tests.rest.conftest import DEADLINE, Running
 
 from commonplace.config import Settings
+from commonplace.http_server.application import application
 from commonplace.mcp.http import McpRoutes, routes_for_servers
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from commonplace.memory.local_memory import open_memory
-from commonplace.site.application import application
 from commonplace.worker_threads_and_processes import Workers
 from judges.fixture_rounds import next_round
 from judges.fixture_tools import PICTURE, TOOLS, declared, embedded, picture, text
@@ -151,7 +151,7 @@ def fixtures(settings: Settings, _workers: Workers) -> McpRoutes:
 def fixture_site(settings: Settings) -> Iterator[tuple[int, str]]:
     """The port of a running site with the fixtures, and a key to it."""
     memory = open_memory(settings)
-    _key, secret = keys_and_spaces.create_key(memory, "judge", "admin")
+    _key, secret = api_keys.create_key(memory, "judge", "admin")
     app = application(lambda: memory, settings, agents_of=fixtures)
     server = Running(uvicorn.Config(app, port=0, log_level="error", ws="none", timeout_graceful_shutdown=5))
     server.ready = threading.Event()

@@ -16,7 +16,7 @@ class ModelHook(BuildHookInterface[Any]):
     """Runs before the files of a wheel are collected. A source distribution stays without the model."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        # Building calls nobody either; see `embed/minilm.py`.
+        # Building calls nobody either; see `embed/model_files.py`.
         os.environ.update(ORT_DISABLE_TELEMETRY="1", ORT_TELEMETRY_DISABLED="1")
         here = str(Path(self.root, "packaging"))
         sys.path.insert(0, here)

@@ -51,7 +51,7 @@ LONGEST = (
     "leaks/test_rest.py",
     "benchmarks/test_recall_quality.py",
     "web/test_every_page.py",
-    "site/test_spaces_apart.py",
+    "http_server/test_spaces_apart.py",
     "mcp/test_client_libraries.py",
     "packaging/test_wheel.py",
     "store/postgres/test_failover.py",

@@ -140,9 +140,9 @@ PREPARED = (
     "commonplace.cli.main",
     "commonplace.cli.serve_and_hooks",
     "commonplace.mcp.stdio",
-    "commonplace.site.server",
+    "commonplace.http_server.server",
     "commonplace.store.sqlite.store",
-    "commonplace.text.statement_comparison",
+    "commonplace.text.contradiction_detection",
     "uvicorn.lifespan.on",
     "uvicorn.protocols.http.auto",
 )

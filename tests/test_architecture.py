@@ -50,7 +50,7 @@ ROOMS: dict[str, set[str]] = {
     "mcp": {"dialects", "library", "memory", "capture", "text"},
     "rest": {"http_responses", "dialects", "library", "memory", "capture", "text"},
     "web": {"http_responses", "doctor", "library", "hosts", "capture", "memory", "text"},
-    "site": {"http_responses", "mcp", "rest", "web", "library", "memory", "capture", "text"},
+    "http_server": {"http_responses", "mcp", "rest", "web", "library", "memory", "capture", "text"},
     "resident_process": {"resident_client", "mcp", "cli", "memory", "capture", "text"},
     "cli": {"dialects", "library", "hosts", "memory", "capture", "doctor", "resident_client", "text", "remote_sync"},
     "__main__": {"cli", "capture", "resident_client", "resident_process"},
@@ -58,8 +58,8 @@ ROOMS: dict[str, set[str]] = {
 # The command line starts the servers: it may import these modules of rooms that it cannot import otherwise.
 SERVERS = {
     ("cli", "commonplace.mcp.stdio"),
-    ("cli", "commonplace.site.server"),
-    ("cli", "commonplace.site.workers"),
+    ("cli", "commonplace.http_server.server"),
+    ("cli", "commonplace.http_server.workers"),
 }
 # Which rooms use which library.
 LIBRARIES: dict[str, set[str]] = {
@@ -69,13 +69,13 @@ LIBRARIES: dict[str, set[str]] = {
     "mcp": {"mcp"},
     "mcp_types": {"mcp"},
     "anyio": {"mcp"},
-    "starlette": {"mcp", "rest", "web", "site", "http_responses"},
+    "starlette": {"mcp", "rest", "web", "http_server", "http_responses"},
     "jinja2": {"web"},
     "markupsafe": {"web"},
     "markdown_it": {"web"},
     "nh3": {"web"},
     "pygments": {"web"},
-    "uvicorn": {"site"},
+    "uvicorn": {"http_server"},
     "pydantic": {"mcp", "rest"},
     "prometheus_client": {"rest"},
     "click": {"cli"},

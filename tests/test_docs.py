@@ -13,7 +13,7 @@ from commonplace import errors
 from commonplace.cli.main import COMMANDS
 from commonplace.cli.main import commonplace as command_line
 from commonplace.config import PROFILES, SETTING_MEANINGS, Settings, default_of_setting
-from commonplace.dialects.profiles import ALL, tools_of
+from commonplace.dialects.tool_profiles import ALL, tools_of
 from commonplace.hosts.host import EDITOR_NAMES, editor_named
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.store.rows import QUERY_COLUMNS

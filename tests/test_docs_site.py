@@ -15,7 +15,7 @@ import pytest
 from commonplace import Memory
 from commonplace.cli.main import COMMANDS
 from commonplace.config import SETTING_MEANINGS, Settings, default_of_setting
-from commonplace.dialects.profiles import ALL
+from commonplace.dialects.tool_profiles import ALL
 from commonplace.errors import with_own_code
 from commonplace.hosts.host import EDITOR_NAMES, rule_targets
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES

@@ -17,7 +17,7 @@ import pytest
 from tests.polling import until
 
 from commonplace.errors import CommonplaceError, InvalidInput, RateLimited
-from commonplace.memory.keys_and_spaces import parse_key_scope
+from commonplace.memory.api_keys import parse_key_scope
 from commonplace.worker_threads_and_processes import MOST_WAITING_FOR_HELPERS, CallerLeft, Helpers
 
 

@@ -20,7 +20,7 @@ from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from commonplace.embed.model_folder import REFERENCE_TEXTS
+from commonplace.embed.model_files import REFERENCE_TEXTS
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 # They say little, as do the special tokens.

@@ -14,7 +14,7 @@ from typing import Any
 
 import apsw
 
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import spaces
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
 from commonplace.memory.local_memory import open_memory
 from commonplace.memory.remember import NewItem, remember
@@ -111,7 +111,7 @@ def _mount(*arguments: str) -> bool:
 def quota(workspace: Workspace) -> None:
     """Several processes fill a space at once: not one item more than it may hold, and the rest is told so."""
     with workspace.memory() as memory:
-        keys_and_spaces.set_space_limits(memory, "default", Limits(items=workspace.effort))
+        spaces.set_space_limits(memory, "default", Limits(items=workspace.effort))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         output = list(pool.map(lambda number: add(workspace, f"q{number}"), range(workspace.effort + AT_ONCE)))
     if output.count("") != workspace.effort or output.count("QUOTA_EXCEEDED") != AT_ONCE:
@@ -119,7 +119,7 @@ def quota(workspace: Workspace) -> None:
     workspace.outcome.count("QUOTA_EXCEEDED", output.count("QUOTA_EXCEEDED"))
     check_all(workspace, "with a full space")
     with workspace.memory() as memory:
-        keys_and_spaces.set_space_limits(memory, "default", Limits())
+        spaces.set_space_limits(memory, "default", Limits())
     expect(workspace, add(workspace, "more"), "", "with more room")
     check_finally(workspace)
 

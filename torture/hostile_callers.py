@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 
 from commonplace.config import KEY_FILE_NAME
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from torture.checks import check_all
 from torture.workspace import TIMEOUT, Workspace
 
@@ -55,7 +55,7 @@ def serving(workspace: Workspace) -> Iterator[Server]:
     drained.start()
     address = next(word for word in greeting.split() if word.startswith("http://"))
     with workspace.memory() as memory:
-        made = [keys_and_spaces.create_key(memory, name, "write")[1] for name in ("hostile", "honest")]
+        made = [api_keys.create_key(memory, name, "write")[1] for name in ("hostile", "honest")]
     admin = (workspace.data / KEY_FILE_NAME).read_text(encoding="utf-8").strip()
     try:
         yield Server(urlsplit(address).port or 0, admin, *made)
@@ -170,7 +170,7 @@ def _wrong_keys(workspace: Workspace, server: Server) -> Iterator[None]:
         thread.start()
     try:
         with workspace.memory() as memory:
-            fresh = keys_and_spaces.create_key(memory, "fresh", "read")[1]
+            fresh = api_keys.create_key(memory, "fresh", "read")[1]
         status, _report_line = server.call("GET", "/api/v1/items", _headers(fresh))
         if status != 200:
             workspace.outcome.refused.append(f"a good key among wrong ones was answered with {status}")

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from commonplace.resident_client.control import resident_processes, stop_residents
+from commonplace.resident_client.list_and_stop import resident_processes, stop_residents
 from torture.checks import check_all, check_finally, check_memory
 from torture.clients import AddCommands, Client, EditorClient, HttpClient, ReaderClient, WriterClient
 from torture.ledger import Ledger

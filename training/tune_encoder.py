@@ -56,7 +56,7 @@ class Memory:
 
 
 class Tokens:
-    """Texts to tokens as the product does it (commonplace/embed/minilm.py)."""
+    """Texts to tokens as the product does it (commonplace/embed/model_files.py)."""
 
     def __init__(self, path: Path, longest: int) -> None:
         self._tokenizer: Tokenizer = Tokenizer.from_file(str(path))

@@ -17,13 +17,13 @@ def main() -> None:
         if is_hook_command(arguments):
             fire(arguments)
     if arguments:
-        from commonplace.resident_client.client import COMMANDS, run_command
+        from commonplace.resident_client.ask_resident import COMMANDS, run_command
 
         code = run_command(arguments) if arguments[0] in COMMANDS else None
         if code is not None:
             sys.exit(code)
     if "mcp" in arguments:
-        from commonplace.resident_process.front import main as serve
+        from commonplace.resident_process.stdio_front_end import main as serve
 
         code = serve(arguments)
         if code is not None:

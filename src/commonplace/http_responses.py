@@ -1,4 +1,4 @@
-"""What the API, the pages and the site share of HTTP: requests are answered by their method, errors become responses.
+"""What the API, the pages and the server share of HTTP: requests are answered by their method, errors become responses.
 
 Our own routes answer `{"error": {"code", "message", "details"}, "code": STATUS}`. Sekha's clients read `error` as a
 sentence and take 400 for bad input; memories.sh's SDK reads an envelope with `ok`, `data` and `error`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.languages import NOTES, QUESTIONS, figures
 
-from commonplace.embed.minilm import MiniLM
+from commonplace.embed.model_files import MiniLM
 
 
 def test_every_language_has_the_same_notes_and_questions() -> None:

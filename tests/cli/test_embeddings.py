@@ -66,7 +66,7 @@ def test_a_search_right_after_many_lines_were_added_finds_the_right_one(run: Run
 
 
 def test_a_search_says_how_much_has_no_vector_yet(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("commonplace.memory.catch_up.QUESTION_PASSAGES", 4)
+    monkeypatch.setattr("commonplace.memory.search_candidates.QUESTION_PASSAGES", 4)
     lines = tmp_path / "remarks.jsonl"
     lines.write_text("".join(json.dumps({"content": f"Remark number {n}"}) + "\n" for n in range(400)))
     run("add", "--jsonl", str(lines))

@@ -15,7 +15,7 @@ from tests.polling import until
 
 from commonplace import errors
 from commonplace.cli.command import Call, report_failure
-from commonplace.memory.candidates import MAX_QUERY
+from commonplace.memory.search_candidates import MAX_QUERY
 
 from .conftest import Run
 

@@ -11,7 +11,7 @@ import pytest
 
 from commonplace import config
 from commonplace.errors import Unauthorized
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from commonplace.memory.local_memory import LocalMemory, open_memory
 
 from .conftest import Run
@@ -29,13 +29,13 @@ def test_a_key_is_printed_alone_so_that_a_script_can_take_it(run: Run, memory: L
     assert re.fullmatch(r"sk-sekha-[0-9a-f]{48}\n", done.out)
     assert "Authorization: Bearer" in done.err and "not shown again" in done.err
     assert done.out.strip() not in done.err
-    assert keys_and_spaces.check_key(memory, done.out.strip()).name == "laptop"
+    assert api_keys.check_key(memory, done.out.strip()).name == "laptop"
 
 
 def test_a_key_is_made_as_it_is_wanted(run: Run, memory: LocalMemory) -> None:
     options = ("--scope", "read", "--project", "github.com/acme/my-api", "--expires", "90d")
     made = run("keys", "create", "reports", *options, "--json").data
-    key = keys_and_spaces.check_key(memory, made["key"])
+    key = api_keys.check_key(memory, made["key"])
     assert (key.id, key.scope, key.project) == (made["id"], "read", "github.com/acme/my-api")
     assert key.expires_ms is not None
     assert 89 * 86_400_000 < key.expires_ms - key.created_ms <= 90 * 86_400_000
@@ -48,7 +48,7 @@ def test_a_key_is_made_as_it_is_wanted(run: Run, memory: LocalMemory) -> None:
 )
 def test_an_end_is_said_as_people_say_it(run: Run, memory: LocalMemory, span: str, hours: int | None) -> None:
     assert run("keys", "create", "k", "--expires", span).code == 0
-    (key,) = keys_and_spaces.list_keys(memory)
+    (key,) = api_keys.list_keys(memory)
     assert key.expires_ms is not None
     if hours is not None:
         assert abs(key.expires_ms - key.created_ms - hours * 3_600_000) < 60_000
@@ -60,7 +60,7 @@ def test_an_end_is_said_as_people_say_it(run: Run, memory: LocalMemory, span: st
 def test_an_end_that_makes_no_sense_is_refused(run: Run, memory: LocalMemory, when: str) -> None:
     done = run("keys", "create", "k", "--expires", when, "--json")
     assert (done.code, done.error["code"]) == (2, "VALIDATION_ERROR")
-    assert keys_and_spaces.list_keys(memory) == []
+    assert api_keys.list_keys(memory) == []
 
 
 def test_keys_are_listed_without_their_secrets(run: Run) -> None:
@@ -86,7 +86,7 @@ def test_a_key_is_revoked_by_number_or_beginning(run: Run, memory: LocalMemory) 
     assert run("keys", "revoke", secrets[1][:17], "--json").data["state"] == "revoked"
     for secret in secrets:
         with pytest.raises(Unauthorized, match="revoked"):
-            keys_and_spaces.check_key(memory, secret)
+            api_keys.check_key(memory, secret)
     again = run("keys", "revoke", "77", "--json")
     assert (again.code, again.error["code"]) == (3, "NOT_FOUND")
 

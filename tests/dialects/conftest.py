@@ -12,7 +12,7 @@ from tests.conftest import THEN, Clock
 from tests.memory.past_work import NOW, local, work
 
 from commonplace.config import load
-from commonplace.dialects import ecm, kiro, kiro_context, sekha
+from commonplace.dialects import ecm, get_context, kiro, sekha
 from commonplace.dialects import memories as memories_dialect
 from commonplace.dialects.tool import Reply, Tool
 from commonplace.memory.local_memory import LocalMemory, open_memory
@@ -20,7 +20,7 @@ from commonplace.memory.remember import NewItem, remember_all
 
 MINUTE = 60_000
 TOOLS: dict[str, Tool] = {
-    tool.name: tool for tool in (*memories_dialect.TOOLS, *sekha.TOOLS, *ecm.TOOLS, *kiro.TOOLS, *kiro_context.TOOLS)
+    tool.name: tool for tool in (*memories_dialect.TOOLS, *sekha.TOOLS, *ecm.TOOLS, *kiro.TOOLS, *get_context.TOOLS)
 }
 
 Call = Callable[..., dict[str, Any]]

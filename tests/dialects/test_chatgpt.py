@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from commonplace.dialects.profiles import tools_of
+from commonplace.dialects.tool_profiles import tools_of
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.edit_and_forget import forget_items

@@ -10,7 +10,7 @@ from tests.conftest import THEN
 from tests.dialects.conftest import TOOLS, Call, calling
 from tests.memory.past_work import BLOG, DECISION, LIMITED, LOST, REFRESHED, SET_UP, SHOP, STYLED, local, settle, work
 
-from commonplace.dialects.profiles import tools_of
+from commonplace.dialects.tool_profiles import tools_of
 from commonplace.errors import NoResults
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.edit_and_forget import forget_items

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from commonplace.dialects.profiles import tools_of
 from commonplace.dialects.tool import Reply, Tool
+from commonplace.dialects.tool_profiles import tools_of
 from commonplace.errors import InvalidInput, UnknownArgument
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from commonplace.dialects.profiles import ALL, DIALECTS
 from commonplace.dialects.tool import IdNumber, Param, Tool
+from commonplace.dialects.tool_profiles import ALL, DIALECTS
 from commonplace.errors import InvalidInput, UnknownArgument
 
 TOOLS = list({id(tool): tool for tool in (*ALL, *(tool for tools in DIALECTS.values() for tool in tools))}.values())

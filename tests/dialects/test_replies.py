@@ -11,8 +11,8 @@ from tests.conftest import Clock
 from tests.dialects.conftest import TOOLS, Call, calling
 
 from commonplace.config import Settings
-from commonplace.dialects.profiles import ALL, tools_of
 from commonplace.dialects.tool import Tool
+from commonplace.dialects.tool_profiles import ALL, tools_of
 from commonplace.errors import InvalidInput
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember, remember_all

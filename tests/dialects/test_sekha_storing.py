@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.conftest import Clock
 from tests.dialects.conftest import TOOLS, Call
 
-from commonplace.dialects.profiles import tools_of
+from commonplace.dialects.tool_profiles import tools_of
 from commonplace.memory import conversations
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.local_memory import LocalMemory

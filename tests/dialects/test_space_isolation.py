@@ -12,9 +12,9 @@ from tests.conftest import Clock
 from tests.dialects.conftest import TOOLS
 
 from commonplace.config import Settings
-from commonplace.dialects import profiles
-from commonplace.dialects.profiles import tools_of
+from commonplace.dialects import tool_profiles
 from commonplace.dialects.tool import Tool
+from commonplace.dialects.tool_profiles import tools_of
 from commonplace.errors import NoResults, NotFound
 from commonplace.memory import streams
 from commonplace.memory.conversations import NewConversation, NewMessage, messages_after, store_conversation
@@ -23,7 +23,7 @@ from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Scope, SessionScope
 
-ALL: tuple[Tool, ...] = tuple(tool for tools in profiles.DIALECTS.values() for tool in tools)
+ALL: tuple[Tool, ...] = tuple(tool for tools in tool_profiles.DIALECTS.values() for tool in tools)
 PROJECT = "github.com/acme/arctic"
 LABEL, FOLDER = "Winter plans", "/arctic/winter"
 

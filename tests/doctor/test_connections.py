@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.hooks.hints import SessionHints
+from commonplace.capture.hooks.hint_output import SessionHints
 from commonplace.capture.hooks.spool import spool_folder
 from commonplace.doctor import editor_checks
 from commonplace.doctor.doctor_context import DoctorContext
@@ -23,7 +23,7 @@ from commonplace.hosts.connections import (
     read_connection,
 )
 from commonplace.hosts.host import Locations, Server, editor_named
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from commonplace.memory.local_memory import open_memory
 
 from .conftest import failing, states
@@ -145,7 +145,7 @@ def test_mending_hooks_keeps_the_address_of_a_server(context: DoctorContext, con
 
 def test_hooks_that_capture_here_though_the_server_is_elsewhere(context: DoctorContext, connect: Connect) -> None:
     memory = open_memory(context.settings)
-    secret = keys_and_spaces.create_key(memory, "mine")[1]
+    secret = api_keys.create_key(memory, "mine")[1]
     memory.close()
     connect("claude-code", server=Server(url="https://memory.example/mcp?profile=core", key="sk-sekha-" + "0" * 48))
     (found,) = editor_checks.check_hooks(context)

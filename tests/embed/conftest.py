@@ -9,7 +9,7 @@ import pytest
 import minilm_adapter
 import minilm_source
 import minilm_token_graph
-from commonplace.embed.minilm import MiniLM
+from commonplace.embed.model_files import MiniLM
 
 
 @pytest.fixture(scope="session")

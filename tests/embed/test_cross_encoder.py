@@ -12,7 +12,7 @@ import minilm_adapter
 import minilm_cross_graph
 import minilm_source
 from commonplace.embed.cross_encoder import RUN_TOKENS, CrossEncoder, _batches, _shares
-from commonplace.embed.minilm import MODEL
+from commonplace.embed.model_files import MODEL
 from commonplace.errors import EmbedderUnavailable
 
 QUESTION = "Which evening does Maya take ceramics lessons?"

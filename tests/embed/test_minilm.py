@@ -16,7 +16,7 @@ from hypothesis import settings as limits
 from hypothesis import strategies as some
 
 from commonplace.embed import Embedder
-from commonplace.embed.minilm import MODEL, MiniLM
+from commonplace.embed.model_files import MODEL, MiniLM
 from commonplace.errors import EmbedderUnavailable
 
 ODD = ["", " ", "\x00", "\x00" * 500, "🎉👩‍👩‍👧", "\ud800", "a\udfffb", "日本語"]
@@ -151,8 +151,8 @@ def test_a_damaged_model_is_an_embedder_failure(tmp_path: Path) -> None:
 
 def test_importing_the_room_loads_no_library() -> None:
     script = (
-        "import sys, commonplace.embed, commonplace.embed.minilm, commonplace.embed.openai_compatible;"
-        "commonplace.embed.minilm.MiniLM();"
+        "import sys, commonplace.embed, commonplace.embed.model_files, commonplace.embed.openai_compatible;"
+        "commonplace.embed.model_files.MiniLM();"
         "print([name for name in ('numpy', 'onnxruntime', 'tokenizers') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, encoding="utf-8", check=True)
@@ -162,7 +162,7 @@ def test_importing_the_room_loads_no_library() -> None:
 def test_the_library_below_leaves_nothing_in_the_home_and_reports_to_nobody(tmp_path: Path) -> None:
     # A bare environment: on build servers the library keeps silent by itself.
     home = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "SYSTEMROOT": os.environ.get("SYSTEMROOT", "")}
-    work = "from commonplace.embed.minilm import MiniLM; MiniLM().embed(['quiet'])"
+    work = "from commonplace.embed.model_files import MiniLM; MiniLM().embed(['quiet'])"
     subprocess.run([sys.executable, "-c", work], check=True, env=home)
     assert list(tmp_path.rglob("*")) == []
 
@@ -171,7 +171,7 @@ def test_numpy_is_whole_before_the_runtime_asks_for_it() -> None:
     """The runtime imports a part of numpy: in the middle of another thread's import of numpy that fails."""
     code = """
 import sys
-from commonplace.embed.minilm import MiniLM
+from commonplace.embed.model_files import MiniLM
 names = []
 class Finder:
     def find_spec(self, name, path=None, target=None):

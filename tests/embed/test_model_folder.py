@@ -15,8 +15,7 @@ from onnx import TensorProto
 from tests.tiny_model import CLS, SEP, VOCABULARY, table, unit, write_json, write_model, write_tokenizer
 
 from commonplace.embed import Embedder
-from commonplace.embed.minilm import MODEL, MiniLM
-from commonplace.embed.model_folder import DEFAULT_TOKENS, MOST_TOKENS, FolderEmbedder
+from commonplace.embed.model_files import DEFAULT_TOKENS, MODEL, MOST_TOKENS, FolderEmbedder, MiniLM
 from commonplace.errors import EmbedderUnavailable
 
 ODD = ["", " ", "\x00" * 500, "🎉👩‍👩‍👧", "\ud800", "日本語", "x" * 100_000, "dog " * 30_000, "\n" * 50_000]

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from commonplace.embed.minilm import MiniLM
+from commonplace.embed.model_files import MiniLM
 from commonplace.embed.onnx_embedder import QuestionTokens, compare_tokens, pack_tokens
 
 QUESTION = "Which database holds the sessions?"

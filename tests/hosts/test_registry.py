@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from commonplace.capture.hooks.context_cache import OUTPUT_SHAPES
 from commonplace.capture.hooks.hook_command import _ENDS, _HINTS, _STARTS, HOSTS
-from commonplace.capture.hooks.session_start import OUTPUT_SHAPES
 from commonplace.hosts.hook_event import normalised_name
 from commonplace.hosts.host import (
     BUILT_IN,

@@ -11,8 +11,8 @@ import pytest
 from tests.leaks.planting import SEEDS, Seed, leaks, leaks_in_files
 
 from commonplace.config import Settings
-from commonplace.dialects.profiles import ALL
 from commonplace.dialects.tool import Tool, error_body
+from commonplace.dialects.tool_profiles import ALL
 from commonplace.errors import CommonplaceError
 from commonplace.memory import streams
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation

@@ -10,7 +10,7 @@ from tests.rest.conftest import Site, running, settings_in
 
 from commonplace import Memory
 from commonplace.cli.main import run
-from commonplace.dialects.profiles import ALL
+from commonplace.dialects.tool_profiles import ALL
 
 Door = Callable[[Site, str], None]
 

@@ -19,7 +19,7 @@ from judges.library_client import CALLS
 from tests.forked_process import command
 
 from commonplace.config import PROFILES
-from commonplace.dialects.profiles import tools_of
+from commonplace.dialects.tool_profiles import tools_of
 from commonplace.memory.local_memory import LocalMemory
 
 from .conftest import DEADLINE, Served, connected, environment, play

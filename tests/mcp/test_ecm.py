@@ -16,7 +16,7 @@ from tests.mcp.conftest import ERAS, Served, connected, play, spawned
 from tests.memory.past_work import BLOG, EXPIRES, GUARD, LIMITED, STYLED, work
 
 from commonplace.config import load
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.local_memory import LocalMemory, open_memory
 
@@ -95,8 +95,8 @@ def test_looking_back_over_stdio(tmp_path: Path, era: str, profile: str) -> None
 def test_looking_back_over_http_and_with_a_key_for_one_project(tmp_path: Path, era: str) -> None:
     whole, narrow = prepare(
         tmp_path,
-        lambda memory: keys_and_spaces.create_key(memory, "all")[1],
-        lambda memory: keys_and_spaces.create_key(memory, "blog", "read", BLOG)[1],
+        lambda memory: api_keys.create_key(memory, "all")[1],
+        lambda memory: api_keys.create_key(memory, "blog", "read", BLOG)[1],
     )
     prepare(tmp_path, work)
     server = Served(tmp_path, "--port", "0")

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from tests.mcp.conftest import DEADLINE, ERAS, Served, data_of, play
 
-from commonplace.dialects.profiles import tools_of
+from commonplace.dialects.tool_profiles import tools_of
 
 JSON = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}

@@ -186,7 +186,7 @@ def test_standard_output_carries_protocol_only(tmp_path: Path) -> None:
     noisy.mkdir()
     # Python imports this first thing; it stands for libraries that print at the worst moment.
     (noisy / "sitecustomize.py").write_text(
-        "import commonplace.memory.candidates as candidates, os, warnings\n"
+        "import commonplace.memory.search_candidates as candidates, os, warnings\n"
         "plain = candidates.parse_query\n"
         "def loud(*arguments):\n"
         "    print('printed by a library')\n"

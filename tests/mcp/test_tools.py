@@ -12,7 +12,7 @@ from tests.mcp.conftest import ERAS, connected, data_of, play
 from tests.polling import DEADLINE
 from tests.raw_sql import behind
 
-from commonplace.dialects.profiles import tools_of
+from commonplace.dialects.tool_profiles import tools_of
 from commonplace.mcp import server
 from commonplace.mcp.server import build_server
 from commonplace.memory.local_memory import LocalMemory

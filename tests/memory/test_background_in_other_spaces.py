@@ -15,9 +15,9 @@ from commonplace.config import Settings
 from commonplace.errors import EmbedderUnavailable
 from commonplace.memory.background_tasks import BackgroundTasks, OtherSpacesTask
 from commonplace.memory.embedding_worker import Embeddings
-from commonplace.memory.keys_and_spaces import Limits, create_space
 from commonplace.memory.local_memory import LazyMemory, LocalMemory, for_space, open_memory
 from commonplace.memory.remember import NewItem, remember_all
+from commonplace.memory.spaces import Limits, create_space
 
 BOUND = 60
 NAMES = ("a", "b", "c")

@@ -11,11 +11,11 @@ from tests.conftest import Clock
 from tests.dialects.conftest import calling
 
 from commonplace.memory import embedding_worker
-from commonplace.memory.candidates import embed_waiting, parse_question
 from commonplace.memory.context import build_context
 from commonplace.memory.local_memory import LocalMemory, for_project
 from commonplace.memory.recall import recall, recall_scopes
 from commonplace.memory.remember import NewItem, remember_all
+from commonplace.memory.search_candidates import embed_waiting, parse_question
 from commonplace.model import Scope
 
 NOTES = (

@@ -16,9 +16,9 @@ from commonplace.memory.contradictions import settle_contradiction
 from commonplace.memory.conversations import NewMessage
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded
 from commonplace.memory.entities import list_entities
-from commonplace.memory.keys_and_spaces import create_space
 from commonplace.memory.local_memory import LocalMemory, for_project, for_space
 from commonplace.memory.remember import NewItem, remember_item
+from commonplace.memory.spaces import create_space
 from commonplace.model import Author, Item
 from commonplace.store.maintenance import Limits
 

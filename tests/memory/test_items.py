@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.edit_and_forget import forget_items
-from commonplace.memory.hits import is_stale
 from commonplace.memory.items import browse_items, get_item, get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import alias_project, list_projects
 from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.memory.rerank import is_stale
 from commonplace.memory.status_and_stats import status
 from commonplace.memory.timeline import timeline
 from commonplace.model import Item, Scope

@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 from tests.conftest import Clock
 
 from commonplace.errors import Unauthorized
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from commonplace.memory.local_memory import LocalMemory
 
 
 def begun(memory: LocalMemory) -> tuple[str, str]:
     """A visit's token, and the secret of its key."""
-    key, secret = keys_and_spaces.create_key(memory, "laptop")
-    return keys_and_spaces.start_login(key, secret, memory.clock()), secret
+    key, secret = api_keys.create_key(memory, "laptop")
+    return api_keys.start_login(key, secret, memory.clock()), secret
 
 
 def is_open(memory: LocalMemory, token: str) -> bool:
     try:
-        keys_and_spaces.check_login(memory, token)
+        api_keys.check_login(memory, token)
     except Unauthorized:
         return False
     return True
@@ -28,26 +28,26 @@ def is_open(memory: LocalMemory, token: str) -> bool:
 
 def test_a_visit_is_over_after_some_days_or_with_its_key(memory: LocalMemory, clock: Clock) -> None:
     token, secret = begun(memory)
-    assert keys_and_spaces.check_login(memory, token).name == "laptop"
-    clock.now += keys_and_spaces.LOGIN_MS - 1
+    assert api_keys.check_login(memory, token).name == "laptop"
+    clock.now += api_keys.LOGIN_MS - 1
     assert is_open(memory, token)
     clock.now += 1
     assert not is_open(memory, token)
     token, secret = begun(memory)
-    keys_and_spaces.revoke_key(memory, secret)
+    api_keys.revoke_key(memory, secret)
     assert not is_open(memory, token)
 
 
 def test_a_visit_that_was_ended_is_over_and_no_other(memory: LocalMemory, clock: Clock) -> None:
-    key, secret = keys_and_spaces.create_key(memory, "laptop")
-    here, there = (keys_and_spaces.start_login(key, secret, now) for now in (clock.now, clock.now + 1))
-    keys_and_spaces.end_login(memory, here)
+    key, secret = api_keys.create_key(memory, "laptop")
+    here, there = (api_keys.start_login(key, secret, now) for now in (clock.now, clock.now + 1))
+    api_keys.end_login(memory, here)
     assert not is_open(memory, here) and is_open(memory, there)
     with pytest.raises(Unauthorized, match="signed out"):
-        keys_and_spaces.end_login(memory, here)
-    clock.now += keys_and_spaces.LOGIN_MS + 1
-    token = keys_and_spaces.start_login(key, secret, clock.now)
-    keys_and_spaces.end_login(memory, token)
+        api_keys.end_login(memory, here)
+    clock.now += api_keys.LOGIN_MS + 1
+    token = api_keys.start_login(key, secret, clock.now)
+    api_keys.end_login(memory, token)
     assert not is_open(memory, token)
 
 
@@ -55,7 +55,7 @@ def test_only_a_visit_can_be_ended(memory: LocalMemory) -> None:
     _token, secret = begun(memory)
     for token in ("", ".", secret, "a.1.b", f"{secret[:17]}.{memory.clock() + 5}.{'0' * 64}"):
         with pytest.raises(Unauthorized):
-            keys_and_spaces.end_login(memory, token)
+            api_keys.end_login(memory, token)
 
 
 @given(place=st.integers(0, 200), letter=st.sampled_from("0123456789abcdef.-é"))

@@ -13,8 +13,8 @@ from tests.polling import until
 from tests.tiny_model import write_json, write_model
 
 from commonplace.config import Settings
+from commonplace.memory.embedding_models import list_models
 from commonplace.memory.local_memory import Clock, LocalMemory, open_memory
-from commonplace.memory.models import list_models
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember, remember_all
 from commonplace.memory.status_and_stats import status

@@ -10,7 +10,6 @@ import pytest
 from tests.conftest import Clock
 
 from commonplace.config import Settings
-from commonplace.memory.candidates import ParsedQuestion, parse_question
 from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
 from commonplace.memory.hints import (
     Candidate,
@@ -24,6 +23,7 @@ from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import Hit
 from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.search_candidates import ParsedQuestion, parse_question
 from commonplace.model import Item
 
 SAID = (

@@ -14,10 +14,10 @@ from torture.writers import text_of
 
 from commonplace.config import Settings
 from commonplace.embed.cross_encoder import CrossEncoder
-from commonplace.memory.candidates import parse_question
 from commonplace.memory.local_memory import LocalMemory, for_project, open_memory
 from commonplace.memory.recall import Hit, recall, recall_scopes
 from commonplace.memory.remember import NewItem, remember_all
+from commonplace.memory.search_candidates import parse_question
 from commonplace.model import Scope
 
 # The newest value has the fewest words of the question.

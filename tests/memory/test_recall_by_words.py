@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.errors import TooLarge
-from commonplace.memory.candidates import MAX_QUERY
 from commonplace.memory.context import score_items
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall, recall_scopes
 from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.memory.search_candidates import MAX_QUERY
 from commonplace.model import Scope
 
 if TYPE_CHECKING:

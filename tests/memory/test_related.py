@@ -7,15 +7,15 @@ from pathlib import Path
 
 from tests.conftest import Clock
 
-from commonplace.memory.candidates import query_tokens
 from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
 from commonplace.memory.graph import link_new_passages, related_items
 from commonplace.memory.history import FieldChange, item_revisions
-from commonplace.memory.hits import changed_file
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.rerank import changed_file
+from commonplace.memory.search_candidates import query_tokens
 
 
 def test_a_message_stands_between_those_of_its_session(memory: LocalMemory) -> None:

@@ -11,7 +11,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, Remembered, remember_item
 from commonplace.model import SAME_AS, Author, Scope
-from commonplace.text.statement_comparison import says_the_same
+from commonplace.text.contradiction_detection import says_the_same
 
 SAID = "Node 20 is required for all builds"
 REORDERED = "For all builds Node 20 is required"

@@ -6,13 +6,13 @@ import pytest
 from tests.conftest import Clock
 
 from commonplace.memory.authors import for_capture, with_writer
-from commonplace.memory.hits import record_use
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import Hit, recall
 from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.rerank import record_use
 from commonplace.model import Author, Scope
-from commonplace.ranking.rerank import IMPORTANCE_WEIGHT, TRUST_WEIGHT, USE_WEIGHT, Weight, hit_weight
+from commonplace.ranking.fusion_and_boosts import IMPORTANCE_WEIGHT, TRUST_WEIGHT, USE_WEIGHT, Weight, hit_weight
 
 PERSON = Author("anna", "person")
 WORDS = "zebra feeding schedule"

@@ -12,7 +12,7 @@ import pytest
 
 import minilm_artefacts
 import minilm_source
-from commonplace.embed import minilm
+from commonplace.embed import model_files
 
 ROOT = Path(minilm_artefacts.__file__).parent.parent
 
@@ -20,12 +20,12 @@ ROOT = Path(minilm_artefacts.__file__).parent.parent
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
     """A copy of the built model."""
-    return Path(shutil.copytree(minilm.MODEL, tmp_path / "model"))
+    return Path(shutil.copytree(model_files.MODEL, tmp_path / "model"))
 
 
 def test_the_record_has_the_name_that_vectors_are_stored_under(built: Path) -> None:
     record = json.loads((built / minilm_artefacts.RECORD).read_text(encoding="utf-8"))
-    assert record["name"] == minilm_artefacts.NAME == minilm.NAME
+    assert record["name"] == minilm_artefacts.NAME == model_files.NAME
 
 
 def test_nothing_is_built_when_everything_is_there(built: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_changed_or_missing_file_is_noticed(built: Path, name: str) -> None:
 
 
 def test_no_pair_of_weights_can_overflow_sixteen_bits() -> None:
-    model = onnx.load(str(minilm.MODEL / "model.onnx"))
+    model = onnx.load(str(model_files.MODEL / "model.onnx"))
     multiplied = {node.input[1] for node in model.graph.node if node.op_type == "MatMulIntegerToFloat"}
     weights = [onnx.numpy_helper.to_array(each) for each in model.graph.initializer if each.name in multiplied]
     assert len(weights) == 24

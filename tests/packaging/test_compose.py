@@ -9,7 +9,7 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from commonplace import config
-from commonplace.site.middleware import READY
+from commonplace.http_server.middleware import READY
 
 FOLDER = Path(__file__).parents[2] / "packaging"
 COMPOSE: dict[str, Any] = yaml.safe_load((FOLDER / "compose.yaml").read_text(encoding="utf-8"))

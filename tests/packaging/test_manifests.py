@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError  # type: ignore[import-untyped]
 
 import commonplace
-from commonplace.dialects.profiles import CORE
+from commonplace.dialects.tool_profiles import CORE
 from commonplace.hosts.host import editor_named
 from commonplace.hosts.settings_file import is_our_hook_command
 

@@ -26,7 +26,7 @@ sys.addaudithook(_forbid)
 """
 
 EMBED = """
-from commonplace.embed.minilm import MiniLM
+from commonplace.embed.model_files import MiniLM
 asked, near, far = MiniLM().embed(["postgres pool", "database connections are limited", "the cat sleeps"])
 assert asked @ near > asked @ far
 print("near", len(asked))

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.ranking.fusion import RELEVANCE_MIDPOINT, relevance
-from commonplace.ranking.rerank import (
+from commonplace.ranking.fusion_and_boosts import (
     CONTEXT_CAP,
     CONTEXT_FLOOR,
     NEIGHBOUR_BOOST,
@@ -19,6 +18,7 @@ from commonplace.ranking.rerank import (
     boost_by_role,
     boost_by_speaker,
 )
+from commonplace.ranking.relevance import RELEVANCE_MIDPOINT, relevance
 
 scores = st.dictionaries(st.integers(1, 12), st.floats(-1, 1.6), max_size=12)
 places = st.dictionaries(st.integers(1, 15), st.integers(1, 3), max_size=15)

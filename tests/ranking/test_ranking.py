@@ -8,37 +8,39 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.model import KNOWLEDGE_TYPES
-from commonplace.ranking.fusion import (
-    LEXICAL_WEIGHT,
-    RELEVANCE_MIDPOINT,
-    Evidence,
+from commonplace.memory.context import (
     Signals,
     TokenBudget,
-    answer_relevance,
-    best_first,
     composite_score,
     context_order_key,
+    recency_score,
+)
+from commonplace.model import KNOWLEDGE_TYPES
+from commonplace.ranking.fusion_and_boosts import (
+    LEXICAL_WEIGHT,
+    Evidence,
+    WordSets,
+    add_token_scores,
+    best_first,
+    boost_by_neighbours,
+    drop_near_duplicates,
     expected_cosines,
+    first_per_key,
     fused_score,
+    group_near_duplicates,
+    lexical_signal,
+    worth_reading,
+)
+from commonplace.ranking.relevance import (
+    RELEVANCE_MIDPOINT,
+    answer_relevance,
     is_answered,
     is_noise,
     is_unsure,
-    lexical_signal,
     noise_borders,
-    recency_score,
     relevance,
     relevances_in_order,
     token_odds,
-)
-from commonplace.ranking.rerank import (
-    WordSets,
-    add_token_scores,
-    boost_by_neighbours,
-    drop_near_duplicates,
-    first_per_key,
-    group_near_duplicates,
-    worth_reading,
 )
 from commonplace.text.tokens import estimate_tokens
 

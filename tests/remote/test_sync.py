@@ -33,14 +33,14 @@ from commonplace.errors import (
     Unauthorized,
 )
 from commonplace.http_client import parse_address
-from commonplace.memory import conversations, keys_and_spaces
+from commonplace.memory import api_keys, conversations, spaces
 from commonplace.memory.conversations import NewConversation, NewMessage
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
 from commonplace.memory.history import revert_to_revision
 from commonplace.memory.items import get_item
-from commonplace.memory.keys_and_spaces import Limits
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.spaces import Limits
 from commonplace.memory.sync_and_archive import SyncScope
 from commonplace.remote_sync import RemoteServer, Sync, SyncSummary
 
@@ -157,7 +157,7 @@ def test_a_key_is_held_to_what_it_may(site: Site, laptops: tuple[LocalMemory, Lo
         meet(ours, site, "read", way="push")
     meet(ours, site, "read", way="pull")
     remember(ours, NewItem("For nobody in particular, by one"))
-    site.secrets["limited"] = keys_and_spaces.create_key(site.memory, "limited", "write", project="web-of-one")[1]
+    site.secrets["limited"] = api_keys.create_key(site.memory, "limited", "write", project="web-of-one")[1]
     with pytest.raises(Forbidden, match="web-of-one"):
         meet(ours, site, "limited", way="push")
     assert meet(ours, site, "limited", SyncScope(("web-of-one",), include_private=False)).failed == []
@@ -170,8 +170,8 @@ def test_a_key_is_held_to_what_it_may(site: Site, laptops: tuple[LocalMemory, Lo
 
 def test_a_space_that_is_full_says_so(site: Site, laptops: tuple[LocalMemory, LocalMemory]) -> None:
     name = f"small-{site.server.config.port}"
-    keys_and_spaces.create_space(site.memory, name, Limits(items=2))
-    site.secrets["small"] = keys_and_spaces.create_space_key(site.memory, name, "one", "writer")[1]
+    spaces.create_space(site.memory, name, Limits(items=2))
+    site.secrets["small"] = spaces.create_space_key(site.memory, name, "one", "writer")[1]
     for number in range(3):
         remember(laptops[0], NewItem(f"Too many {number}"))
     with pytest.raises(QuotaExceeded, match="2 items"):

@@ -13,8 +13,8 @@ import pytest
 from tests.cli.conftest import spawn_in_terminal
 from tests.polling import until
 
-from commonplace.resident_client.address import FOLDER, SECONDS_VARIABLE, is_running, start
-from commonplace.resident_client.client import OFF_VARIABLE, ask
+from commonplace.resident_client.ask_resident import OFF_VARIABLE, ask
+from commonplace.resident_client.find_or_start import FOLDER, SECONDS_VARIABLE, is_running, start
 
 __all__ = ["spawn_in_terminal"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.polling import until
 
-from commonplace.resident_client.client import OFF_VARIABLE, ask
+from commonplace.resident_client.ask_resident import OFF_VARIABLE, ask
 
 from .conftest import Status
 

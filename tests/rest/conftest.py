@@ -17,11 +17,11 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from commonplace import config
 from commonplace.config import Settings
 from commonplace.http_responses import error_style
-from commonplace.memory import keys_and_spaces
+from commonplace.http_server.application import application
+from commonplace.memory import api_keys
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.openapi import document
-from commonplace.site.application import application
 
 DEADLINE = 60.0
 DOCUMENT = document(ENDPOINTS)
@@ -59,7 +59,7 @@ class Site:
 def running(settings: Settings) -> Iterator[Site]:
     """The site over the memory of these settings."""
     memory = open_memory(settings)
-    secrets = {scope: keys_and_spaces.create_key(memory, scope, scope)[1] for scope in ("read", "write", "admin")}
+    secrets = {scope: api_keys.create_key(memory, scope, scope)[1] for scope in ("read", "write", "admin")}
     server: Any = None
     app = application(lambda: memory, settings, lambda: server.should_exit)
     server = Running(uvicorn.Config(app, port=0, log_level="warning", ws="none", timeout_graceful_shutdown=5))

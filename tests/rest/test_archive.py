@@ -12,7 +12,7 @@ import pytest
 from tests.capture.full_memory import archived, fill, records
 from tests.conftest import Clock
 
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from commonplace.rest.import_export import ARCHIVE_MEDIA
 
 from .conftest import Site, running, settings_in
@@ -55,7 +55,7 @@ def test_it_takes_a_key_for_all_of_the_space(full: Site) -> None:
     for scope in ("read", "write"):
         with full.client(scope) as client:
             assert client.get("/api/v1/archive").status_code == 403
-    _key, secret = keys_and_spaces.create_key(full.memory, "one project", "admin", project="web")
+    _key, secret = api_keys.create_key(full.memory, "one project", "admin", project="web")
     full.secrets["one project"] = secret
     with full.client("one project") as client:
         refused = client.get("/api/v1/archive")

@@ -13,7 +13,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.polling import until
 
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from commonplace.memory.local_memory import open_memory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.rest import metrics, status_and_events
@@ -100,7 +100,7 @@ def test_who_hears_one_project_misses_nothing_behind_much_of_another(
     for _ in range(300):
         remembered(project="loud")
     quiet = remembered(project="quiet")["uid"]
-    secret = keys_and_spaces.create_key(site.memory, "quiet", "read", "quiet")[1]
+    secret = api_keys.create_key(site.memory, "quiet", "read", "quiet")[1]
     headers = {"Authorization": f"Bearer {secret}", "Last-Event-ID": mark}
     text = api.get(EVENTS, params={"follow": "false"}, headers=headers).text
     assert [json.loads(line[6:])["uid"] for line in text.splitlines() if line.startswith("data: ")] == [quiet]

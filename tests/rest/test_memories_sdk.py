@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 
 from .conftest import Site, conforms, running, settings_in
 
@@ -218,7 +218,7 @@ def test_keys_hold_as_everywhere(site: Site) -> None:
 def test_a_key_for_one_project_sees_and_forgets_only_there(site: Site, api: httpx2.Client) -> None:
     filled(api)
     sdk(api, "memories/add", 201, content="Chose Mongo for logs", type="decision", scope={"projectId": "other"})
-    _key, secret = keys_and_spaces.create_key(site.memory, "narrow", "write", project="other")
+    _key, secret = api_keys.create_key(site.memory, "narrow", "write", project="other")
     bearer = {"Authorization": f"Bearer {secret}"}
     with httpx2.Client(base_url=site.url, headers=bearer, timeout=60) as narrow:
         assert [one["content"] for one in sdk(narrow, "memories/list")["memories"]] == ["Chose Mongo for logs"]

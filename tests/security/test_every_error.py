@@ -35,8 +35,8 @@ PROVOKED: dict[type[CommonplaceError], tuple[str, str]] = {
     ),
     errors.WrongMedia: ("tests/rest/test_api_handler.py::test_another_kind_of_body_is_refused", "UNSUPPORTED_MEDIA"),
     errors.Unauthorized: ("tests/rest/test_api_handler.py::test_without_a_key_nothing_is_told", "UNAUTHORIZED"),
-    errors.KeyMissing: ("tests/site/test_auth.py::test_without_a_key_there_is_no_way_in", "UNAUTHORIZED"),
-    errors.Forbidden: ("tests/site/test_auth.py::test_a_key_that_may_only_read_writes_nothing", "FORBIDDEN"),
+    errors.KeyMissing: ("tests/http_server/test_auth.py::test_without_a_key_there_is_no_way_in", "UNAUTHORIZED"),
+    errors.Forbidden: ("tests/http_server/test_auth.py::test_a_key_that_may_only_read_writes_nothing", "FORBIDDEN"),
     errors.RateLimited: (f"{REST}::test_too_many_requests_are_told_how_long_to_wait", "RATE_LIMIT_EXCEEDED"),
     errors.NotFound: (f"{CLI}::test_what_is_not_there_is_exit_code_3", "NOT_FOUND"),
     errors.NoResults: ("tests/mcp/test_ecm.py::test_errors_look_as_the_reference_shows_them", "NO_RESULTS"),
@@ -47,11 +47,11 @@ PROVOKED: dict[type[CommonplaceError], tuple[str, str]] = {
     errors.EmbedderUnavailable: (f"{HERE}::test_without_its_embedder_a_search_says_so", "Keyword search only"),
     errors.RemoteError: (f"{HERE}::test_another_server_that_is_away_is_told", "REMOTE_ERROR"),
     errors.ShuttingDown: (
-        "tests/site/test_operations.py::test_what_has_begun_is_finished_while_no_more_is_asked_for",
+        "tests/http_server/test_operations.py::test_what_has_begun_is_finished_while_no_more_is_asked_for",
         "SHUTTING_DOWN",
     ),
     errors.Interrupted: (
-        "tests/resident/test_front.py::test_a_killed_process_is_replaced_and_its_calls_are_answered",
+        "tests/resident/test_stdio_front_end.py::test_a_killed_process_is_replaced_and_its_calls_are_answered",
         "INTERRUPTED",
     ),
     errors.StoreError: (
@@ -72,11 +72,11 @@ PROVOKED: dict[type[CommonplaceError], tuple[str, str]] = {
         "The store refused",
     ),
     errors.StoreMissing: (
-        "tests/site/test_replaced_store.py::test_a_removed_store_is_told_and_the_server_goes_on_when_it_is_back",
+        "tests/http_server/test_replaced_store.py::test_a_removed_store_is_told_and_the_server_goes_on_when_it_is_back",
         "DB_MISSING",
     ),
     errors.StoreReplaced: (
-        "tests/site/test_replaced_store.py::test_a_file_overwritten_with_nonsense_is_told_until_a_sound_one_is_there",
+        "tests/http_server/test_replaced_store.py::test_a_file_overwritten_with_nonsense_is_told_until_a_sound_one_is_there",
         "DB_REPLACED",
     ),
     errors.StoreReadOnly: (f"{CLI}::test_a_file_in_place_of_the_data_folder", "DB_READ_ONLY"),

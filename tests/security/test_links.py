@@ -16,13 +16,13 @@ from commonplace.capture.hooks.spool import SPOOL, count_failure, encode_record,
 from commonplace.capture.import_files import Inbox, import_path
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreError
+from commonplace.http_server.auth import ensure_first_key
 from commonplace.memory import status_and_stats
 from commonplace.memory.background_tasks import MaintenanceTask
 from commonplace.memory.backup import back_up_store
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.site.auth import ensure_first_key
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own there")
 VICTIM = b"nothing of ours\n"

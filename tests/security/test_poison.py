@@ -10,10 +10,10 @@ import mcp_types as types
 import pytest
 from tests.mcp.conftest import connected, play
 
-from commonplace.capture.hooks.session_start import session_start_output
+from commonplace.capture.hooks.context_cache import session_start_output
 from commonplace.config import Settings
-from commonplace.dialects.profiles import tools_of
 from commonplace.dialects.tool import Dialect
+from commonplace.dialects.tool_profiles import tools_of
 from commonplace.mcp.resources_and_prompts import RECALLED_IS_DATA, RECALLED_META_KEY
 from commonplace.mcp.server import instructions
 from commonplace.memory import streams

@@ -21,7 +21,7 @@ from commonplace.memory.check_and_repair import RepairResult, check_and_record, 
 from commonplace.memory.encryption import encrypt_store
 from commonplace.memory.local_memory import open_memory
 from commonplace.memory.remember import NewItem, remember_all
-from commonplace.store.sqlite.page_reader import open_pages, schema
+from commonplace.store.sqlite.damaged_page_reader import open_pages, schema
 
 PAGE = 4096
 Damage = Callable[[bytearray, list[int]], bytearray]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.text.statement_comparison import contradiction_kind
+from commonplace.text.contradiction_detection import contradiction_kind
 
 DISAGREE = [
     ("Use pnpm, not npm", "Use npm, not pnpm", "opposite"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from benchmarks.year_of_life import read_phrases
 
-from commonplace.text.statement_comparison import contradiction_kind
-from commonplace.text.statement_phrases import _RULES, in_plainer_words
+from commonplace.text.contradiction_detection import contradiction_kind
+from commonplace.text.contradiction_phrases import _RULES, in_plainer_words
 
 CHANGED = {
     "names what was": [

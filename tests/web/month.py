@@ -22,8 +22,8 @@ from tests.web.month_statements import SAID, TALKS, Statement
 
 from commonplace import config
 from commonplace.capture.hooks.drain import read_event
-from commonplace.capture.hooks.project_folder import WorkingFolder, WorkingFolders
 from commonplace.capture.hooks.remember_events import remember_events
+from commonplace.capture.hooks.working_folder import WorkingFolder, WorkingFolders
 from commonplace.hosts.hook_event import Event, HookRecord
 from commonplace.library.memory import Memory
 from commonplace.memory.authors import agent_writer, with_writer

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.web.conftest import LOOKS, Visit
 
+from commonplace.memory.api_keys import create_key
 from commonplace.memory.authors import with_writer
 from commonplace.memory.items import get_item
-from commonplace.memory.keys_and_spaces import create_key
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember_item
 from commonplace.model import Author

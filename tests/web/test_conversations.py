@@ -8,6 +8,7 @@ import httpx2
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, Visit
 
+from commonplace.memory.api_keys import create_key
 from commonplace.memory.conversations import (
     ConversationChanges,
     NewConversation,
@@ -18,7 +19,6 @@ from commonplace.memory.conversations import (
     update_conversation,
 )
 from commonplace.memory.export_conversations import export_text
-from commonplace.memory.keys_and_spaces import create_key
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.sessions import SESSION_PAGE

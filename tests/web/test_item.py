@@ -9,11 +9,11 @@ import httpx2
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, NARROW, Visit
 
+from commonplace.memory.api_keys import create_key
 from commonplace.memory.authors import with_writer
 from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded
 from commonplace.memory.items import get_item, item_history
-from commonplace.memory.keys_and_spaces import create_key
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_TEXT, NewItem, remember, remember_all
 from commonplace.model import Author, Item, Scope

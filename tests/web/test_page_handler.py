@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Error
 from tests.mcp.conftest import Served
 from tests.web.conftest import WAIT_MS, Visit, Visitor
 
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 
@@ -98,7 +98,7 @@ def test_a_form_is_sent_once_however_often_it_is_clicked(visit: Visit, memory: L
     page.fill("#key-name", "clicked thrice")
     page.evaluate("() => { for (let n = 0; n < 3; n++) document.querySelector('form[action$=keys] button').click(); }")
     page.wait_for_selector(".secret")
-    assert [key.name for key in keys_and_spaces.list_keys(memory)].count("clicked thrice") == 1
+    assert [key.name for key in api_keys.list_keys(memory)].count("clicked thrice") == 1
 
 
 def test_what_is_written_stays_while_the_server_is_away(browser: Browser, tmp_path: Path) -> None:

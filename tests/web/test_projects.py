@@ -10,7 +10,7 @@ from tests.raw_sql import behind
 from tests.web.conftest import LOOKS, NARROW, Visit
 from tests.web.month import fill
 
-from commonplace.memory.keys_and_spaces import create_key
+from commonplace.memory.api_keys import create_key
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.project_overview import Decision
 from commonplace.memory.remember import NewItem, remember

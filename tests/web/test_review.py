@@ -13,10 +13,10 @@ from tests.polling import until
 from tests.web.conftest import LOOKS, Visit
 
 from commonplace.cli.review import REASONS
+from commonplace.memory.api_keys import create_key
 from commonplace.memory.contradictions import Reason
 from commonplace.memory.conversations import NewConversation, NewMessage, find_session, store_conversation
 from commonplace.memory.items import get_item
-from commonplace.memory.keys_and_spaces import create_key
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import PRUNE_IMPORTANCE
 from commonplace.memory.remember import NewItem, remember

@@ -6,9 +6,9 @@ from playwright.sync_api import expect
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, Visit
 
+from commonplace.memory.api_keys import create_key
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
 from commonplace.memory.items import get_item, item_history
-from commonplace.memory.keys_and_spaces import create_key
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Item, Scope

@@ -8,9 +8,9 @@ from playwright.sync_api import Page
 from tests.mcp.conftest import Served
 from tests.web.conftest import LOOKS, Visit
 
+from commonplace.memory.api_keys import create_key
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.items import get_item
-from commonplace.memory.keys_and_spaces import create_key
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Item

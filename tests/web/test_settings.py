@@ -6,7 +6,7 @@ import httpx2
 from tests.mcp.conftest import Served
 from tests.web.conftest import NARROW, Visit
 
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys, spaces
 from commonplace.memory.backup import list_backups
 from commonplace.memory.local_memory import LocalMemory, for_space
 from commonplace.store.maintenance import Limits
@@ -29,12 +29,12 @@ def test_a_key_is_made_shown_once_used_and_revoked(visit: Visit, memory: LocalMe
     page = visitor.go("/settings")
     assert secret not in page.content()
     visitor.picture("settings")
-    made = next(key for key in keys_and_spaces.list_keys(memory) if key.name == HOSTILE)
+    made = next(key for key in api_keys.list_keys(memory) if key.name == HOSTILE)
     # It cannot be undone, so it takes a second click.
     page.click(f"tr:has(form[action='/settings/keys/{made.id}/revoke']) summary")
     page.click(f"form[action='/settings/keys/{made.id}/revoke'] button")
     page.wait_for_selector(".done >> text=no longer works")
-    assert not next(key for key in keys_and_spaces.list_keys(memory) if key.id == made.id).works(memory.clock())
+    assert not next(key for key in api_keys.list_keys(memory) if key.id == made.id).works(memory.clock())
 
 
 def test_a_backup_is_made(visit: Visit, memory: LocalMemory) -> None:
@@ -62,12 +62,12 @@ def test_the_doctor_examines_what_is_chosen(visit: Visit) -> None:
 
 
 def test_each_sees_only_what_is_theirs(visit: Visit, memory: LocalMemory) -> None:
-    _key, reader = keys_and_spaces.create_key(memory, "reader", "read")
+    _key, reader = api_keys.create_key(memory, "reader", "read")
     page = visit(key=reader).go("/settings")
     assert "Storage" in page.inner_text("main")
     assert not page.query_selector("#keys") and not page.query_selector("#backups")
-    keys_and_spaces.create_space(memory, "team", Limits(items=10))
-    _key, admin = keys_and_spaces.create_key(for_space(memory, "team"), "admin of team", "admin")
+    spaces.create_space(memory, "team", Limits(items=10))
+    _key, admin = api_keys.create_key(for_space(memory, "team"), "admin of team", "admin")
     visitor = visit(key=admin)
     page = visitor.go("/settings")
     output = page.inner_text("main")
@@ -75,5 +75,5 @@ def test_each_sees_only_what_is_theirs(visit: Visit, memory: LocalMemory) -> Non
     assert str(memory.settings.data_dir) not in output and not page.query_selector("#backups")
     page = visitor.go("/settings/doctor")
     assert "server's machine" in page.inner_text(".wrong")
-    _key, narrow = keys_and_spaces.create_key(memory, "admin of a project", "admin", "my-api")
+    _key, narrow = api_keys.create_key(memory, "admin of a project", "admin", "my-api")
     assert not visit(key=narrow).go("/settings").query_selector("#backups")

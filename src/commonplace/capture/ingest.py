@@ -15,7 +15,7 @@ from typing import Any
 
 from commonplace.capture.hooks.noise_filter import is_small_talk_prompt
 from commonplace.capture.import_report import UNTITLED, Advance, ImportReport, Skipped, Tally
-from commonplace.capture.transcript_files import ReadMark, changed_since, file_stamp, mark_of_file, plain_name
+from commonplace.capture.transcript_lines import ReadMark, changed_since, file_stamp, mark_of_file, plain_name
 from commonplace.capture.transcripts import (
     Reading,
     TranscriptFile,

@@ -17,7 +17,7 @@ from typing import Any
 
 from commonplace.capture.hooks.tool_calls import OWN_MEMORY_TOOL, tool_type
 from commonplace.capture.import_report import Skipped
-from commonplace.capture.transcript_files import (
+from commonplace.capture.transcript_lines import (
     MAX_LINE,
     PACKED,
     Line,

@@ -163,7 +163,7 @@ def decrypt(call: Call) -> None:
 
 def close_store(call: Call) -> Settings:
     """The settings, after the resident process, which has the store open, has ended."""
-    from commonplace.resident_client.control import stop_residents
+    from commonplace.resident_client.list_and_stop import stop_residents
 
     settings = call.settings()
     stop_residents(str(settings.data_dir))

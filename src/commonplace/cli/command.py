@@ -61,7 +61,7 @@ class Call:
             drain_some,
             drop_stale_contexts,
         )
-        from commonplace.memory.content_mark import mark_reader
+        from commonplace.memory.content_fingerprint import fingerprint_reader
         from commonplace.memory.local_memory import open_memory
 
         settings = self.settings()
@@ -73,7 +73,7 @@ class Call:
             yield memory
         finally:
             with contextlib.suppress(StoreError):
-                drop_stale_contexts(settings, mark_reader(memory), environment())
+                drop_stale_contexts(settings, fingerprint_reader(memory), environment())
             if caller is None:
                 memory.close()
 
@@ -106,8 +106,8 @@ class Call:
     def project_at(self, folder: Path) -> str | None:
         """The project of a folder. Waiting events are stored first: they may be the first of a project."""
         from commonplace.capture.hooks.drain_inline import LONG_DRAIN_SECONDS, drain_some
+        from commonplace.memory.detect_project import detect_project
         from commonplace.memory.projects import detect_known_project
-        from commonplace.text.project_names import detect_project
 
         found = detect_project(folder)
         if found is None:

@@ -68,10 +68,10 @@ class ConnectOptions:
         """The same with a valid key, which is created if there is none."""
         if wanted.server.key != NO_KEY_YET:
             return wanted
-        from commonplace.memory import keys_and_spaces
+        from commonplace.memory import api_keys
 
         with self.call.local_memory() as memory:
-            return self._with(keys_and_spaces.create_key(memory, _key_name(editor))[1])
+            return self._with(api_keys.create_key(memory, _key_name(editor))[1])
 
     def _with(self, key: str) -> DesiredConnection:
         program, data_dir = commonplace_program(), _custom_data_dir(self.call)
@@ -87,7 +87,7 @@ class ConnectOptions:
         """The server elsewhere that the hooks send to; None if they capture into this machine's own memory."""
         if not (self.url and self.hooks) or key == NO_KEY_YET:
             return None
-        from commonplace.memory.keys_and_spaces import find_working_key
+        from commonplace.memory.api_keys import find_working_key
 
         known = _in_existing_store(self.call, lambda memory: find_working_key(memory, key))
         if known is not None:
@@ -99,7 +99,7 @@ class ConnectOptions:
     def _known_key(self, editor: Host) -> str:
         if not self.url:
             return ""
-        from commonplace.memory.keys_and_spaces import is_revoked_or_expired
+        from commonplace.memory.api_keys import is_revoked_or_expired
 
         there = read_connection(editor, self.locations)
         secret = there.key if there and there.ours and _is_same_server(there.url, self.url) else ""
@@ -128,7 +128,7 @@ def connect_options(
     if http is None and key is not None:
         raise InvalidInput("--key is for --http.", "Give both or neither.")
     if key is not None:
-        from commonplace.memory.keys_and_spaces import looks_like_key
+        from commonplace.memory.api_keys import looks_like_key
 
         if not looks_like_key(key):
             raise InvalidInput("That is not a Commonplace key.", "`commonplace keys create NAME` creates one.")
@@ -138,13 +138,13 @@ def connect_options(
 
 def revoke_key(call: Call, editor: Host, headers: Mapping[str, str]) -> None:
     """Revoke a key that was created for an editor. A key given with --key is left alone."""
-    from commonplace.memory import keys_and_spaces
+    from commonplace.memory import api_keys
 
     def revoke(memory: LocalMemory) -> None:
         with contextlib.suppress(Unauthorized):
-            key = keys_and_spaces.check_key(memory, secret)
+            key = api_keys.check_key(memory, secret)
             if key.name == _key_name(editor):
-                keys_and_spaces.revoke_key(memory, key.id)
+                api_keys.revoke_key(memory, key.id)
 
     if secret := headers.get("Authorization", "").removeprefix("Bearer "):
         _in_existing_store(call, revoke)

@@ -16,9 +16,17 @@ from commonplace.cli.options import combine, project_option
 from commonplace.config import address
 from commonplace.dialects.records import key_record, space_record
 from commonplace.errors import InvalidInput
-from commonplace.memory import keys_and_spaces
-from commonplace.memory.keys_and_spaces import Limits, create_key, list_keys, revoke_key
+from commonplace.memory.api_keys import create_key, list_keys, revoke_key
 from commonplace.memory.local_memory import LocalMemory, for_space
+from commonplace.memory.spaces import (
+    Limits,
+    create_space,
+    create_space_key,
+    get_space,
+    list_spaces,
+    set_space_limits,
+    space_keys,
+)
 from commonplace.model import ROLES, Key
 from commonplace.text.dates import UNIT_MS, parse_time
 
@@ -166,7 +174,7 @@ size_limits = combine(
 def create_space_command(call: Call, name: str, max_items: int | str | None, max_mb: int | str | None) -> None:
     """Create an empty space called NAME."""
     with call.local_memory() as memory:
-        made = keys_and_spaces.create_space(memory, name, _limits(Limits(), max_items, max_mb))
+        made = create_space(memory, name, _limits(Limits(), max_items, max_mb))
     call.answer(space_record(made), f"Created the space {made.name}.")
     call.note(f"`commonplace spaces invite {made.name} NAME` creates a key for it.")
 
@@ -179,8 +187,8 @@ def limit(call: Call, name: str, max_items: int | str | None, max_mb: int | str 
     if max_items is None and max_mb is None:
         raise click.UsageError("Name --max-items or --max-mb.", click.get_current_context())
     with call.local_memory() as memory:
-        known = keys_and_spaces.get_space(memory, name).limits
-        changed = keys_and_spaces.set_space_limits(memory, name, _limits(known, max_items, max_mb))
+        known = get_space(memory, name).limits
+        changed = set_space_limits(memory, name, _limits(known, max_items, max_mb))
     row = _space_row(space_record(changed))
     call.answer(
         space_record(changed),
@@ -193,7 +201,7 @@ def limit(call: Call, name: str, max_items: int | str | None, max_mb: int | str 
 def people(call: Call, space: str) -> None:
     """List who has a key for SPACE, with which role, and when it was last used. `keys revoke` revokes one."""
     with call.local_memory() as memory:
-        records = _key_records(memory, keys_and_spaces.space_keys(memory, space))
+        records = _key_records(memory, space_keys(memory, space))
     call.answer_list(
         "keys", records, _show_keys, f"Nobody yet. `commonplace spaces invite {space} NAME` creates a key."
     )
@@ -212,7 +220,7 @@ def invite(call: Call, space: str, name: str, role: str, project: str | None, ex
     """Create a key for SPACE for the person or program called NAME, and print it. It is shown only once."""
     url = address(call.settings(), "/mcp")
     with call.local_memory() as memory:
-        key, secret = keys_and_spaces.create_space_key(memory, space, name, role, project, _expiry_ms(expires))
+        key, secret = create_space_key(memory, space, name, role, project, _expiry_ms(expires))
         record = {**key_record(key, memory.clock()), "space": space, "url": url}
     _show_new_key(
         call,
@@ -235,7 +243,7 @@ def spaces(call: Call) -> None:
     setting `space`.
     """
     with call.local_memory() as memory:
-        records = [space_record(space) for space in keys_and_spaces.list_spaces(memory)]
+        records = [space_record(space) for space in list_spaces(memory)]
     columns = ("name", "items", "max_items", "mb", "max_mb", "keys")
     call.answer_list("spaces", records, lambda rows: tables.table(columns, [*map(_space_row, rows)]), "No spaces.")
 

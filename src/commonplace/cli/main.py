@@ -302,7 +302,7 @@ def commonplace(ctx: click.Context) -> None:
     Without a command it shows where you stand and what to do next.
     """
     if ctx.invoked_subcommand is None:
-        from commonplace.cli.next_steps import show_next_steps
+        from commonplace.cli.start_screen import show_next_steps
 
         show_next_steps(ctx.ensure_object(Call))
 

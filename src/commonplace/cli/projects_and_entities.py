@@ -49,9 +49,9 @@ def trust(call: Call, folder: Path | None) -> None:
 
     A clone is recognised by its commits. Only one that shares no commit with earlier clones needs this.
     """
-    from commonplace.capture.hooks.project_folder import record_commit
-    from commonplace.capture.hooks.session_start import drop_cached_contexts
-    from commonplace.text.project_names import detect_project
+    from commonplace.capture.hooks.context_cache import drop_cached_contexts
+    from commonplace.capture.hooks.working_folder import record_commit
+    from commonplace.memory.detect_project import detect_project
 
     here = (folder or Path.cwd()).resolve()
     project, data = detect_project(here), call.settings().data_dir
@@ -157,7 +157,7 @@ def _passage_record(central: CentralPassage) -> dict[str, Any]:
 
 def _up_to_date_topics(call: Call, memory: LocalMemory) -> list[Topic]:
     """The topics, brought up to date first if the store can be written."""
-    from commonplace.memory.catch_up import TOPIC_SECONDS, embed_pending
+    from commonplace.memory.search_candidates import TOPIC_SECONDS, embed_pending
     from commonplace.memory.topics import list_topics, update_topics
 
     embed_pending(memory, TOPIC_SECONDS)

@@ -29,8 +29,8 @@ from commonplace.text.sentences import shorten
 
 if TYPE_CHECKING:
     from commonplace.dialects.tool import Tool
-    from commonplace.memory.chunks import Chunk
     from commonplace.memory.local_memory import LocalMemory
+    from commonplace.memory.recall_chunks import Chunk
 
 MAX_RESULTS = 1000
 # Characters of a linked passage that are shown.
@@ -256,10 +256,10 @@ def context(call: Call, project: str | None, query: str | None, budget: int, as_
     Decisions and rules come first, then what is recent or answers the query, the last summaries, and where work
     stopped.
     """
+    from commonplace.dialects.get_context import written_context
     from commonplace.dialects.kiro import NO_PROJECT
-    from commonplace.dialects.kiro_context import written_context
-    from commonplace.memory.catch_up import embed_for_question
     from commonplace.memory.projects import require_project
+    from commonplace.memory.search_candidates import embed_for_question
 
     wanted = project if project is not None else call.current_project() or NO_PROJECT
     arguments: dict[str, Any] = {"project": wanted, "token_budget": budget}
@@ -289,9 +289,9 @@ def call_tool(memory: LocalMemory, tool: str, arguments: Mapping[str, Any]) -> d
 
 
 def _tool(name: str) -> Tool:
-    from commonplace.dialects import kiro, kiro_context
+    from commonplace.dialects import get_context, kiro
 
-    return next(known for known in (*kiro.TOOLS, *kiro_context.TOOLS) if known.name == name)
+    return next(known for known in (*kiro.TOOLS, *get_context.TOOLS) if known.name == name)
 
 
 def show_context(data: Mapping[str, Any]) -> None:

@@ -63,11 +63,11 @@ def serve(
     settings = call.settings(host=host, port=port, workers=workers, import_dir=import_dir, profile=profile)
     with private_temporary_files(settings.data_dir):
         if settings.workers > 1:
-            from commonplace.site.workers import run_workers
+            from commonplace.http_server.workers import run_workers
 
             run_workers(settings, show)
         else:
-            from commonplace.site.server import run
+            from commonplace.http_server.server import run
 
             run(settings, show)
 
@@ -78,7 +78,7 @@ def stop(call: Call) -> None:
 
     Nothing is lost, and calls in progress are answered first.
     """
-    from commonplace.resident_client.control import stop_residents
+    from commonplace.resident_client.list_and_stop import stop_residents
 
     stopped = stop_residents(str(call.settings().data_dir))
     pids = ", ".join(map(str, stopped))

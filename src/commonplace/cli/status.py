@@ -48,7 +48,7 @@ def _hooks(memory: LocalMemory) -> dict[str, Any]:
 
 def _residents(settings: Settings) -> list[dict[str, Any]]:
     """The resident processes of this data folder, of any version."""
-    from commonplace.resident_client.control import describe, resident_processes
+    from commonplace.resident_client.list_and_stop import describe, resident_processes
 
     found = resident_processes(str(settings.data_dir))
     return [{**one, "state": describe(one)} for one in found]
@@ -106,7 +106,7 @@ def models(call: Call, folders: tuple[str, ...], measure: bool) -> None:
     The first column is the value for the setting `embedder`. Name a FOLDER with an ONNX model to try it;
     the exit code is 7 if it cannot be used.
     """
-    from commonplace.memory.models import list_models
+    from commonplace.memory.embedding_models import list_models
 
     given = [str(Path(folder).expanduser().absolute()) for folder in folders]
     with call.local_memory() as memory:

@@ -11,13 +11,13 @@ from typing import Annotated, Any, NotRequired, TypedDict
 from commonplace.dialects.reply_schema import Json
 from commonplace.dialects.tool import Param, Reply, Tool, compact_json, search_notice
 from commonplace.errors import InvalidInput, NoResults
-from commonplace.memory import chunks
-from commonplace.memory.chunks import RecalledChunks, chunk_ids, recall_chunks
 from commonplace.memory.explain import TimelineEvent
 from commonplace.memory.explain import explain as explained
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.predict import Prediction
 from commonplace.memory.predict import predict as predicted
+from commonplace.memory.recall_chunks import Chunk as RecalledChunk
+from commonplace.memory.recall_chunks import RecalledChunks, chunk_ids, recall_chunks
 from commonplace.text.query import plain_words
 from commonplace.text.redact import redact_data
 from commonplace.text.sentences import excerpt, truncate
@@ -265,7 +265,7 @@ def predict(
     return budget.reply(budget.fill("suggestions", [*map(suggestion, found)]), len(found))
 
 
-def chunk_data(chunk: chunks.Chunk) -> Chunk:
+def chunk_data(chunk: RecalledChunk) -> Chunk:
     """A chunk as the reference shows it."""
     return {
         "chunkId": chunk.id,

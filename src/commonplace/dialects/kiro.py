@@ -1,4 +1,4 @@
-"""Kiro Memory's tools for observations, summaries and timelines; kiro_context.py has the context of a project.
+"""Kiro Memory's tools for observations, summaries and timelines; get_context.py has the context of a project.
 
 Everything that happened or was stated is an observation here, whichever dialect wrote it.
 """
@@ -10,11 +10,11 @@ from typing import Annotated, Any, NotRequired, TypedDict, TypeVar, cast
 from commonplace.dialects.records import source_fields
 from commonplace.dialects.tool import IdNumber, Param, Reply, Tool, compact_json, search_notice
 from commonplace.errors import InvalidInput, NotFound
-from commonplace.memory.hits import is_stale, record_use
 from commonplace.memory.items import get_item, get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
 from commonplace.memory.recall import recall_scopes
+from commonplace.memory.rerank import is_stale, record_use
 from commonplace.memory.timeline import EVENT_KINDS, TimelineEntry, timeline
 from commonplace.model import PROPOSED, Item, Scope
 from commonplace.text.dates import iso_time

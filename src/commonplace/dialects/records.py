@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDic
 
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.memory.edit_and_forget import is_read_from_text
-from commonplace.memory.hits import is_stale
+from commonplace.memory.rerank import is_stale
 from commonplace.model import DETAIL_FIELDS, SOURCE_FIELDS, Change, Item, Key, Kind, Project, Session, Stream
 from commonplace.text.dates import iso_time, short_iso_time
 
 if TYPE_CHECKING:
     from commonplace.memory.contradictions import Contradiction, StatementPair
-    from commonplace.memory.keys_and_spaces import SpaceEntry
     from commonplace.memory.recall import Hit
+    from commonplace.memory.spaces import SpaceEntry
 
 
 Origin = Literal["person", "agreed", "agent", "captured", "imported"]

@@ -36,7 +36,7 @@ def check_versions(context: DoctorContext) -> Iterator[Finding]:
 
 def check_resident(context: DoctorContext) -> Iterator[Finding]:
     """Whether the process that windows share answers."""
-    from commonplace.resident_client.control import describe, resident_processes, stop_residents
+    from commonplace.resident_client.list_and_stop import describe, resident_processes, stop_residents
 
     data = str(context.settings.data_dir)
     found = resident_processes(data)

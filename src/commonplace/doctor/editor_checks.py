@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.hints import count_hints
-from commonplace.capture.hooks.project_folder import NAME_CLASH_ADVICE, projects_sharing_a_name
+from commonplace.capture.hooks.hint_output import count_hints
 from commonplace.capture.hooks.spool import CONTEXT_FAILURE, HINT_FAILURE, PART, SAMPLE, SPOOL, spool_folder
 from commonplace.capture.hooks.spool_reader import SpoolState, clear_failures, remove_leftovers, spool_path, spool_state
 from commonplace.capture.hooks.team_server import TeamServer, save_server, team_server
+from commonplace.capture.hooks.working_folder import NAME_CLASH_ADVICE, projects_sharing_a_name
 from commonplace.config import Settings
 from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark
 from commonplace.doctor.mcp_probe import ProbeResult, probe_process, probe_url
@@ -35,7 +35,7 @@ from commonplace.hosts.connections import (
     read_connection,
 )
 from commonplace.hosts.host import Host, Locations, Server, editors
-from commonplace.memory.keys_and_spaces import find_working_key
+from commonplace.memory.api_keys import find_working_key
 from commonplace.text.dates import DAY_MS, time_ago
 
 PROFILE, DATA_DIR = "--profile", "COMMONPLACE_DATA_DIR"

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from commonplace.capture.hooks.session_start import CONTEXT_FOLDER
+from commonplace.capture.hooks.context_cache import CONTEXT_FOLDER
 from commonplace.capture.hooks.spool import REFUSED, SPOOL
 from commonplace.config import FOLDER, embedder_kind
 from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark

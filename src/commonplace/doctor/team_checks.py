@@ -13,12 +13,12 @@ from urllib.parse import urlencode
 
 from commonplace.capture.hooks.drain import drain_to
 from commonplace.capture.hooks.hook_command import SAMPLE_VARIABLE
-from commonplace.capture.hooks.project_folder import WorkingFolder
 from commonplace.capture.hooks.send_events import EventSender, event_record
 from commonplace.capture.hooks.spool import EVENT, SAMPLE, event_name, spool_folder
 from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.capture.hooks.team_hints import HINTS_PATH, NEAR_SECONDS
 from commonplace.capture.hooks.team_server import TeamServer, team_servers
+from commonplace.capture.hooks.working_folder import WorkingFolder
 from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark
 from commonplace.errors import CommonplaceError
 from commonplace.hosts.connections import Connection, Hook

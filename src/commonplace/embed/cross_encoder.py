@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace import malloc
-from commonplace.embed.minilm import MODEL
+from commonplace.embed.model_files import MODEL
 from commonplace.embed.onnx_embedder import MAX_CHARS, open_session
 from commonplace.errors import EmbedderUnavailable
 from commonplace.text.tokens import without_surrogates

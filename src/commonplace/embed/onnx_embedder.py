@@ -1,4 +1,4 @@
-"""Runs sentence models in ONNX files: the built-in one (minilm.py) and those of your own (model_folder.py).
+"""Runs sentence models in ONNX files (model_files.py): splits texts into tokens, and makes vectors of them.
 
 Texts are run in small batches of similar length. Small, because the tensors of one batch then stay in the processor's
 cache: 256 tokens at once are twice as fast as 4,096, and keep the memory of the process low. Several batches run side

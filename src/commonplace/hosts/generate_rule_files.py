@@ -20,7 +20,7 @@ from commonplace.hosts.project_files import (
 )
 from commonplace.hosts.rule_files import RuleFile, skill_files
 from commonplace.hosts.rules_markdown import KnownStatements, as_markdown, statements
-from commonplace.memory.content_mark import mark_reader
+from commonplace.memory.content_fingerprint import fingerprint_reader
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.rules import RULE_SET_TYPES, RuleSet, rule_set
 from commonplace.text.paths import glob_from_root
@@ -222,7 +222,7 @@ def watch(
 
 def stamp(memory: LocalMemory) -> Stamp:
     """Changes with every write to the store, by whichever process."""
-    ask = mark_reader(memory)
+    ask = fingerprint_reader(memory)
     if ask is not None:
         try:
             return (ask(),)

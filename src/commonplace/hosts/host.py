@@ -163,7 +163,7 @@ class Hooks:
     ends: tuple[str, ...] = ()
     # Events at which it takes in what is remembered, and what is about to happen or has happened then.
     hints: Mapping[str, HintMoment] = field(default_factory=dict)
-    # The shape in which a plugin prints that (event, text). For our own hosts it is in capture/hooks/session_start.py.
+    # The shape in which a plugin prints that (event, text). For our own hosts it is in capture/hooks/context_cache.py.
     output: Callable[[str, str], str] = lambda _event, text: text
 
 

@@ -19,7 +19,7 @@ from pathlib import Path, PureWindowsPath
 from typing import Any, Literal
 
 from commonplace.errors import Conflict, TooLarge
-from commonplace.hosts import settings_text
+from commonplace.hosts import json_and_toml_edits
 from commonplace.hosts.host import NAME, Entry, Shell, System
 from commonplace.hosts.project_files import Change
 
@@ -110,7 +110,7 @@ def parse_settings(text: str, format_: Format) -> dict[str, Any]:
         return tomllib.loads(text)
     if not text.strip():
         return {}
-    value = settings_text.parse_json(text).value
+    value = json_and_toml_edits.parse_json(text).value
     if not isinstance(value, dict):
         raise ValueError("it is not an object")
     return value
@@ -187,9 +187,9 @@ def add_our_settings(text: str, format_: Format, ours: OurSettings) -> str:
     value = parse_settings(text, format_)
     if ours.entry is not None and _at(value, (ours.servers, NAME)) != ours.entry:
         if format_ == "toml":
-            text = settings_text.put_toml(text, ours.servers, NAME, dict(ours.entry))
+            text = json_and_toml_edits.put_toml(text, ours.servers, NAME, dict(ours.entry))
         else:
-            text = settings_text.put_json(text, (ours.servers, NAME), dict(ours.entry))
+            text = json_and_toml_edits.put_json(text, (ours.servers, NAME), dict(ours.entry))
     return text if format_ == "toml" else _put_hooks(text, ours)
 
 
@@ -224,7 +224,7 @@ def remove_our_settings(config: SettingsFile, ours: OurSettings, before: Setting
     value = parse_settings(text, config.format)
     for key, needed in ours.always.items():
         if ours.hooks and "hooks" not in value and value.get(key) == needed and key not in was:
-            text = settings_text.remove_json(text, (key,))
+            text = json_and_toml_edits.remove_json(text, (key,))
     gone = before is None and not parse_settings(text, config.format) and not _says_more(text)
     return None if gone else text
 
@@ -238,16 +238,16 @@ def _put_hooks(text: str, ours: OurSettings) -> str:
         else:
             stale.append(path)
     for path in reversed(stale):
-        text = settings_text.remove_json(text, path)
+        text = json_and_toml_edits.remove_json(text, path)
     text = _without_empty(
         text, "jsonc", [path for path in stale if list_of(path) not in {where for where, _item in wanted}], {}
     )
     value = parse_settings(text, "jsonc")
     for key, needed in ours.always.items():
         if ours.hooks and key not in value:
-            text = settings_text.put_json(text, (key,), needed)
+            text = json_and_toml_edits.put_json(text, (key,), needed)
     for list_path, item in wanted:
-        text = settings_text.append_json(text, list_path, item)
+        text = json_and_toml_edits.append_json(text, list_path, item)
     return text
 
 
@@ -269,8 +269,8 @@ def _or_none(before: SettingsFile, ours: OurSettings) -> str | None:
 
 def _removed(text: str, format_: Format, path: Keys) -> str:
     if format_ == "toml":
-        return settings_text.remove_toml(text, tuple(str(key) for key in path))
-    return settings_text.remove_json(text, path)
+        return json_and_toml_edits.remove_toml(text, tuple(str(key) for key in path))
+    return json_and_toml_edits.remove_json(text, path)
 
 
 def _among(items: Any, path: Keys) -> Iterator[tuple[Keys, Entry]]:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from commonplace.errors import InvalidInput
-from commonplace.text.project_names import detect_project, normalise_project
+from commonplace.memory.detect_project import detect_project
+from commonplace.text.project_names import normalise_project
 
 if TYPE_CHECKING:
     import apsw

@@ -77,11 +77,16 @@ class BoundMethods:
 
     def _catch_up(self, question: str) -> None:
         if self._catches_up:
-            from commonplace.memory.catch_up import embed_and_link
-            from commonplace.memory.chunks import CHUNK_KINDS
+            from commonplace.memory.graph import link_pending
+            from commonplace.memory.recall_chunks import CHUNK_KINDS
+            from commonplace.memory.search_candidates import embed_for_question, embed_pending
             from commonplace.model import Scope
 
-            embed_and_link(self._local, question, Scope(kinds=CHUNK_KINDS))
+            if question:
+                embed_for_question(self._local, question, [Scope(kinds=CHUNK_KINDS)])
+            else:
+                embed_pending(self._local)
+            link_pending(self._local)
 
 
 def as_words(value: Words) -> tuple[str, ...]:

@@ -246,7 +246,7 @@ class ItemMethods(BoundMethods):
 
         scope = self._scope(project, kind, type, tag, since, until, only_global, author, origin, as_of, include_expired)
         if self._catches_up:
-            from commonplace.memory.catch_up import embed_for_question
+            from commonplace.memory.search_candidates import embed_for_question
 
             embed_for_question(self._local, query, [scope])
         found = recall(self._local, query, scope, limit)

@@ -135,7 +135,7 @@ class Memory(ItemMethods, SessionMethods):
         from commonplace.capture.ingest import IngestRun
         from commonplace.capture.transcripts import transcript_folders
         from commonplace.hosts.host import locations_here
-        from commonplace.memory.catch_up import link_pending
+        from commonplace.memory.graph import link_pending
 
         found = [_existing(path) for path in paths] or transcript_folders(locations_here())
         run = IngestRun(self._local, project=project)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from commonplace.capture.import_report import ImportReport
 from commonplace.memory.about import EntityKnowledge, RelatedEntity
 from commonplace.memory.backup import Backup
-from commonplace.memory.chunks import Chunk, RecalledChunks
 from commonplace.memory.context import Context, ContextItem
 from commonplace.memory.contradictions import Contradiction, Keep, Settled, StatementPair
 from commonplace.memory.conversations import (
@@ -24,6 +23,7 @@ from commonplace.memory.profile import Profile, ProfileLine, Show
 from commonplace.memory.project_overview import Contributor, Decision, ProjectBrief, ProjectOverview, SessionCard
 from commonplace.memory.prune import PruneProposal
 from commonplace.memory.recall import Hit, RecallResult
+from commonplace.memory.recall_chunks import Chunk, RecalledChunks
 from commonplace.memory.remember import NewItem, Remembered
 from commonplace.memory.report import Report
 from commonplace.memory.rules import ActiveRules

@@ -34,7 +34,7 @@ class SessionMethods(BoundMethods):
 
         NoResults if there are none.
         """
-        from commonplace.memory.chunks import recall_chunks
+        from commonplace.memory.recall_chunks import recall_chunks
 
         self._catch_up(question)
         return recall_chunks(self._local, question, limit, min_score)

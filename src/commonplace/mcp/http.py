@@ -1,4 +1,4 @@
-"""The protocol over HTTP: its route, and how it lives. Who may call, from where and how much is for the site to say.
+"""The protocol over HTTP: its route, and how it lives. Who may call, from where and how much is for the server to say.
 
 `/mcp?profile=core` offers the tools of a profile to one client, where the server's own setting is `all`.
 """

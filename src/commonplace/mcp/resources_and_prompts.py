@@ -12,8 +12,8 @@ from urllib.parse import quote, unquote
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
+from commonplace.dialects.get_context import context_text
 from commonplace.dialects.kiro import record_text
-from commonplace.dialects.kiro_context import context_text
 from commonplace.dialects.memories_records import rules_text
 from commonplace.dialects.tool import LONGEST_NOTICE, compact_json
 from commonplace.errors import CommonplaceError

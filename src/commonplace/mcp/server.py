@@ -16,8 +16,8 @@ from mcp.shared.exceptions import MCPError
 
 from commonplace.config import Settings
 from commonplace.dialects.memories_records import sdk_error, sdk_reply
-from commonplace.dialects.profiles import tools_of
 from commonplace.dialects.tool import LONGEST_NOTICE, Tool, compact_json, error_body
+from commonplace.dialects.tool_profiles import tools_of
 from commonplace.errors import CommonplaceError, Forbidden, RateLimited
 from commonplace.mcp import resources_and_prompts
 from commonplace.mcp.plain_requests import SERVER_INFO, HttpContext, PlainRequests
@@ -231,7 +231,7 @@ class _RequestHandlers:
         return self._caller if key is None else key.id
 
     def _reach_of(self, context: _Context) -> Callable[[], LocalMemory]:
-        """How to reach the memory of a call: over HTTP the site put the one that the key opens into the request.
+        """How to reach the memory of a call: over HTTP the server put the one that the key opens into the request.
 
         Whoever calls tools is an agent, whatever it says.
         """

@@ -108,9 +108,9 @@ def _remove_partial_backups(folder: Path) -> None:
 
 
 def _content_mark(settings: Settings, path: Path) -> str | None:
-    from commonplace.store.sqlite.content_mark import content_mark
+    from commonplace.store.sqlite.content_fingerprint import content_fingerprint
 
-    return content_mark(str(path), store_key(settings))
+    return content_fingerprint(str(path), store_key(settings))
 
 
 @contextlib.contextmanager

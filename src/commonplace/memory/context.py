@@ -7,34 +7,26 @@ With a query, what answers it has a share of the budget that nothing else can ta
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from commonplace.memory.hits import is_stale
 from commonplace.memory.items import newest_items
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.rerank import is_stale
 from commonplace.memory.rules import applies_to
 from commonplace.memory.timeline import EVENT_KINDS
 from commonplace.model import KINDS, KNOWLEDGE_TYPES, PROPOSED, SETTLED, Item, Scope, Session
-from commonplace.ranking.fusion import (
-    OTHER_PROJECT,
-    SAME_PROJECT,
-    Evidence,
-    Signals,
-    TokenBudget,
-    composite_score,
-    context_order_key,
-    lexical_signal,
-    recency_score,
-)
+from commonplace.ranking.fusion_and_boosts import STALE_FACTOR, Evidence, lexical_signal
+from commonplace.text.dates import DAY_MS
 from commonplace.text.paths import is_in_folder, normalise_folder
 from commonplace.text.sentences import shorten
 from commonplace.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from commonplace.memory.candidates import ParsedQuestion
     from commonplace.memory.recall import Hit
+    from commonplace.memory.search_candidates import ParsedQuestion
 
 
 RULE = "rule"
@@ -55,6 +47,10 @@ ITEM_SHARE = 0.25
 FIELD_LENGTHS = (4_000, 1_000, 400, 150, 60)
 # Something from another project has to answer the query rather well to be of use here, as one of the first so many.
 ELSEWHERE, FROM_ELSEWHERE = 0.5, 25
+# What counts for the score of an entry: its age, whether it is knowledge, and its project.
+HALF_LIFE_DAYS = 7.0
+KNOWLEDGE_BOOST = 3.0
+SAME_PROJECT, OTHER_PROJECT = 1.0, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +65,51 @@ class Shares:
 
 WITHOUT_QUERY = Shares(leading=0.5, answers=0.5, checkpoint=0.65, summary=0.75)
 WITH_QUERY = Shares(leading=0.35, answers=0.75, checkpoint=0.85, summary=0.9)
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What the score of an entry of a context is made of, each between 0 and 1."""
+
+    semantic: float
+    fts5: float
+    recency: float
+    project_match: float
+
+
+def recency_score(created_ms: int, now_ms: int, half_life_days: float = HALF_LIFE_DAYS) -> float:
+    """1 now, 1/2 after a half-life, towards 0; a time in the future counts as now."""
+    age_days = max(0, now_ms - created_ms) / DAY_MS
+    return math.exp2(-age_days / half_life_days)
+
+
+def composite_score(signals: Signals, *, with_query: bool) -> float:
+    """One number from four: 45/35/10/10 with a query, recency and project 70/30 without."""
+    if with_query:
+        return 0.45 * signals.semantic + 0.35 * signals.fts5 + 0.10 * signals.recency + 0.10 * signals.project_match
+    return 0.70 * signals.recency + 0.30 * signals.project_match
+
+
+def context_order_key(score: float, *, knowledge: bool, stale: bool = False) -> tuple[bool, float]:
+    """Larger comes first. Knowledge counts three times its score and precedes everything else; what is stale sinks."""
+    return (knowledge, score * (KNOWLEDGE_BOOST if knowledge else 1.0) * (STALE_FACTOR if stale else 1.0))
+
+
+class TokenBudget:
+    """A number of tokens, spent entry by entry. What does not fit is left out; smaller entries may still follow."""
+
+    def __init__(self, tokens: int, spent: int = 0) -> None:
+        self.tokens, self.spent = tokens, spent
+
+    def spend(self, cost: int, share: float = 1.0) -> bool:
+        """Spend `cost` if the whole then stays within `share` of the budget."""
+        if not self.fits(cost, share):
+            return False
+        self.spent += cost
+        return True
+
+    def fits(self, cost: int, share: float = 1.0) -> bool:
+        return cost >= 0 and self.spent + cost <= self.tokens * share
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +277,7 @@ def _parse_query(memory: LocalMemory, project: str | None, query: str | None) ->
     """The query, unless there is none: a session that starts does not load what looks for something."""
     if not (query and query.strip()):
         return None
-    from commonplace.memory.candidates import embed_waiting, parse_question
+    from commonplace.memory.search_candidates import embed_waiting, parse_question
 
     return embed_waiting(
         memory, parse_question(memory, query), [Scope.around(project, kinds=(*EVENT_KINDS, "summary"))]
@@ -290,7 +331,7 @@ def score_items(
     memory: LocalMemory, question: str | ParsedQuestion, items: Sequence[Item]
 ) -> dict[int, tuple[float, float]]:
     """(semantic, lexical) of given items towards a question, found by it or not."""
-    from commonplace.memory.candidates import parse_question
+    from commonplace.memory.search_candidates import parse_question
 
     if not items:
         return {}

@@ -25,7 +25,7 @@ from commonplace.text.query import plain_query
 from commonplace.text.sentences import title_of
 
 if TYPE_CHECKING:
-    from commonplace.text.statement_reading import Statement
+    from commonplace.text.contradiction_statements import Statement
 
 STATEMENT_TYPES = ("rule", "decision", "fact", "constraint", "note")
 # How many statements are looked at on a write: by words, and by meaning if a model is loaded.
@@ -114,7 +114,7 @@ def compare_statement(memory: LocalMemory, written: Draft | Item, known_as: int 
     if written.kind != "memory" or written.type not in STATEMENT_TYPES:
         return Compared()
     # Servers load this module when they start.
-    from commonplace.text.statement_comparison import contradiction_kind, says_the_same
+    from commonplace.text.contradiction_detection import contradiction_kind, says_the_same
 
     text, now_ms = statement_text(written), memory.clock()
     found = _candidates(memory, text, written.project)
@@ -290,8 +290,8 @@ def _pairs(items: Sequence[Item], now_ms: int, *, twins: bool) -> Iterator[tuple
 
     Of those that words do not decide, with an empty reason, only what shares much and was never read.
     """
-    from commonplace.text.statement_comparison import are_the_same, contradiction_between
-    from commonplace.text.statement_reading import statements_in
+    from commonplace.text.contradiction_detection import are_the_same, contradiction_between
+    from commonplace.text.contradiction_statements import statements_in
 
     by_uid = {item.uid: item for item in items}
     for newer in items:
@@ -375,7 +375,7 @@ def settle_contradiction(memory: LocalMemory, one: int | str, other: int | str, 
         return Settled(older, newer, keep, (older, newer))
     gone, kept = (older, newer) if keep == "new" else (newer, older)
     mark_superseded(memory, gone.id, by=kept.id)
-    from commonplace.text.statement_comparison import says_the_same
+    from commonplace.text.contradiction_detection import says_the_same
 
     if says_the_same(statement_text(gone), statement_text(kept)):
         kept = enrich_item(memory, kept, gone.tags)
@@ -416,7 +416,7 @@ def _is_superseded(memory: LocalMemory, old: Item, by: Item) -> bool:
 
 
 def _reason(older: Item, newer: Item) -> str:
-    from commonplace.text.statement_comparison import contradiction_kind
+    from commonplace.text.contradiction_detection import contradiction_kind
 
     by_words = contradiction_kind(statement_text(older), statement_text(newer))
     return _decided(by_words, _recorded(older, newer) or 0.0)

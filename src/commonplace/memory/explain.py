@@ -9,7 +9,9 @@ from datetime import date
 from itertools import islice, pairwise
 
 from commonplace.errors import NoResults
-from commonplace.memory.chunks import (
+from commonplace.memory.graph import walk_links
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.recall_chunks import (
     Chunk,
     LatestQuestion,
     chunks_of,
@@ -19,8 +21,6 @@ from commonplace.memory.chunks import (
     one_chunk_per_item,
     parse_latest_question,
 )
-from commonplace.memory.graph import walk_links
-from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item
 from commonplace.text.dates import local_day
 from commonplace.text.query import plain_words

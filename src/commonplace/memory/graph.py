@@ -5,11 +5,13 @@ A walk starts at passages that answer, goes to the strongest links first, and fa
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Literal
 
+from commonplace.errors import StoreError
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Scope, Session, SessionScope
 from commonplace.store.types import Edge
@@ -23,6 +25,8 @@ Direction = Literal["both", "backward", "forward"]
 
 # Passages linked in one transaction: few, so that nobody waits for the lock.
 STEP = 20
+# What a program that runs once links before it answers, in such steps: about a second of work.
+LINK_STEPS = 50
 DEFAULT_DEPTH, DEFAULT_MOST = 20, 10
 # What each hop leaves of a weight besides the link's own, and what is too weak to follow.
 HOP_FACTOR, MIN_WEIGHT = 0.9, 0.01
@@ -51,6 +55,14 @@ class LinkedPassage:
 def link_new_passages(memory: LocalMemory) -> bool:
     """Link a few of the passages that were written since the last time. False if there were none."""
     return memory.maintenance.link(STEP, references, memory.clock()) > 0
+
+
+def link_pending(memory: LocalMemory, steps: int = LINK_STEPS) -> None:
+    """Link what was just written, so that its neighbours are found. A store that cannot be written still answers."""
+    with contextlib.suppress(StoreError):
+        for _ in range(steps):
+            if not link_new_passages(memory):
+                break
 
 
 def walk_links(

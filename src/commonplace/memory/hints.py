@@ -14,14 +14,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from commonplace.errors import EmbedderUnavailable
-from commonplace.memory.candidates import ParsedQuestion, parse_question
 from commonplace.memory.captured_events import ANSWER_TYPE
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.predict import errors_of_output, find_fix_by_rerun, items_with_error, session_items_after
 from commonplace.memory.recall import Hit, recall_scopes
 from commonplace.memory.rules import rule_paths
+from commonplace.memory.search_candidates import ParsedQuestion, parse_question
 from commonplace.model import Item, Kind, Scope, SessionScope
-from commonplace.ranking.fusion import answer_odds
+from commonplace.ranking.relevance import answer_odds
 from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.dates import DAY_MS, iso_time
 from commonplace.text.paths import any_glob_matches

@@ -305,11 +305,11 @@ def make_embedder(settings: Settings) -> Embedder | None:
             timeout=settings.endpoint_timeout,
         )
     if settings.embedder == "builtin":
-        from commonplace.embed.minilm import MiniLM
+        from commonplace.embed.model_files import MiniLM
 
         return MiniLM(threads=settings.embedder_threads)
     if embedder_kind(settings.embedder) == FOLDER:
-        from commonplace.embed.model_folder import FolderEmbedder
+        from commonplace.embed.model_files import FolderEmbedder
 
         return FolderEmbedder(model_folder(settings.embedder), threads=settings.embedder_threads)
     made: Embedder = _plugin_embedder(settings.embedder)(settings)

@@ -12,9 +12,15 @@ from pathlib import Path
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, Conflict, NotFound
+from commonplace.memory.detect_project import detect_project
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.model import Project
-from commonplace.text.project_names import base_name, detect_project, normalise_project, same_project, short_names
+from commonplace.text.project_names import (
+    base_name,
+    normalise_project,
+    same_project,
+    short_names,
+)
 
 # How many seconds a project is waited for while somebody writes.
 _BUSY_SECONDS = 0.05

@@ -6,16 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from commonplace.memory.candidates import (
-    ParsedQuestion,
-    embed_waiting,
-    evidence_by_meaning,
-    find_candidates,
-    first_passages,
-    parse_question,
-    something_waits,
-)
-from commonplace.memory.hits import (
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.rerank import (
     PartsOfScore,
     ScoreParts,
     compare_tokens,
@@ -26,41 +18,50 @@ from commonplace.memory.hits import (
     weightiest_first,
     words_of,
 )
-from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.search_candidates import (
+    ParsedQuestion,
+    embed_waiting,
+    evidence_by_meaning,
+    find_candidates,
+    first_passages,
+    parse_question,
+    something_waits,
+)
 from commonplace.model import MESSAGE_ROLES, Item, Scope, Session
-from commonplace.ranking.fusion import (
+from commonplace.ranking.fusion_and_boosts import (
+    RULE_BOOST,
     STALE_FACTOR,
     Evidence,
-    best_first,
-    expected_cosines,
-    fused_score,
-    is_noise,
-    is_noise_when_judged,
-    lexical_signal,
-    noise_borders,
-    relevance,
-    relevances_in_order,
-)
-from commonplace.ranking.rerank import (
-    RULE_BOOST,
     Weight,
     WordSets,
     add_answer_scores,
     add_token_scores,
     attribute_boosts,
+    best_first,
     boost_by_adjacent_words,
     boost_by_context,
     boost_by_neighbours,
     boost_by_role,
     boost_by_speaker,
     drop_near_duplicates,
+    expected_cosines,
     first_per_key,
+    fused_score,
+    lexical_signal,
     newer_boosts,
     prefer_answers,
     rerank_score,
 )
+from commonplace.ranking.relevance import (
+    is_noise,
+    is_noise_when_judged,
+    noise_borders,
+    relevance,
+    relevances_in_order,
+)
 from commonplace.store.types import Turn
 from commonplace.text.attributes import answers, mentions, stated_attribute
+from commonplace.text.proposed_memories import RULE
 from commonplace.text.query import (
     adjacent_words,
     is_about_questions,
@@ -71,7 +72,6 @@ from commonplace.text.query import (
     requested_attributes,
 )
 from commonplace.text.sentences import is_small_talk
-from commonplace.text.statements import RULE
 from commonplace.text.tokens import index_text
 
 CANDIDATES = 100

@@ -19,10 +19,10 @@ from typing import TypeVar, cast
 from commonplace.errors import Conflict, Forbidden
 from commonplace.memory.contradictions import MAX_LIMIT, StatementPair, list_contradictions
 from commonplace.memory.edit_and_forget import Changes, edit_item
-from commonplace.memory.hits import record_use
 from commonplace.memory.items import ItemPage, browse_items, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import PRUNE_DAYS, PRUNE_IMPORTANCE, PruneCandidate, find_prunable
+from commonplace.memory.rerank import record_use
 from commonplace.model import ACCEPTED, DISMISSED, PROPOSED, Item, Scope, Session
 from commonplace.text.dates import DAY_MS
 from commonplace.text.paths import ROOT_FOLDER

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from commonplace.resident_client.address import identity, is_private, resident_file, resident_folder
+from commonplace.resident_client.find_or_start import identity, is_private, resident_file, resident_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.capture.hooks.hints import TEAM_QUESTION
+from commonplace.capture.hooks.hint_output import TEAM_QUESTION
 from commonplace.config import Settings, load
 from commonplace.data_folder import TEAMS
 from commonplace.detached_process import take_lock
@@ -37,7 +37,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import detect_known_project
 from commonplace.memory.recall import recall
 from commonplace.model import Scope
-from commonplace.resident_client.address import (
+from commonplace.resident_client.find_or_start import (
     MAX_SOCKET_PATH,
     SAME_VARIABLES,
     TCP,
@@ -49,10 +49,10 @@ from commonplace.resident_client.address import (
     resident_file,
     resident_folder,
 )
-from commonplace.resident_client.control import retire_others
-from commonplace.resident_process.link import PING, PONG, RECEIVED
+from commonplace.resident_client.list_and_stop import retire_others
 from commonplace.resident_process.memories_and_commands import Caller, Memories, run_command, take_streams
 from commonplace.resident_process.prepared_replies import write_replies
+from commonplace.resident_process.stdio_link import PING, PONG, RECEIVED
 from commonplace.text.redact import redact
 from commonplace.worker_threads_and_processes import Workers
 

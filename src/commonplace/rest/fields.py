@@ -12,9 +12,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchem
 from pydantic_core import CoreSchema
 
 from commonplace.memory.authors import MAX_AUTHOR
-from commonplace.memory.candidates import MAX_QUERY
 from commonplace.memory.conversations import MAX_LABEL
 from commonplace.memory.remember import MAX_SESSION, MAX_TAG, MAX_TAGS, MAX_TEXT, MAX_TITLE
+from commonplace.memory.search_candidates import MAX_QUERY
 from commonplace.model import Kind, Scope
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS, parse_period
 from commonplace.text.paths import MAX_FOLDER, MAX_GLOB

@@ -29,11 +29,11 @@ from commonplace.dialects.reply_schema import Json, component
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.memory import edit_and_forget, history, streams
 from commonplace.memory.edit_and_forget import Changes, edit_item, parse_validity, with_validity
-from commonplace.memory.hits import record_use
 from commonplace.memory.items import MAX_PAGE, browse_items, get_item
 from commonplace.memory.items import item_history as changes_of_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_PATHS, NewItem, Remembered, remember_all, remember_item
+from commonplace.memory.rerank import record_use
 from commonplace.memory.timeline import timeline
 from commonplace.model import DETAIL_FIELDS, ID_HINT, KINDS, PROPOSED, Item, Kind, ref
 from commonplace.rest import fields

@@ -15,10 +15,10 @@ import commonplace
 from commonplace.dialects.memories import MAX_LIMIT, MAX_LIST, TOOLS
 from commonplace.dialects.memories_records import Layer, MemoryType, SdkMemory, sdk_memory
 from commonplace.errors import TooLarge
-from commonplace.memory.candidates import MAX_QUERY
 from commonplace.memory.edit_and_forget import forget_items as forget_items
 from commonplace.memory.items import MAX_PAGE, browse_items
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.search_candidates import MAX_QUERY
 from commonplace.model import Item, Scope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest

@@ -108,7 +108,7 @@ class AnsweredRequest:
 class RequestMetrics:
     """Those that one server answered, counted and timed. A route is its template, so that ids make no new series."""
 
-    # Where several workers count together (site/workers.py). The library reads the same when it is imported.
+    # Where several workers count together (http_server/workers.py). The library reads the same when it is imported.
     workers_folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR", "")
 
     def __init__(self) -> None:

@@ -10,8 +10,8 @@ from typing import Annotated, Any, TypedDict
 
 from pydantic import ConfigDict, Field, model_validator
 
+from commonplace.dialects.get_context import MAX_BUDGET, ContextReply, get_context
 from commonplace.dialects.kiro import NO_PROJECT
-from commonplace.dialects.kiro_context import MAX_BUDGET, ContextReply, get_context
 from commonplace.dialects.records import HitRecord, ItemRecord, hit_record, item_record
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.tool import SEARCHED_KINDS, compact_json

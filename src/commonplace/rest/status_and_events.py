@@ -18,8 +18,8 @@ from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.sekha_records import Statistics, statistics
 from commonplace.errors import CommonplaceError
 from commonplace.memory.check_and_repair import queue_all_embeddings
-from commonplace.memory.keys_and_spaces import is_server_admin
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.spaces import is_server_admin
 from commonplace.memory.status_and_stats import stats_for_scope
 from commonplace.memory.status_and_stats import status as status_of
 from commonplace.memory.timeline import Event, events_since

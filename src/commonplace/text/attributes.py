@@ -12,9 +12,9 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from commonplace.text.attribute_phrases import ATTRIBUTES, READ_FIRST, WITH_NOUN
+from commonplace.text.contradiction_words import HEDGE_PHRASES, HEDGES, LABEL, PAST, QUESTION
 from commonplace.text.dates import MONTHS, WEEKDAYS
 from commonplace.text.query import PROSE_WORD, RequestedAttribute, spell_out
-from commonplace.text.statement_words import HEDGE_PHRASES, HEDGES, LABEL, PAST, QUESTION
 from commonplace.text.tokens import STOP_WORDS, fold, stem
 
 # Longer sentences are prose.

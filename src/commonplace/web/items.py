@@ -21,10 +21,10 @@ from commonplace.memory.edit_and_forget import (
 from commonplace.memory.entities import named_in
 from commonplace.memory.graph import related_items
 from commonplace.memory.history import FieldChange, Stage, belief_history, diff_states, item_state, revert_to_revision
-from commonplace.memory.hits import changed_file, record_use
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, as_new_item, remember_all, remember_item, rewrite_item
+from commonplace.memory.rerank import changed_file, record_use
 from commonplace.model import DETAIL_FIELDS, MEMORY_TYPES, VALIDITY_FIELDS, Item
 from commonplace.text.dates import DAY_MS, local_day
 from commonplace.text.diff import DiffHunk, diff_texts

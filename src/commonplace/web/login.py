@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from commonplace.errors import CommonplaceError, Unauthorized
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Key
 from commonplace.web.page_handler import (
@@ -105,7 +105,7 @@ class LoginPages:
         if not carried:
             return self._let_in(RedirectResponse(target, 303), request, token)
         values = {"theme": theme_of(request), "next": target, "carried": carried}
-        page = self._templates.page("resend", {**values, "form_mark": keys_and_spaces.csrf_token(token)})
+        page = self._templates.page("resend", {**values, "form_mark": api_keys.csrf_token(token)})
         return self._let_in(HTMLResponse(page), request, token)
 
     async def ticket(self, request: Request) -> Response:
@@ -134,11 +134,11 @@ class LoginPages:
 
     async def _token(self, secret: str, request: Request) -> str:
         caller = await self._key_check.caller(secret, request.state.address)
-        return keys_and_spaces.start_login(caller.key, secret, caller.memory.clock())
+        return api_keys.start_login(caller.key, secret, caller.memory.clock())
 
     def _let_in(self, response: Response, request: Request, token: str) -> Response:
         response.headers.update(SECURITY_HEADERS)
-        set_cookie(response, request, login_cookie(request), token, keys_and_spaces.LOGIN_MS // 1000)
+        set_cookie(response, request, login_cookie(request), token, api_keys.LOGIN_MS // 1000)
         return response
 
     def _asking(

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, TooLarge, Unauthorized
 from commonplace.http_responses import MethodHandler, key_of, memory_of
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import list_projects, short_project_names
 from commonplace.model import Key
@@ -244,7 +244,7 @@ def _common_values(request: Request, page: Page | None) -> dict[str, Any]:
         "place": page.place if page is not None else "",
         "key": key_of(request),
         "theme": theme_of(request),
-        "form_mark": keys_and_spaces.csrf_token(login_token(request)),
+        "form_mark": api_keys.csrf_token(login_token(request)),
         "here": _here(request),
         "did": last_value(query, "did"),
         "about": last_value(query, "about"),
@@ -293,7 +293,7 @@ def check_form_mark(request: Request, form: Mapping[str, list[str]]) -> None:
     """Refuse a form that was not made by a page of this login."""
     if request.method != "POST":
         return
-    mark, expected = last_value(form, "form_mark"), keys_and_spaces.csrf_token(login_token(request))
+    mark, expected = last_value(form, "form_mark"), api_keys.csrf_token(login_token(request))
     # A caller with a key in a header is not a browser that can be misled.
     if request.state.by_login and not hmac.compare_digest(mark.encode(), expected.encode()):
         raise Forbidden("The form does not belong to this login.", "Go back, reload the page and send it again.")

@@ -15,11 +15,11 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.candidates import MAX_QUERY, is_filter, query_tokens
 from commonplace.memory.conversations import latest_conversations
 from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import Hit, recall, sessions_of_hits
+from commonplace.memory.search_candidates import MAX_QUERY, is_filter, query_tokens
 from commonplace.memory.search_page import MAX_TYPED, answer_sentences, begins_words, quick_search
 from commonplace.model import DETAIL_FIELDS, KINDS, MEMORY_TYPES, ORIGINS, Item, Project, Scope, Session, SessionScope
 from commonplace.text.dates import period_end, period_start

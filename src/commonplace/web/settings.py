@@ -10,7 +10,7 @@ from commonplace.doctor.doctor_context import DoctorContext, Finding
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
 from commonplace.hosts.connections import is_installed, read_connection
 from commonplace.hosts.host import editors, locations_here
-from commonplace.memory import keys_and_spaces
+from commonplace.memory import api_keys, spaces
 from commonplace.memory.backup import back_up_store, list_backups
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status_and_stats import last_check_result, status
@@ -44,15 +44,13 @@ def make_key(memory: LocalMemory, request: PageRequest) -> Rendered:
     days = request.number("days", 0, 0, MAX_DAYS)
     expires = memory.clock() + days * DAY_MS if days else None
     project = request.given("project").strip() or None
-    made, secret = keys_and_spaces.create_key(memory, request.given("name"), request.given("role"), project, expires)
+    made, secret = api_keys.create_key(memory, request.given("name"), request.given("role"), project, expires)
     return Rendered("settings", _values(memory, request) | {"made": made, "secret": secret}, 201)
 
 
 def revoke_key(memory: LocalMemory, request: PageRequest) -> Redirect:
     """Revoke a key."""
-    key = keys_and_spaces.revoke_key(
-        memory, int(request.path["id"]) if request.path["id"].isdecimal() else request.path["id"]
-    )
+    key = api_keys.revoke_key(memory, int(request.path["id"]) if request.path["id"].isdecimal() else request.path["id"])
     return Redirect("/settings#keys", "revoked", key.name)
 
 
@@ -64,18 +62,18 @@ def make_backup(memory: LocalMemory, request: PageRequest) -> Redirect:
 
 def check_machine(memory: LocalMemory, request: PageRequest) -> None:
     """What concerns the machine, and not a space, is for the server's admins."""
-    if not keys_and_spaces.is_server_admin(memory, request.key):
+    if not spaces.is_server_admin(memory, request.key):
         raise Forbidden("This concerns the server's machine.", "It needs an admin key of the server's own space.")
 
 
 def _values(memory: LocalMemory, request: PageRequest) -> dict[str, Any]:
     admin = request.may("admin")
-    machine = admin and keys_and_spaces.is_server_admin(memory, request.key)
+    machine = admin and spaces.is_server_admin(memory, request.key)
     return {
         "status": status(memory),
-        "keys": keys_and_spaces.list_keys(memory) if admin else None,
+        "keys": api_keys.list_keys(memory) if admin else None,
         "roles": ROLES,
-        "spaces": keys_and_spaces.list_spaces(memory, request.key) if admin else None,
+        "spaces": spaces.list_spaces(memory, request.key) if admin else None,
         "machine": machine,
         "backups": list_backups(memory.settings)[:BACKUPS] if machine and not memory.settings.database_url else None,
         "every_hours": memory.settings.backup_every_hours,

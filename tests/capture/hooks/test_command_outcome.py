@@ -9,8 +9,8 @@ import pytest
 
 from commonplace.capture.hooks.drain import read_event
 from commonplace.capture.hooks.observations import Observation, observe
-from commonplace.capture.hooks.project_folder import WorkingFolder
 from commonplace.capture.hooks.remember_events import remember_events
+from commonplace.capture.hooks.working_folder import WorkingFolder
 from commonplace.hosts.hook_event import Event, HookRecord
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.report import report

@@ -11,11 +11,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from commonplace.capture.hooks.context_cache import CONTEXT_FOLDER
 from commonplace.capture.hooks.drain_inline import BackgroundDrain, drop_stale_contexts
-from commonplace.capture.hooks.project_folder import KNOWN_COMMITS_FILE
-from commonplace.capture.hooks.session_start import CONTEXT_FOLDER
 from commonplace.capture.hooks.spool import SECONDS_VARIABLE
 from commonplace.capture.hooks.spool_reader import spool_state
+from commonplace.capture.hooks.working_folder import KNOWN_COMMITS_FILE
 from commonplace.config import Settings
 from commonplace.memory.authors import with_writer
 from commonplace.memory.edit_and_forget import forget_items

@@ -10,7 +10,7 @@ import pytest
 from commonplace.capture.hooks.drain_inline import BackgroundDrain, drop_stale_contexts
 from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.config import Settings
-from commonplace.memory.content_mark import mark_reader
+from commonplace.memory.content_fingerprint import fingerprint_reader
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
@@ -59,10 +59,10 @@ def test_what_was_forgotten_is_told_to_nobody(memory: LocalMemory, settings: Set
     serving = BackgroundDrain()
     start(settings, work)
     serving(memory)
-    drop_stale_contexts(settings, mark_reader(memory))
+    drop_stale_contexts(settings, fingerprint_reader(memory))
     assert RULE in start(settings, work), "nothing was changed"
     forget_items(memory, [rule])
-    drop_stale_contexts(settings, mark_reader(memory))
+    drop_stale_contexts(settings, fingerprint_reader(memory))
     assert RULE not in start(settings, work)
     keep_rule(memory)
     serving(memory)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from commonplace.capture.hooks.observations import Observation, observe
-from commonplace.capture.hooks.project_folder import WorkingFolder, WorkingFolders
 from commonplace.capture.hooks.tool_calls import OWN_MEMORY_TOOL, THINKING_TOOL, tool_type
+from commonplace.capture.hooks.working_folder import WorkingFolder, WorkingFolders
 from commonplace.hosts.hook_event import Event
 from commonplace.text.redact import redact
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.capture.hooks.context_cache import cached_context, content_stamp
 from commonplace.capture.hooks.context_refresh import compose_context
-from commonplace.capture.hooks.project_folder import KNOWN_COMMITS_FILE, has_object, head_commit, is_known_repository
-from commonplace.capture.hooks.session_start import cached_context, content_stamp
+from commonplace.capture.hooks.working_folder import KNOWN_COMMITS_FILE, has_object, head_commit, is_known_repository
 from commonplace.config import Settings
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember

@@ -22,9 +22,10 @@ from commonplace.capture.hooks.drain_inline import drain_all
 from commonplace.capture.hooks.spool import spool_folder
 from commonplace.capture.hooks.team_server import TeamServer, load_server, save_server, team_server
 from commonplace.config import Settings
-from commonplace.memory.keys_and_spaces import Limits, create_key, create_space, create_space_key
+from commonplace.memory.api_keys import create_key
 from commonplace.memory.local_memory import LocalMemory, for_space, open_memory
 from commonplace.memory.remember import NewItem, remember_item
+from commonplace.memory.spaces import Limits, create_space, create_space_key
 
 from .hook_runner import COMMAND, fire, names
 from .hook_sessions import items

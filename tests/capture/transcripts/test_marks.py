@@ -12,7 +12,7 @@ import pytest
 from tests.capture.transcripts.corpus import SESSION, Claude, codex_meta, jsonl, question_records, reading, write
 from tests.capture.transcripts.test_cursor import database
 
-from commonplace.capture.transcript_files import ReadMark, changed_since, mark_of_file, plain_name
+from commonplace.capture.transcript_lines import ReadMark, changed_since, mark_of_file, plain_name
 from commonplace.hosts.transcript import Position, Transcript
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.capture.transcripts.corpus import Claude, reading, texts, write
 
-from commonplace.capture.transcript_files import MAX_LINE, Line, first_bytes, read_lines
+from commonplace.capture.transcript_lines import MAX_LINE, Line, first_bytes, read_lines
 from commonplace.errors import InvalidInput
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.capture.transcripts.corpus import SESSION, Claude, codex_meta, question_records, replied, write
 from tests.capture.transcripts.test_cursor import BUBBLES, database
 
-from commonplace.capture.transcript_files import ReadMark, changed_since, mark_of_file, plain_name
+from commonplace.capture.transcript_lines import ReadMark, changed_since, mark_of_file, plain_name
 from commonplace.capture.transcripts import TranscriptFile, find_transcripts, read_sessions, transcript_folders
 from commonplace.hosts.host import Locations
 

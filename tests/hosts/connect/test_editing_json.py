@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.hosts.settings_text import append_json, parse_json, put_json, remove_json
+from commonplace.hosts.json_and_toml_edits import append_json, parse_json, put_json, remove_json
 
 from .settings_files import SCALARS, VALUES, settings, texts
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.hosts.settings_text import Node, parse_json
+from commonplace.hosts.json_and_toml_edits import Node, parse_json
 
 from .settings_files import VALUES, settings, texts
 

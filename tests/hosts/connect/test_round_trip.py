@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from commonplace.hosts.connections import plan_connection, plan_disconnection, read_connection
 from commonplace.hosts.host import Host, Locations, System, editor_named, editors
-from commonplace.hosts.settings_text import parse_json
+from commonplace.hosts.json_and_toml_edits import parse_json
 
 from .conftest import SYSTEMS, connect, disconnect, tree, wanted
 from .settings_files import files

@@ -14,7 +14,7 @@ from tests.mcp.conftest import DEADLINE, Served
 from tests.postgres_process import PostgresProcess, any_of, running
 from tests.store.postgres.writers import writing
 
-from commonplace.memory.keys_and_spaces import KEY_START
+from commonplace.memory.api_keys import KEY_START
 from commonplace.store.postgres.store import PostgresStore
 
 # Commits are waited for, though not by the disk: the processes die, the machine does not.

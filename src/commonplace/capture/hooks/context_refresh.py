@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.capture.hooks.project_folder import folder_context
-from commonplace.capture.hooks.session_start import UNKNOWN_STAMP, cache_context, cached_contexts, content_stamp
+from commonplace.capture.hooks.context_cache import UNKNOWN_STAMP, cache_context, cached_contexts, content_stamp
+from commonplace.capture.hooks.working_folder import folder_context
 from commonplace.config import load
-from commonplace.memory.content_mark import mark_reader
+from commonplace.memory.content_fingerprint import fingerprint_reader
+from commonplace.memory.detect_project import file_text
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.session_context import NO_CHANGES, WorkInProgress, session_context
-from commonplace.text.project_names import file_text
 from commonplace.text.redact import redact
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class ContextRefresher:
         """Rebuild what is out of date, and build the contexts for these folders and sessions."""
         data = str(memory.settings.data_dir)
         self._wanted |= dict.fromkeys(starts)
-        now = content_stamp(data, self._env, mark_reader(memory))
+        now = content_stamp(data, self._env, fingerprint_reader(memory))
         if now in ("", UNKNOWN_STAMP) or (now == self._last_stamp and not self._wanted):
             # There is no store, nothing has changed, or its state is unknown at this moment.
             return

@@ -14,7 +14,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.capture.hooks.session_start import cache_context, cached_contexts, content_stamp
+from commonplace.capture.hooks.context_cache import cache_context, cached_contexts, content_stamp
 from commonplace.capture.hooks.spool import UnsafeFolder, count_failure, failure_reason, spool_folder
 from commonplace.capture.hooks.spool_reader import has_waiting_events, spool_path, waiting_events
 from commonplace.config import Settings
@@ -157,16 +157,16 @@ def _count_waiting(settings: Settings) -> int:
 
 
 def drop_stale_contexts(
-    settings: Settings, read_mark: Callable[[], str] | None = None, env: Mapping[str, str] = os.environ
+    settings: Settings, read_fingerprint: Callable[[], str] | None = None, env: Mapping[str, str] = os.environ
 ) -> None:
     """Empty the cached contexts that are out of date: they may hold something that was just forgotten.
 
-    Their files stay, so that the next server rebuilds them. `read_mark` reads the mark of a database on a server;
-    without it, all of its contexts are emptied.
+    Their files stay, so that the next server rebuilds them. `read_fingerprint` reads the fingerprint of a database on
+    a server; without it, all of its contexts are emptied.
     """
     data = str(settings.data_dir)
     found = list(cached_contexts(data))
-    now = content_stamp(data, env, read_mark) if found else ""
+    now = content_stamp(data, env, read_fingerprint) if found else ""
     for path, stamp, folder, session in reversed(found):
         if stamp not in ("", now):
             with contextlib.suppress(OSError, UnsafeFolder):

@@ -8,9 +8,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from commonplace.capture.hooks.project_folder import WorkingFolder, WorkingFolders, is_known_repository
 from commonplace.capture.hooks.remember_events import redact_event
 from commonplace.capture.hooks.tool_calls import command_line, is_our_command, named_files, output_and_error, tool_type
+from commonplace.capture.hooks.working_folder import WorkingFolder, WorkingFolders, is_known_repository
 from commonplace.config import load
 from commonplace.hosts.hook_event import Event, HookRecord
 from commonplace.hosts.host import hooks_of

@@ -209,7 +209,7 @@ def _session_start_output(
     shape: Callable[[str, str], str] | None,
 ) -> bytes:
     try:
-        from commonplace.capture.hooks.session_start import session_start_output
+        from commonplace.capture.hooks.context_cache import session_start_output
 
         return session_start_output(data, host, event, cwd, payload, env, shape)
     except Exception as error:  # noqa: BLE001 - a session can start without a memory
@@ -235,7 +235,7 @@ def _hint_output(
             moment = None
         if moment is None and not os.path.isdir(os.path.join(data, HINT_FOLDER)):
             return b""
-        from commonplace.capture.hooks.hints import hint_output, note_use
+        from commonplace.capture.hooks.hint_output import hint_output, note_use
 
         if moment != "prompt":
             note_use(data, host, payload)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from commonplace.capture.hooks import tool_calls
-from commonplace.capture.hooks.project_folder import WorkingFolder
 from commonplace.capture.hooks.prompts_and_answers import condense_answer, prompt_title
 from commonplace.capture.hooks.tool_calls import OTHER_TOOL, Edits, find_concepts
+from commonplace.capture.hooks.working_folder import WorkingFolder
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.tool_text import clean_text, cut_middle
 from commonplace.memory.captured_events import SessionProgress

@@ -20,8 +20,8 @@ from commonplace.capture.hooks.observations import (
     SessionState,
     observe,
 )
-from commonplace.capture.hooks.project_folder import WorkingFolder, WorkingFolders
 from commonplace.capture.hooks.session_summary import close_steps_elsewhere, session_notes
+from commonplace.capture.hooks.working_folder import WorkingFolder, WorkingFolders
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.tool_text import clean_text as clean_tool_text
 from commonplace.memory.captured_events import (
@@ -43,8 +43,8 @@ from commonplace.memory.items import ROOT_KEY
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_SESSION, NewItem, clean_text, same_statements
 from commonplace.text.dates import DAY_MS
+from commonplace.text.proposed_memories import find_statements
 from commonplace.text.redact import redact
-from commonplace.text.statements import find_statements
 
 BATCH = 500
 """Events that are written in one transaction."""

@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.hooks.project_folder import WorkingFolder, WorkingFolders
+from commonplace.capture.hooks.context_cache import cached_contexts
 from commonplace.capture.hooks.remember_events import redact_event, remember_events
-from commonplace.capture.hooks.session_start import cached_contexts
 from commonplace.capture.hooks.spool import EVENT, ensure_private_folder, spool_folder
 from commonplace.capture.hooks.team_server import SEND_TIMEOUT, TeamServer, fetch_context, home_settings, stays_here
+from commonplace.capture.hooks.working_folder import WorkingFolder, WorkingFolders
 from commonplace.errors import CommonplaceError, InvalidInput, StoreUnavailable, TooLarge, WrongMedia, WrongMethod
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.hook_event import EventKind as EventKind

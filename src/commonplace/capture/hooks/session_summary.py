@@ -28,10 +28,10 @@ from commonplace.memory.open_steps import (
 )
 from commonplace.memory.remember import NewItem, as_new_item
 from commonplace.model import Item
-from commonplace.text.next_steps import completed_steps, is_same_step
+from commonplace.text.completed_steps import completed_steps, is_same_step
+from commonplace.text.proposed_memories import only_states
 from commonplace.text.sentences import shorten
 from commonplace.text.shell_commands import command_covers, is_full_test_run, normalise_command
-from commonplace.text.statements import only_states
 
 _WHY = re.compile(
     r"\b(?:why|cause|reason|bugs?|fix|debug|fail(?:s|ed|ing|ure)?|errors?|crash\w*|broken|wrong|investigate|find out"

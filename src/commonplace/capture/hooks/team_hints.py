@@ -17,10 +17,10 @@ from threading import Lock, Thread
 from typing import Any
 
 from commonplace.capture.hooks.hint_answers import NO_HINTS, answer_hints, is_wanted, read_request
-from commonplace.capture.hooks.project_folder import WorkingFolders, is_known_repository
 from commonplace.capture.hooks.send_events import event_record
 from commonplace.capture.hooks.spool import HINT_FAILURE, count_failure, event_name, seconds_to_wait, spool_folder
 from commonplace.capture.hooks.team_server import TeamServer, home_settings, load_server, stays_here, team_servers
+from commonplace.capture.hooks.working_folder import WorkingFolders, is_known_repository
 from commonplace.data_folder import TEAMS
 from commonplace.errors import InvalidInput, TooLarge
 from commonplace.memory.local_memory import LocalMemory

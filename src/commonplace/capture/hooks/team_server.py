@@ -19,9 +19,8 @@ from threading import Thread
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from commonplace.capture.hooks.context_cache import cache_context, cached_context
 from commonplace.capture.hooks.drain_process import spawn_drain
-from commonplace.capture.hooks.project_folder import WorkingFolders, folder_context
-from commonplace.capture.hooks.session_start import cache_context, cached_context
 from commonplace.capture.hooks.spool import (
     CONTEXT_FAILURE,
     EVENT,
@@ -31,11 +30,12 @@ from commonplace.capture.hooks.spool import (
     spool_folder,
 )
 from commonplace.capture.hooks.spool_reader import has_waiting_events
+from commonplace.capture.hooks.working_folder import WorkingFolders, folder_context
 from commonplace.config import Settings, listed, load
 from commonplace.data_folder import TEAMS
 from commonplace.http_client import TRIES, HttpClient
-from commonplace.resident_client.address import start
-from commonplace.resident_client.client import is_off
+from commonplace.resident_client.ask_resident import is_off
+from commonplace.resident_client.find_or_start import start
 from commonplace.temporary_files import written_file
 from commonplace.text.project_names import same_project
 from commonplace.text.redact import redact

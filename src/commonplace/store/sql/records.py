@@ -1,7 +1,7 @@
 """Records of a space for sync: listed in the order of their changes, read by name, and merged with those of others.
 
-Writers of a space take turns, so no change appears before one that was already read. What a merge decides (merge.py)
-is written like any other item, with its own times.
+Writers of a space take turns, so no change appears before one that was already read. What a merge decides
+(merge_conflicts.py) is written like any other item, with its own times.
 """
 
 from __future__ import annotations

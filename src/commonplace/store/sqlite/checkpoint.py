@@ -3,7 +3,7 @@
 A copy over the file in place (`cp`) takes no lock. During a checkpoint its size and time cannot tell such a copy from
 our own writing, and SQLite would begin its log again although pages of it have been overwritten: they would be lost.
 So nobody may write until the folded pages were read back and compared with the log. If they differ, the log is still
-whole, and whoever comes next settles which content is sound (`replaced_files.py`).
+whole, and whoever comes next settles which content is sound (`replaced_file_recovery.py`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 import apsw
 
 from commonplace.store.sqlite.connection import SqliteConnection, roll_back
-from commonplace.store.sqlite.file_watch import LOG, FileWatch, State, fcntl, files_at
 from commonplace.store.sqlite.files import connect
+from commonplace.store.sqlite.replaced_file_detection import LOG, FileWatch, State, fcntl, files_at
 
 # How long those who write are waited for.
 _BUSY_MS = 1000

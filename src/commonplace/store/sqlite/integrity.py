@@ -22,7 +22,7 @@ from commonplace.store.maintenance import FileDamage
 from commonplace.store.rows import COLUMNS
 from commonplace.store.sql.integrity_and_scrubbing import DifferentRows, Integrity
 from commonplace.store.sqlite.connection import SqliteConnection
-from commonplace.store.sqlite.content_mark import WIPED
+from commonplace.store.sqlite.content_fingerprint import WIPED
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.files import ROW_PROBLEMS
 

@@ -1,8 +1,8 @@
 """One SQLite file that this process has open: opening it, moving on to a file that replaces it, closing it.
 
 A connection belongs to one thread of one process. Before and after each write the files at the path are compared with
-those that are open (see `file_watch.py`). If they are others, no write is acknowledged, and the next transaction moves
-on to what is at the path, once that is sound.
+those that are open (see `replaced_file_detection.py`). If they are others, no write is acknowledged, and the next
+transaction moves on to what is at the path, once that is sound.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from commonplace.store.sqlite.connection import (
     patiently,
     set_up,
 )
-from commonplace.store.sqlite.file_watch import Files, FileWatch, Record, State, files_at
 from commonplace.store.sqlite.files import (
     READ_ONLY,
     connect,
@@ -37,7 +36,8 @@ from commonplace.store.sqlite.files import (
     is_log_empty,
     locked,
 )
-from commonplace.store.sqlite.replaced_files import missing, save_open_files, settle_content, sort_out, unsound
+from commonplace.store.sqlite.replaced_file_detection import Files, FileWatch, Record, State, files_at
+from commonplace.store.sqlite.replaced_file_recovery import missing, save_open_files, settle_content, sort_out, unsound
 
 # Below this, two processes that write one WAL file can corrupt it (the WAL-reset bug).
 OLDEST_SAFE_SQLITE = 3051003

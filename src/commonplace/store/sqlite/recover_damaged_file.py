@@ -1,7 +1,7 @@
 """Saving what can be read of a damaged file: row by row into a new one, around the places that cannot be read.
 
 Each table is read in two ways. SQLite reads it along its tree, and goes on beyond pages that it refuses. Then its pages
-are read one by one without SQLite (page_reader.py), also those that nothing leads to any more. A repair
+are read one by one without SQLite (damaged_page_reader.py), also those that nothing leads to any more. A repair
 rebuilds what is derived afterwards.
 """
 
@@ -23,13 +23,13 @@ from commonplace.model import KINDS, SOURCE_FIELDS, VALIDITY_FIELDS, new_uid
 from commonplace.store.damaged_values import STATUSES, DamagedText, content_checksum, nearest, shown
 from commonplace.store.rows import item_before, item_of
 from commonplace.store.sqlite.connection import SqliteConnection
+from commonplace.store.sqlite.damaged_page_reader import Pages, Row, open_pages, schema
 from commonplace.store.sqlite.database import Database
-from commonplace.store.sqlite.file_watch import folder_lock
 from commonplace.store.sqlite.files import LOG_ENDS, READ_ONLY, connect, is_plain, translated
 from commonplace.store.sqlite.migrate import migrate, recognise, version_of
-from commonplace.store.sqlite.page_reader import Pages, Row, open_pages, schema
+from commonplace.store.sqlite.orphan_pages import Table, orphans, tables_of
+from commonplace.store.sqlite.replaced_file_detection import folder_lock
 from commonplace.store.sqlite.restore import assign_new_identity, exclusive, replace_store
-from commonplace.store.sqlite.row_recovery import Table, orphans, tables_of
 from commonplace.text.dates import clamp_time
 
 _LAST_ROW = 2**62

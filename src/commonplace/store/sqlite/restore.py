@@ -13,7 +13,6 @@ import apsw
 from commonplace.errors import StoreBusy, StoreCorrupt
 from commonplace.store.maintenance import BackupContents, BackupDifference
 from commonplace.store.sqlite.connection import SqliteConnection
-from commonplace.store.sqlite.file_watch import folder_lock
 from commonplace.store.sqlite.files import (
     COUNT_ROWS,
     COUNTED,
@@ -27,6 +26,7 @@ from commonplace.store.sqlite.files import (
     translated,
 )
 from commonplace.store.sqlite.migrate import recognise
+from commonplace.store.sqlite.replaced_file_detection import folder_lock
 
 EXAMPLES = 5
 _WAIT_MS = 5000

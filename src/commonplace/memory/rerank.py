@@ -1,0 +1,306 @@
+"""Reranking: how likely the best candidates of a search answer, and what counts for each of them besides that.
+
+Their token vectors say how likely, and a cross-encoder that reads some of them. Importance, who stated it, and how
+often and how lately it was useful decide between hits that answer about equally well. They never make something an
+answer, and nothing is hidden for being old or unused.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from commonplace.errors import EmbedderUnavailable
+from commonplace.memory.items import ROOT_KEY
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.search_candidates import ParsedQuestion
+from commonplace.model import DEFAULT_IMPORTANCE, SAME_AS, Item, Session, linked_uids
+from commonplace.ranking import relevance
+from commonplace.ranking.fusion_and_boosts import (
+    LEXICAL_WEIGHT,
+    Evidence,
+    Weight,
+    WordSets,
+    best_first,
+    group_near_duplicates,
+    hit_weight,
+    lexical_signal,
+    reading_order,
+    worth_reading,
+)
+from commonplace.ranking.relevance import (
+    JUDGED,
+    answer_odds,
+    answer_relevance,
+    token_odds,
+)
+from commonplace.store.rows import embedding_text
+from commonplace.text.query import is_about_questions, is_keywords
+
+# Tokens of the best hits that are read together with the question; thoroughly, so many, and so many of further ones if
+# none of these answers.
+READ_TOKENS, THOROUGHLY = 300, (400, 200)
+# Of the best so many, those that are no longer than this are compared with each other, to tell the important first.
+COMPARED, SHORT_TEXT = 30, 500
+# What is less of a score is nothing worth showing.
+LEAST_PART = 0.0005
+MAX_STALE_FILES = 50
+_SEPARATORS = re.compile(r"[,\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the models say of items: the log-odds that each answers, and the cross-encoder's opinion of some."""
+
+    odds: Mapping[int, float] = field(default_factory=dict)
+    answers: Mapping[int, float] = field(default_factory=dict)
+    relevances: Mapping[int, float] = field(default_factory=dict)
+
+    def is_answered(self, scores: Mapping[int, float]) -> bool | None:
+        """Whether something among the first of them answers; None if nothing was judged."""
+        return relevance.is_answered(_first_odds(scores, self.odds)) if self.odds else None
+
+
+def compare_tokens(memory: LocalMemory, parsed: ParsedQuestion, chosen: Mapping[int, int]) -> dict[int, float]:
+    """How well items hold what each word of the question asks for, by the token vectors of their chosen passages."""
+    if parsed.vector is None or parsed.query.strict or not memory.embeddings.compares_tokens:
+        return {}
+    tokens = memory.store.token_vectors(list(chosen.values()))
+    similar = memory.embeddings.compare_tokens(parsed.text, tokens)
+    return {item_id: similar[passage] for item_id, passage in chosen.items() if passage in similar}
+
+
+def judge(
+    memory: LocalMemory,
+    parsed: ParsedQuestion,
+    scores: Mapping[int, float],
+    chosen: Mapping[int, int],
+    known: Mapping[int, Evidence],
+    similar: Mapping[int, float],
+    repeated: Collection[int],
+) -> Judged:
+    """How likely items answer, with what is known of each and the passage chosen of it.
+
+    What repeats the question resembles it more than anything: that says nothing about it.
+    """
+    if not _models_can_tell(memory, parsed, scores, known):
+        return Judged()
+    odds = {id_: token_odds(value, known[id_].semantic) for id_, value in similar.items() if id_ not in repeated}
+    answers = _read_together(memory, parsed, scores, chosen, known, odds)
+    odds |= {
+        id_: token_odds(similar[id_], known[id_].semantic, answer) for id_, answer in answers.items() if id_ in odds
+    }
+    return Judged(odds, answers, {id_: answer_relevance(value) for id_, value in odds.items()})
+
+
+def _models_can_tell(
+    memory: LocalMemory, parsed: ParsedQuestion, scores: Mapping[int, float], known: Mapping[int, Evidence]
+) -> bool:
+    """Whether the models can tell what answers a question, of candidates of which this is known.
+
+    They cannot if the question is only words to look for, and the best hit has them all, or a model knows none of
+    them: it would answer them with anything.
+    """
+    query, reader = parsed.query, memory.cross_encoder
+    if reader is None or parsed.vector is None or query.strict or not known or is_about_questions(query.text):
+        return False
+    if not is_keywords(query.text):
+        return True
+    best = known[max(known, key=scores.__getitem__)]
+    return best.found < 1.0 and reader.knows_a_word(query.text)
+
+
+def _read_together(
+    memory: LocalMemory,
+    parsed: ParsedQuestion,
+    scores: Mapping[int, float],
+    chosen: Mapping[int, int],
+    known: Mapping[int, Evidence],
+    odds: Mapping[int, float],
+) -> dict[int, float]:
+    """What the cross-encoder says of the best items, each read together with the question.
+
+    Those are read that may be better than the first, or the first few if their odds leave open whether any answers.
+    Thoroughly: those near the best one, and the others if none of these surely answers.
+    """
+    assert memory.cross_encoder is not None
+    best = {item_id: scores[item_id] for item_id in known}
+    if parsed.thorough:
+        steps = list(zip(reading_order(best), THOROUGHLY, strict=True))
+    else:
+        steps = [(worth_reading(best, unsure=relevance.is_unsure(_first_odds(scores, odds))), READ_TOKENS)]
+    answers: dict[int, float] = {}
+    for some, most in steps:
+        if not some:
+            break
+        texts = memory.store.passages_in_context([chosen[item_id] for item_id in some])
+        passages = [(passage.text, before) for item_id in some for passage, before in [texts[chosen[item_id]]]]
+        try:
+            answers |= zip(some, memory.cross_encoder.score(parsed.text, passages, most), strict=False)
+        except EmbedderUnavailable:
+            # The order is a little worse without it, and search goes on.
+            return {}
+        if relevance.is_surely_answered([answer_odds(answer, known[id_].semantic) for id_, answer in answers.items()]):
+            break
+    return answers
+
+
+def _first_odds(scores: Mapping[int, float], odds: Mapping[int, float]) -> list[float]:
+    """The odds of the first hits."""
+    return [odds[id_] for id_ in best_first({id_: scores[id_] for id_ in odds}, newest={})[:JUDGED]]
+
+
+def record_use(memory: LocalMemory, items: Iterable[Item]) -> None:
+    """Count that items were useful: opened by somebody, accepted, or used by an agent that they were shown to."""
+    ids = [item.id for item in items]
+    if ids:
+        memory.store.record_use(ids, memory.clock())
+
+
+def hit_weights(memory: LocalMemory, items: Sequence[Item]) -> dict[int, Weight]:
+    """The weight of each item."""
+    now, uses = memory.clock(), memory.store.uses([item.id for item in items])
+    return {
+        item.id: hit_weight(item.importance, item.trust, uses[item.id].now(now) if item.id in uses else 0.0)
+        for item in items
+    }
+
+
+def weightiest_first(
+    memory: LocalMemory,
+    found: Sequence[Item],
+    scores: dict[int, float],
+    weights: Mapping[int, Weight],
+    words: WordSets[Item],
+) -> list[Item]:
+    """Items in their order, but of those that say nearly the same the weightier first, with the better score."""
+    alike = group_near_duplicates([item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT], words)
+    if not alike:
+        return list(found)
+    unrated = [item.id for group in alike for item in group if item.importance is None and item.session is not None]
+    sessions = memory.store.sessions_of(unrated) if unrated else {}
+    place = {item.id: item for item in found}
+    for group in alike:
+        ranked = sorted(group, key=lambda item: _rank(item, sessions.get(item.id), weights[item.id]), reverse=True)
+        better = [scores[item.id] for item in group]
+        for old, new, score in zip(group, ranked, better, strict=True):
+            place[old.id] = new
+            scores[new.id] = score
+    return list(place.values())
+
+
+def words_of(item: Item) -> str:
+    """What an item says and where, to be compared with others."""
+    if item.kind == "message":
+        # Nobody gave it a title, and its details tell who said it.
+        return f"{item.body} {item.project}"
+    return embedding_text(item.kind, item.type, item.title, item.body, item.details, ()) + f" {item.project}"
+
+
+def _rank(item: Item, session: Session | None, weight: Weight) -> tuple[float, bool, float, float]:
+    """What is stated comes before the event in which it was said."""
+    importance = item.importance
+    if importance is None:
+        importance = DEFAULT_IMPORTANCE if session is None else session.importance
+    return importance, item.kind == "memory", weight.trust, weight.use
+
+
+@dataclass(slots=True)
+class ScoreParts:
+    """The scores of items, step by step, to tell what each step added."""
+
+    best_bm25: float
+    steps: list[tuple[str, Mapping[int, float]]] = field(default_factory=list)
+
+    def add(self, name: str, scores: dict[int, float]) -> dict[int, float]:
+        """Note the scores after a step, which nothing changes from then on."""
+        self.steps.append((name, scores))
+        return scores
+
+    def of(self, item_id: int, evidence: Evidence, weight: Weight) -> dict[str, float]:
+        """What speaks for an item and against it, each as what it adds to the score; nothing that adds nothing."""
+        words = LEXICAL_WEIGHT * lexical_signal(evidence, self.best_bm25)
+        parts, before = {"words": words}, words
+        for name, scores in self.steps:
+            now = scores.get(item_id, before)
+            parts[name], before = parts.get(name, 0.0) + now - before, now
+        parts |= {"importance": weight.importance, "trust": weight.trust, "use": weight.use}
+        return {name: round(value, 4) for name, value in parts.items() if abs(value) >= LEAST_PART}
+
+
+class PartsOfScore(Mapping[str, float]):
+    """What `ScoreParts.of` says of an item, worked out when somebody asks: few do."""
+
+    __slots__ = ("_made", "_of")
+
+    def __init__(self, parts: ScoreParts, item_id: int, evidence: Evidence, weight: Weight) -> None:
+        self._of, self._made = (parts, item_id, evidence, weight), dict[str, float]()
+
+    def __getitem__(self, name: str) -> float:
+        return self._parts()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts())
+
+    def __len__(self) -> int:
+        return len(self._parts())
+
+    def _parts(self) -> dict[str, float]:
+        if not self._made:
+            parts, item_id, evidence, weight = self._of
+            self._made = parts.of(item_id, evidence, weight)
+        return self._made
+
+
+def show_twins_once(items: Sequence[Item]) -> tuple[list[Item], dict[int, tuple[Item, ...]]]:
+    """Items in order without those that are linked as saying the same as an earlier one, and those by its id."""
+    first: dict[str, int] = {}
+    shown: list[Item] = []
+    twins: dict[int, tuple[Item, ...]] = {}
+    for item in items:
+        uids = [item.uid, *linked_uids(item, SAME_AS)]
+        known = next((first[uid] for uid in uids if uid in first), None)
+        if known is None:
+            shown.append(item)
+        else:
+            twins[known] = (*twins.get(known, ()), item)
+        for uid in uids:
+            first.setdefault(uid, item.id if known is None else known)
+    return shown, twins
+
+
+def is_stale(item: Item) -> bool:
+    """Whether any file the item modified is newer than the item."""
+    return changed_file(item) is not None
+
+
+def changed_file(item: Item) -> str | None:
+    """The first file that the item modified and that is newer than it. What cannot be looked at does not count."""
+    listed = item.details.get("files_modified", "")
+    if not listed:
+        return None
+    root = item.meta.get(ROOT_KEY)
+    for name in _SEPARATORS.split(listed)[:MAX_STALE_FILES]:
+        path = _located(name.strip(), root if isinstance(root, str) else None)
+        if path is not None and _changed_ms(path) > item.created_ms:
+            return name.strip()
+    return None
+
+
+def _located(name: str, root: str | None) -> str | None:
+    # Plain strings: of each hit of a search its files are looked at.
+    if not name:
+        return None
+    path = os.path.expanduser(name) if name.startswith("~") else name
+    if os.path.isabs(path):
+        return path
+    return os.path.join(root, path) if root and not path.startswith("~") else None
+
+
+def _changed_ms(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns // 1_000_000
+    except (OSError, ValueError):
+        return -1
