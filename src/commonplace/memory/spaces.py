@@ -4,7 +4,7 @@ Whoever is at the server's machine (no `key`) may do all of this, and so may an 
 started for, its home. An admin of another space looks after that one; everybody may know what their own space holds.
 
 The limits are set here. The database itself refuses what goes beyond them (QuotaExceeded): triggers of
-migrations/0008_space_limits.sql on SQLite, 0003_space_limits.sql on PostgreSQL.
+migrations/0008_spaces.sql on SQLite, 0003_spaces.sql on PostgreSQL.
 """
 
 from __future__ import annotations
