@@ -20,7 +20,7 @@ from benchmarks.dialogues import Dialogue, pooled, sets
 from benchmarks.measures import ALL, Answered, averages, figures
 from benchmarks.tool_clients import InProcess
 from commonplace.memory import recall
-from commonplace.ranking import fusion_and_boosts
+from commonplace.ranking import scores_and_relevance
 from commonplace.store.sql import items
 from commonplace.text import query_grammar
 
@@ -30,18 +30,18 @@ Change = tuple[ModuleType, str, Any]
 # A step, and what has to be otherwise so that it is not taken.
 STEPS: tuple[tuple[str, tuple[Change, ...]], ...] = (
     ("everything", ()),
-    ("without the words", ((fusion_and_boosts, "LEXICAL_WEIGHT", 0.0),)),
-    ("without the speaker boost", ((fusion_and_boosts, "SPEAKER_BOOST", 0.0),)),
+    ("without the words", ((scores_and_relevance, "LEXICAL_WEIGHT", 0.0),)),
+    ("without the speaker boost", ((scores_and_relevance, "SPEAKER_BOOST", 0.0),)),
     ("with the names in the question", ((recall, "without_names", lambda text, _names: text),)),
     (
         "without the role boost",
-        ((fusion_and_boosts, "ROLE_BOOST", 0.0), (fusion_and_boosts, "OTHER_ROLE_PENALTY", 0.0)),
+        ((scores_and_relevance, "ROLE_BOOST", 0.0), (scores_and_relevance, "OTHER_ROLE_PENALTY", 0.0)),
     ),
-    ("without neighbouring turns", ((fusion_and_boosts, "NEIGHBOUR_BOOST", 0.0),)),
-    ("without the session boost", ((fusion_and_boosts, "SESSION_BOOST", 0.0),)),
-    ("without the named time", ((fusion_and_boosts, "TIME_BOOST", 0.0), (recall, "_of_the_time", lambda *_: []))),
-    ("without reading together", ((fusion_and_boosts, "ANSWER_WEIGHT", 0.0),)),
-    ("without the penalty for questions", ((fusion_and_boosts, "QUESTION_PENALTY", 0.0),)),
+    ("without neighbouring turns", ((scores_and_relevance, "NEIGHBOUR_BOOST", 0.0),)),
+    ("without the session boost", ((scores_and_relevance, "SESSION_BOOST", 0.0),)),
+    ("without the named time", ((scores_and_relevance, "TIME_BOOST", 0.0), (recall, "_of_the_time", lambda *_: []))),
+    ("without reading together", ((scores_and_relevance, "ANSWER_WEIGHT", 0.0),)),
+    ("without the penalty for questions", ((scores_and_relevance, "QUESTION_PENALTY", 0.0),)),
     ("with quoted titles as filters", ((query_grammar, "_is_prose", lambda lexemes: _no_quotes(lexemes)),)),
 )
 

@@ -9,7 +9,7 @@ import apsw
 
 from commonplace.capture.hooks.spool import encode_record, spool_folder, write_event
 from commonplace.capture.hooks.spool_reader import spool_path, waiting_events
-from commonplace.memory import streams
+from commonplace.memory import streamed_memories
 from commonplace.memory.backup import list_backups
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Scope
@@ -111,9 +111,9 @@ def streaming(workspace: Workspace) -> None:
     """A stream that nobody finalized yet."""
     fill(workspace, items=5)
     with workspace.memory() as memory:
-        stream = streams.start_stream(memory)
+        stream = streamed_memories.start_stream(memory)
         for number in range(CHUNKS):
-            streams.append_to_stream(memory, stream.id, f"wchunk{number} of a stream. ")
+            streamed_memories.append_to_stream(memory, stream.id, f"wchunk{number} of a stream. ")
     (workspace.folder / "stream").write_text(stream.id, encoding="utf-8")
 
 

@@ -14,7 +14,7 @@ from random import Random
 
 from commonplace import config
 from commonplace.errors import CommonplaceError, StoreUnavailable
-from commonplace.memory import streams
+from commonplace.memory import streamed_memories
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
@@ -86,7 +86,7 @@ def embed(memory: LocalMemory) -> None:
 
 def finalize(memory: LocalMemory, stream_id: str) -> None:
     """Make a memory of a stream."""
-    _stream, made = streams.finalize_stream(memory, stream_id)
+    _stream, made = streamed_memories.finalize_stream(memory, stream_id)
     say(finalized=made.item.uid)
 
 

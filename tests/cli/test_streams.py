@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from commonplace import config
-from commonplace.memory import streams
+from commonplace.memory import streamed_memories
 from commonplace.memory.local_memory import open_memory
 
 from .conftest import Run
@@ -18,10 +18,10 @@ def sending(data_dir: Path) -> list[str]:
     """Two open streams, as agents in other processes made them."""
     memory = open_memory(config.load({"data_dir": str(data_dir), "embedder": "off"}))
     try:
-        first = streams.start_stream(memory, "decision", ["v0"], "github.com/acme/my-app").id
-        second = streams.start_stream(memory).id
-        streams.append_to_stream(memory, first, "zebra ")
-        streams.append_to_stream(memory, first, "stripes")
+        first = streamed_memories.start_stream(memory, "decision", ["v0"], "github.com/acme/my-app").id
+        second = streamed_memories.start_stream(memory).id
+        streamed_memories.append_to_stream(memory, first, "zebra ")
+        streamed_memories.append_to_stream(memory, first, "stripes")
     finally:
         memory.close()
     return [first, second]

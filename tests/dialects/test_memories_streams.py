@@ -12,7 +12,7 @@ from tests.dialects.conftest import Memories
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory.local_memory import LocalMemory, open_memory
-from commonplace.memory.streams import MAX_CHUNK
+from commonplace.memory.streamed_memories import MAX_CHUNK
 
 
 @pytest.mark.promise(

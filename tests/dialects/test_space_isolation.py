@@ -16,7 +16,7 @@ from commonplace.dialects import tool_profiles
 from commonplace.dialects.tool import Tool
 from commonplace.dialects.tool_profiles import tools_of
 from commonplace.errors import NoResults, NotFound
-from commonplace.memory import streams
+from commonplace.memory import streamed_memories
 from commonplace.memory.conversations import NewConversation, NewMessage, messages_after, store_conversation
 from commonplace.memory.graph import link_new_passages
 from commonplace.memory.local_memory import LocalMemory, open_memory
@@ -126,8 +126,8 @@ def fill(memory: LocalMemory) -> Loot:
     remember(
         memory, NewItem(text, title="Walrus", kind="observation", type="file-read", details={"files_read": "ice.md"})
     )
-    stream = streams.start_stream(memory).id
-    streams.append_to_stream(memory, stream, text)
+    stream = streamed_memories.start_stream(memory).id
+    streamed_memories.append_to_stream(memory, stream, text)
     turns = [NewMessage("user", f"Where does the walrus sleep {hidden}?"), NewMessage("assistant", text)]
     talk = store_conversation(memory, NewConversation(LABEL, turns, FOLDER, project=PROJECT)).session
     messages, _more = messages_after(memory, talk.id, 9)

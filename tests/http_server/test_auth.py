@@ -17,7 +17,7 @@ from tests.polling import until
 
 from commonplace.dialects.tool_profiles import ALL, DIALECTS
 from commonplace.http_server.auth import FRESH_SECONDS, WRONG_BURST
-from commonplace.memory import api_keys, streams
+from commonplace.memory import api_keys, streamed_memories
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Scope
@@ -289,8 +289,8 @@ def test_a_key_for_one_project_sees_no_other_through_any_tool(serve: Serve, prof
         remember(memory, NewItem("A zebra of theirs and of all", type="rule"))
         messages = [NewMessage("user", "A zebra of theirs said")]
         talk = store_conversation(memory, NewConversation("A zebra of theirs", messages, project=theirs)).session.uid
-        stream = streams.start_stream(memory, project=theirs).id
-        streams.append_to_stream(memory, stream, "A zebra of theirs")
+        stream = streamed_memories.start_stream(memory, project=theirs).id
+        streamed_memories.append_to_stream(memory, stream, "A zebra of theirs")
 
     # Arguments that reach for what is not ours, by their names; each tool gets those it has.
     reaching = {

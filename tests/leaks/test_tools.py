@@ -14,7 +14,7 @@ from commonplace.config import Settings
 from commonplace.dialects.tool import Tool, error_body
 from commonplace.dialects.tool_profiles import ALL
 from commonplace.errors import CommonplaceError
-from commonplace.memory import streams
+from commonplace.memory import streamed_memories
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
@@ -40,7 +40,7 @@ def arguments(memory: LocalMemory) -> dict[str, Any]:
     talk = store_conversation(
         memory, NewConversation("Deploys", [NewMessage("user", "When?"), NewMessage("assistant", "At noon.")])
     )
-    open_stream = streams.start_stream(memory).id
+    open_stream = streamed_memories.start_stream(memory).id
     return {**ORDINARY, "id": str(item.id), "conversation_id": talk.session.uid, "stream_id": open_stream}
 
 
@@ -95,7 +95,7 @@ def test_no_tool_keeps_or_says_a_secret(
 def test_chunks_of_any_size_keep_none(memory: LocalMemory, settings: Settings, seed: Seed) -> None:
     tools = {tool.name: tool for tool in ALL}
     for size in (5, 50):
-        started = streams.start_stream(memory).id
+        started = streamed_memories.start_stream(memory).id
         for start in range(0, len(seed.text), size):
             chunk = seed.text[start : start + size]
             tools["append_memory_chunk"].run(memory, {"stream_id": started, "chunk": chunk})

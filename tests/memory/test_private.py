@@ -8,7 +8,7 @@ import pytest
 
 from commonplace.config import Settings
 from commonplace.errors import NothingToRemember
-from commonplace.memory import streams
+from commonplace.memory import streamed_memories
 from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.items import get_item
@@ -71,20 +71,20 @@ def test_a_stream_keeps_nothing_private_however_it_is_cut(
     memory: LocalMemory, settings: Settings, open_again: Callable[[], LocalMemory], size: int
 ) -> None:
     text = "We meet <private>Mein Geburtstag <private>x</private> Mein Geburtstag</private> at noon <b>"
-    id_ = streams.start_stream(memory).id
+    id_ = streamed_memories.start_stream(memory).id
     for start in range(0, len(text), size):
-        streams.append_to_stream(memory, id_, text[start : start + size])
+        streamed_memories.append_to_stream(memory, id_, text[start : start + size])
         assert not in_files(settings, "Geburts")
     again = open_again()
     try:
-        assert streams.finalize_stream(again, id_)[1].item.body == "We meet [private] at noon <b>"
+        assert streamed_memories.finalize_stream(again, id_)[1].item.body == "We meet [private] at noon <b>"
     finally:
         again.close()
     assert not in_files(settings, "Geburts")
 
 
 def test_a_stream_whose_tag_is_never_closed_ends_there(memory: LocalMemory) -> None:
-    id_ = streams.start_stream(memory).id
+    id_ = streamed_memories.start_stream(memory).id
     for chunk in ("We meet <pri", "vate>Mein ", "Geburtstag </pri", "son"):
-        streams.append_to_stream(memory, id_, chunk)
-    assert streams.finalize_stream(memory, id_)[1].item.body == "We meet [private]"
+        streamed_memories.append_to_stream(memory, id_, chunk)
+    assert streamed_memories.finalize_stream(memory, id_)[1].item.body == "We meet [private]"

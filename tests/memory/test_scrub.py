@@ -14,7 +14,7 @@ from tests.raw_sql import all_rows, behind
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.config import Settings
 from commonplace.errors import InvalidInput
-from commonplace.memory import streams
+from commonplace.memory import streamed_memories
 from commonplace.memory.conversations import (
     ConversationChanges,
     NewConversation,
@@ -40,7 +40,7 @@ NAME = "Rumpelstilzchen"
 def careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As it was before anyone knew this kind of secret."""
     with monkeypatch.context() as patched:
-        for module in ("remember", "conversations", "streams"):
+        for module in ("remember", "conversations", "streamed_memories"):
             patched.setattr(f"commonplace.memory.{module}.redact", lambda text: text)
         patched.setattr("commonplace.text.project_names.redact", lambda text: text)
         yield
@@ -71,7 +71,9 @@ def everywhere(memory: LocalMemory, text: str) -> list[int]:
     )
     session = store_conversation(memory, talk).session
     update_conversation(memory, session.uid, ConversationChanges(label="Renamed", folder="/g"))
-    streams.append_to_stream(memory, streams.start_stream(memory, tags=[f"t {text}"]).id, f"chunk {text}")
+    streamed_memories.append_to_stream(
+        memory, streamed_memories.start_stream(memory, tags=[f"t {text}"]).id, f"chunk {text}"
+    )
     answer = SavedReply(200, "{}", f'{{"content": "{text}"}}'.encode())
     run_once(memory, "me", "first", b"x", lambda: answer)
     memory.maintenance.save_source_mark(f"/home/{text}/x.jsonl", {"title": text}, 1)

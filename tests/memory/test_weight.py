@@ -12,7 +12,7 @@ from commonplace.memory.recall import Hit, recall
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.rerank import record_use
 from commonplace.model import Author, Scope
-from commonplace.ranking.fusion_and_boosts import IMPORTANCE_WEIGHT, TRUST_WEIGHT, USE_WEIGHT, Weight, hit_weight
+from commonplace.ranking.scores_and_relevance import IMPORTANCE_WEIGHT, TRUST_WEIGHT, USE_WEIGHT, Weight, hit_weight
 
 PERSON = Author("anna", "person")
 WORDS = "zebra feeding schedule"

@@ -6,19 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.ranking.fusion_and_boosts import (
+from commonplace.ranking.scores_and_relevance import (
     CONTEXT_CAP,
     CONTEXT_FLOOR,
     NEIGHBOUR_BOOST,
     OTHER_ROLE_PENALTY,
+    RELEVANCE_MIDPOINT,
     ROLE_BOOST,
     SESSION_BOOST,
     SPEAKER_BOOST,
     boost_by_context,
     boost_by_role,
     boost_by_speaker,
+    relevance,
 )
-from commonplace.ranking.relevance import RELEVANCE_MIDPOINT, relevance
 
 scores = st.dictionaries(st.integers(1, 12), st.floats(-1, 1.6), max_size=12)
 places = st.dictionaries(st.integers(1, 15), st.integers(1, 3), max_size=15)

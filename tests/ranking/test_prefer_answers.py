@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.ranking.fusion_and_boosts import (
+from commonplace.ranking.scores_and_relevance import (
     QUESTION_PENALTY,
     REPEATED_QUESTION_CAP,
     TIME_BOOST,

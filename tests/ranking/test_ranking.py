@@ -16,32 +16,27 @@ from commonplace.memory.context import (
     recency_score,
 )
 from commonplace.model import KNOWLEDGE_TYPES
-from commonplace.ranking.fusion_and_boosts import (
+from commonplace.ranking.scores_and_relevance import (
     LEXICAL_WEIGHT,
+    RELEVANCE_MIDPOINT,
     Evidence,
-    WordSets,
     add_token_scores,
+    answer_relevance,
     best_first,
     boost_by_neighbours,
-    drop_near_duplicates,
     expected_cosines,
-    first_per_key,
     fused_score,
-    group_near_duplicates,
-    lexical_signal,
-    worth_reading,
-)
-from commonplace.ranking.relevance import (
-    RELEVANCE_MIDPOINT,
-    answer_relevance,
     is_answered,
     is_noise,
     is_unsure,
+    lexical_signal,
     noise_borders,
     relevance,
     relevances_in_order,
     token_odds,
+    worth_reading,
 )
+from commonplace.text.near_duplicates import WordSets, drop_near_duplicates, first_per_key, group_near_duplicates
 from commonplace.text.tokens import estimate_tokens
 
 DAY = 86_400_000

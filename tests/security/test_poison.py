@@ -16,7 +16,7 @@ from commonplace.dialects.tool import Dialect
 from commonplace.dialects.tool_profiles import tools_of
 from commonplace.mcp.resources_and_prompts import RECALLED_IS_DATA, RECALLED_META_KEY
 from commonplace.mcp.server import instructions
-from commonplace.memory import streams
+from commonplace.memory import streamed_memories
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
@@ -52,7 +52,7 @@ def calls(memory: LocalMemory) -> dict[tuple[Dialect, str], Arguments]:
     talk = store_conversation(
         memory, NewConversation(label="other", messages=[NewMessage("user", f"{POISON} again")], folder="/p")
     ).session.uid
-    stream = streams.start_stream(memory, project=PROJECT).id
+    stream = streamed_memories.start_stream(memory, project=PROJECT).id
     query = {"query": "poisoned script"}
     return {
         ("kiro", "search"): query,
@@ -69,7 +69,7 @@ def calls(memory: LocalMemory) -> dict[tuple[Dialect, str], Arguments]:
         ("memories", "start_memory_stream"): {"type": "note"},
         ("memories", "append_memory_chunk"): {"stream_id": stream, "chunk": POISON},
         ("memories", "finalize_memory_stream"): {"stream_id": stream},
-        ("memories", "cancel_memory_stream"): {"stream_id": streams.start_stream(memory).id},
+        ("memories", "cancel_memory_stream"): {"stream_id": streamed_memories.start_stream(memory).id},
         ("ecm", "recall"): {**query, "minScore": 0},
         ("ecm", "explain"): {"topic": "poisoned script"},
         ("ecm", "predict"): {"context": "poisoned script"},

@@ -238,7 +238,7 @@ def restore(call: Call, ids: Sequence[str]) -> None:
 @click.argument("id_", metavar="ID")
 def cancel(call: Call, id_: str) -> None:
     """Discard a stream and its parts. This cannot be undone."""
-    from commonplace.memory.streams import cancel_stream
+    from commonplace.memory.streamed_memories import cancel_stream
 
     with call.local_memory() as memory:
         stream = cancel_stream(memory, id_)
@@ -251,7 +251,7 @@ def cancel(call: Call, id_: str) -> None:
 @listing("streams", "commonplace streams", commands=(cancel,))
 def streams(call: Call) -> None:
     """List memories that agents have not finished sending, oldest first. After a day without a new part they expire."""
-    from commonplace.memory.streams import IDLE_HOURS, open_streams
+    from commonplace.memory.streamed_memories import IDLE_HOURS, open_streams
 
     with call.local_memory() as memory:
         records = [stream_record(stream) for stream in open_streams(memory)]

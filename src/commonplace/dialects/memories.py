@@ -31,7 +31,7 @@ from commonplace.dialects.memories_records import (
 )
 from commonplace.dialects.tool import SEARCHED_KINDS, Param, Reply, Tool, search_notice
 from commonplace.errors import InvalidInput
-from commonplace.memory import streams
+from commonplace.memory import streamed_memories
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, parse_validity, with_validity
 from commonplace.memory.items import browse_items, get_item
 from commonplace.memory.local_memory import LocalMemory
@@ -238,7 +238,7 @@ def start_memory_stream(
 ) -> Reply[StreamReply]:
     """Open a stream, in the server's own project unless it is to be global."""
     project = None if global_ else memory.settings.project or None
-    stream = streams.start_stream(memory, type_, tags or (), project)
+    stream = streamed_memories.start_stream(memory, type_, tags or (), project)
     return Reply(_stream_data(stream), stream.id)
 
 
@@ -246,13 +246,13 @@ def append_memory_chunk(
     memory: LocalMemory, stream_id: _StreamId, chunk: Annotated[str, Param("Content chunk")]
 ) -> Reply[StreamReply]:
     """Add to a stream."""
-    stream = streams.append_to_stream(memory, stream_id, chunk)
+    stream = streamed_memories.append_to_stream(memory, stream_id, chunk)
     return Reply(_stream_data(stream), f"{_chunk_count(stream)}, {stream.characters} chars")
 
 
 def finalize_memory_stream(memory: LocalMemory, stream_id: _StreamId) -> Reply[StreamReply]:
     """Make one memory of a stream."""
-    stream, remembered = streams.finalize_stream(memory, stream_id)
+    stream, remembered = streamed_memories.finalize_stream(memory, stream_id)
     item = remembered.item
     verb = "Already stored" if remembered.duplicate else "Created"
     text = f"{verb} {type_label(item.type)} {item.short_id} from {_chunk_count(stream)} ({stream.characters} chars)"
@@ -264,7 +264,7 @@ def finalize_memory_stream(memory: LocalMemory, stream_id: _StreamId) -> Reply[S
 
 def cancel_memory_stream(memory: LocalMemory, stream_id: _StreamId) -> Reply[StreamReply]:
     """Drop a stream."""
-    stream = streams.cancel_stream(memory, stream_id)
+    stream = streamed_memories.cancel_stream(memory, stream_id)
     return Reply(_stream_data(stream), f"Cancelled {stream.id}: {_chunk_count(stream)} dropped")
 
 

@@ -18,7 +18,7 @@ from commonplace.memory.rerank import is_stale
 from commonplace.memory.rules import applies_to
 from commonplace.memory.timeline import EVENT_KINDS
 from commonplace.model import KINDS, KNOWLEDGE_TYPES, PROPOSED, SETTLED, Item, Scope, Session
-from commonplace.ranking.fusion_and_boosts import STALE_FACTOR, Evidence, lexical_signal
+from commonplace.ranking.scores_and_relevance import STALE_FACTOR, Evidence, lexical_signal
 from commonplace.text.dates import DAY_MS
 from commonplace.text.paths import is_in_folder, normalise_folder
 from commonplace.text.sentences import shorten

@@ -21,7 +21,7 @@ from commonplace.memory.recall import Hit, recall_scopes
 from commonplace.memory.rules import rule_paths
 from commonplace.memory.search_candidates import ParsedQuestion, parse_question
 from commonplace.model import Item, Kind, Scope, SessionScope
-from commonplace.ranking.relevance import answer_odds
+from commonplace.ranking.scores_and_relevance import answer_odds
 from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.dates import DAY_MS, iso_time
 from commonplace.text.paths import any_glob_matches

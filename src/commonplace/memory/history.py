@@ -16,11 +16,12 @@ from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import as_new_item, rewrite_item
 from commonplace.model import PROPOSED, VALIDITY_FIELDS, VIA, Item, Scope
-from commonplace.ranking.fusion_and_boosts import Evidence, fused_score
-from commonplace.ranking.relevance import (
+from commonplace.ranking.scores_and_relevance import (
     ANSWERED_ODDS,
+    Evidence,
     answer_odds,
     answer_relevance,
+    fused_score,
     relevance,
     with_better_odds,
 )
@@ -216,7 +217,7 @@ MOST_CHANGES = 20_000
 COMPARED, READ = 60, 6
 # What it is worth, beside a relevance, that all neighbouring words of the question are neighbours in a hit.
 ADJACENT = 0.3
-# What it is worth that a hit tells the attribute that is asked for (ranking/fusion_and_boosts.py).
+# What it is worth that a hit tells the attribute that is asked for (ranking/scores_and_relevance.py).
 ATTRIBUTE = 2.0
 # Characters that are read of each.
 _READ_CHARACTERS = 2_000

@@ -16,11 +16,11 @@ from commonplace.memory.captured_events import ANSWER_TYPE
 from commonplace.memory.failed_commands import CommandRun, command_runs
 from commonplace.memory.graph import walk_links
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.open_steps import text_before_steps
 from commonplace.memory.recall import Hit, recall
 from commonplace.memory.recall_chunks import CHUNK_KINDS, Chunk, chunks_of, is_small_talk_item
 from commonplace.model import Item, Scope, SessionScope
 from commonplace.store.rows import QUERY_COLUMNS
-from commonplace.text.completed_steps import text_before_steps
 from commonplace.text.dates import DAY_MS
 from commonplace.text.query import parse_query
 from commonplace.text.references import error_key, errors_in, references

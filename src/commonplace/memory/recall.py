@@ -28,12 +28,11 @@ from commonplace.memory.search_candidates import (
     something_waits,
 )
 from commonplace.model import MESSAGE_ROLES, Item, Scope, Session
-from commonplace.ranking.fusion_and_boosts import (
+from commonplace.ranking.scores_and_relevance import (
     RULE_BOOST,
     STALE_FACTOR,
     Evidence,
     Weight,
-    WordSets,
     add_answer_scores,
     add_token_scores,
     attribute_boosts,
@@ -43,24 +42,21 @@ from commonplace.ranking.fusion_and_boosts import (
     boost_by_neighbours,
     boost_by_role,
     boost_by_speaker,
-    drop_near_duplicates,
     expected_cosines,
-    first_per_key,
     fused_score,
-    lexical_signal,
-    newer_boosts,
-    prefer_answers,
-    rerank_score,
-)
-from commonplace.ranking.relevance import (
     is_noise,
     is_noise_when_judged,
+    lexical_signal,
+    newer_boosts,
     noise_borders,
+    prefer_answers,
     relevance,
     relevances_in_order,
+    rerank_score,
 )
 from commonplace.store.types import Turn
 from commonplace.text.attributes import answers, mentions, stated_attribute
+from commonplace.text.near_duplicates import WordSets, drop_near_duplicates, first_per_key
 from commonplace.text.proposed_memories import RULE
 from commonplace.text.query import (
     adjacent_words,

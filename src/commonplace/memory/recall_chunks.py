@@ -12,8 +12,8 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import RecallResult, recall
 from commonplace.memory.topics import topics_of_passages
 from commonplace.model import KINDS, Item, Scope, Session
-from commonplace.ranking.fusion_and_boosts import WordSets, drop_near_duplicates
 from commonplace.text.dates import Period, local_day, parse_time_question
+from commonplace.text.near_duplicates import WordSets, drop_near_duplicates
 from commonplace.text.project_names import base_name
 from commonplace.text.redact import redact
 from commonplace.text.sentences import is_small_talk

@@ -17,26 +17,25 @@ from commonplace.memory.items import ROOT_KEY
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.search_candidates import ParsedQuestion
 from commonplace.model import DEFAULT_IMPORTANCE, SAME_AS, Item, Session, linked_uids
-from commonplace.ranking import relevance
-from commonplace.ranking.fusion_and_boosts import (
+from commonplace.ranking.scores_and_relevance import (
+    JUDGED,
     LEXICAL_WEIGHT,
     Evidence,
     Weight,
-    WordSets,
-    best_first,
-    group_near_duplicates,
-    hit_weight,
-    lexical_signal,
-    reading_order,
-    worth_reading,
-)
-from commonplace.ranking.relevance import (
-    JUDGED,
     answer_odds,
     answer_relevance,
+    best_first,
+    hit_weight,
+    is_surely_answered,
+    is_unsure,
+    lexical_signal,
+    reading_order,
     token_odds,
+    worth_reading,
 )
+from commonplace.ranking.scores_and_relevance import is_answered as something_answers
 from commonplace.store.rows import embedding_text
+from commonplace.text.near_duplicates import WordSets, group_near_duplicates
 from commonplace.text.query import is_about_questions, is_keywords
 
 # Tokens of the best hits that are read together with the question; thoroughly, so many, and so many of further ones if
@@ -60,7 +59,7 @@ class Judged:
 
     def is_answered(self, scores: Mapping[int, float]) -> bool | None:
         """Whether something among the first of them answers; None if nothing was judged."""
-        return relevance.is_answered(_first_odds(scores, self.odds)) if self.odds else None
+        return something_answers(_first_odds(scores, self.odds)) if self.odds else None
 
 
 def compare_tokens(memory: LocalMemory, parsed: ParsedQuestion, chosen: Mapping[int, int]) -> dict[int, float]:
@@ -130,7 +129,7 @@ def _read_together(
     if parsed.thorough:
         steps = list(zip(reading_order(best), THOROUGHLY, strict=True))
     else:
-        steps = [(worth_reading(best, unsure=relevance.is_unsure(_first_odds(scores, odds))), READ_TOKENS)]
+        steps = [(worth_reading(best, unsure=is_unsure(_first_odds(scores, odds))), READ_TOKENS)]
     answers: dict[int, float] = {}
     for some, most in steps:
         if not some:
@@ -142,7 +141,7 @@ def _read_together(
         except EmbedderUnavailable:
             # The order is a little worse without it, and search goes on.
             return {}
-        if relevance.is_surely_answered([answer_odds(answer, known[id_].semantic) for id_, answer in answers.items()]):
+        if is_surely_answered([answer_odds(answer, known[id_].semantic) for id_, answer in answers.items()]):
             break
     return answers
 

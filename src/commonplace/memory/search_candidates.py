@@ -19,7 +19,7 @@ from commonplace.errors import StoreError, TooLarge
 from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS, NO_WAIT
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import MESSAGE_ROLES, Scope, VectorHit
-from commonplace.ranking.fusion_and_boosts import Evidence
+from commonplace.ranking.scores_and_relevance import Evidence
 from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.store.types import Job
 from commonplace.text.dates import NamedTime, named_time

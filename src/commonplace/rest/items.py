@@ -27,7 +27,7 @@ from commonplace.dialects.records import (
 )
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.errors import Conflict, InvalidInput, NotFound
-from commonplace.memory import edit_and_forget, history, streams
+from commonplace.memory import edit_and_forget, history, streamed_memories
 from commonplace.memory.edit_and_forget import Changes, edit_item, parse_validity, with_validity
 from commonplace.memory.items import MAX_PAGE, browse_items, get_item
 from commonplace.memory.items import item_history as changes_of_item
@@ -417,7 +417,7 @@ class NewStream(Strict):
 class Chunk(Strict):
     """The next piece of its text."""
 
-    chunk: Annotated[str, Field(min_length=1, max_length=streams.MAX_CHUNK)]
+    chunk: Annotated[str, Field(min_length=1, max_length=streamed_memories.MAX_CHUNK)]
 
 
 @component("Streams")
@@ -436,26 +436,27 @@ class FinalizedStream(StreamRecord):
 
 def list_streams(memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[StreamList]:
     """Streams that can be continued, oldest first."""
-    return Answer({"streams": [stream_record(stream) for stream in streams.open_streams(memory)]})
+    return Answer({"streams": [stream_record(stream) for stream in streamed_memories.open_streams(memory)]})
 
 
 def start_stream(memory: LocalMemory, request: ApiRequest[None, NewStream]) -> Answer[StreamRecord]:
     """Open a stream."""
     wanted = request.body
     return Answer(
-        stream_record(streams.start_stream(memory, wanted.type, wanted.tags or (), wanted.project)), status=201
+        stream_record(streamed_memories.start_stream(memory, wanted.type, wanted.tags or (), wanted.project)),
+        status=201,
     )
 
 
 def append_chunk(memory: LocalMemory, request: ApiRequest[None, Chunk]) -> Answer[StreamRecord]:
     """Add a chunk."""
-    return Answer(stream_record(streams.append_to_stream(memory, request.path["id"], request.body.chunk)))
+    return Answer(stream_record(streamed_memories.append_to_stream(memory, request.path["id"], request.body.chunk)))
 
 
 def finalize_stream(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[FinalizedStream]:
     """Make one memory of the chunks."""
     try:
-        stream, remembered = streams.finalize_stream(memory, request.path["id"])
+        stream, remembered = streamed_memories.finalize_stream(memory, request.path["id"])
     except InvalidInput as error:
         # The request is sound; it is the stream that holds nothing yet.
         raise Conflict(error.message, error.hint) from error
@@ -464,4 +465,4 @@ def finalize_stream(memory: LocalMemory, request: ApiRequest[None, None]) -> Ans
 
 def cancel_stream(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[StreamRecord]:
     """Drop a stream and its chunks."""
-    return Answer(stream_record(streams.cancel_stream(memory, request.path["id"])))
+    return Answer(stream_record(streamed_memories.cancel_stream(memory, request.path["id"])))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from commonplace.hosts.tool_text import clean_text
-from commonplace.text.completed_steps import completed_steps, merge_steps
+from commonplace.memory.open_steps import completed_steps, merge_steps
 from commonplace.text.redact import redact
 from commonplace.text.sentences import RankedSentence, is_filler, is_small_talk, main_sentences, sentences, title_of
 

@@ -21,14 +21,15 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.open_steps import (
     HOOK_NOTES,
     STILL_FAILING,
+    completed_steps,
     dismissed_steps,
     failing_command,
+    is_same_step,
     steps_in,
     summaries_and_checkpoints,
 )
 from commonplace.memory.remember import NewItem, as_new_item
 from commonplace.model import Item
-from commonplace.text.completed_steps import completed_steps, is_same_step
 from commonplace.text.proposed_memories import only_states
 from commonplace.text.sentences import shorten
 from commonplace.text.shell_commands import command_covers, is_full_test_run, normalise_command

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from commonplace.ranking import fusion_and_boosts
-from commonplace.ranking.fusion_and_boosts import WordSets, drop_near_duplicates, group_near_duplicates
+from commonplace.text import near_duplicates
+from commonplace.text.near_duplicates import WordSets, drop_near_duplicates, group_near_duplicates
 
 TEXTS = ["The deploy waits for review", "the deploy waits, for REVIEW!", "Sessions live in Redis", "the deploy waits"]
 
@@ -25,7 +25,7 @@ def test_what_was_read_before_is_compared_alike() -> None:
 def test_a_question_in_the_middle_keeps_its_numbers_when_another_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     sets: WordSets[str] = WordSets(lambda text: text)
     one = sets.of(TEXTS[0])
-    monkeypatch.setattr(fusion_and_boosts, "MOST_WORDS", 0)
+    monkeypatch.setattr(near_duplicates, "MOST_WORDS", 0)
     other: WordSets[str] = WordSets(lambda text: text)
     other.of("entirely different words come first here")
     assert one.is_like(sets.of(TEXTS[1]), 1.0)

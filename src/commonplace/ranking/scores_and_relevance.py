@@ -1,21 +1,17 @@
-"""Scores: BM25 and cosine fused into one; boosts and penalties for what surrounds a hit and what it says.
+"""Scores and relevance: BM25 and cosine as one score, boosts and penalties, and how likely a score means an answer.
 
 An answer is often a few words long, and what it is about stands in the question before it: so the turns around a hit
-and the rest of its session count for it too. The best hits are then read: does one answer, or does it only ask?
-Near-duplicates are dropped.
+and the rest of its session count for it too. The best hits are then read: does one answer, or does it only ask? Last,
+the score becomes a calibrated likelihood, with a border below which a hit is noise.
 """
 
 from __future__ import annotations
 
 import math
-import re
-import threading
-from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import ceil
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 Scores = Mapping[int, float]
 
@@ -288,134 +284,140 @@ def prefer_answers(scores: Scores, repeats: Iterable[int], replies: Mapping[int,
     return changed
 
 
-# From this share of common words two texts are the same, and from this one they are similar.
-SAME_TEXT, SIMILAR_TEXT = 0.9, 0.7
-# The sets of words of so many texts of at most so many characters are kept, as long as they have no more words.
-MOST_SETS, SHORT_ENOUGH, MOST_WORDS = 2_048, 2_000, 8_192
+# At the midpoint the odds are even, and a tenth more makes them e times better (benchmarks/calibration.py).
+RELEVANCE_MIDPOINT, RELEVANCE_STEEPNESS = 0.45, 10.0
+# The odds that a hit answers grow with how well it holds what the words of the question ask for and with its cosine;
+# for one that was read together with the question less, and with what the cross-encoder says of it. Without token
+# vectors, the cosine has to do. All fitted on worlds that no model was trained on (benchmarks/calibration.py).
+TOKEN_SLOPE, TOKEN_COSINE, TOKEN_OFFSET = 7.36, 5.55, -7.17
+READ_TOKEN_SLOPE, READ_COSINE, READ_ANSWER_SLOPE, READ_OFFSET = 4.6, 1.72, 0.415, -4.32
+ANSWER_SLOPE, ANSWER_COSINE, ANSWER_OFFSET = 0.465, 4.0, -2.76
+# One in ten of the first hits answers, on average: the relevance of a hit is even at these odds.
+ANSWER_PRIOR = 2.2
+# Of the first ten hits so many answers are expected, if anything answers: 95 of 100 questions with an answer have more.
+# Of fewer hits fewer are, but at least this share of it.
+EXPECTED_ANSWERS, JUDGED, LEAST_FULL = 0.32, 10, 0.5
+# Between these, token vectors alone leave it open whether anything answers.
+UNSURE = 0.1, 0.6
+# If something answers, further hits are more likely part of the answer: their odds are better by this factor, e to its
+# power. Without it 0.5 would keep 86 % of the answers among the first ten in worlds kept apart, with it 91 %.
+ANSWERED_ODDS = 0.6
+# Otherwise this is the most that any hit can have.
+UNANSWERED_RELEVANCE = 0.45
 
-_T = TypeVar("_T")
-_WORD = re.compile(r"\w+")
+# Below these a hit is noise, not an answer: found by meaning alone, or by a stray word.
+NOISE_BORDER, LEXICAL_NOISE_BORDER = 0.15, 0.05
+# Among few passages even the nearest unrelated one is far away: the border rises until there are this many.
+NOISE_SAMPLE = 40
+# The same for what was not read, if something that was read answers: more of the answer may be there.
+ANSWERED_NOISE_BORDER, ANSWERED_LEXICAL_NOISE_BORDER = 0.06, 0.02
+# The same for what was judged by more than its score, if something answers and if nothing does.
+JUDGED_NOISE_BORDER, JUDGED_LEXICAL_NOISE_BORDER = 0.075, 0.04
+UNANSWERED_NOISE_BORDER, UNANSWERED_LEXICAL_NOISE_BORDER = 0.15, 0.05
 
 
-class _Vocabulary:
-    """Words by their numbers, and the sets of texts that were read lately.
+def relevance(score: float) -> float:
+    """How likely a hit with this score answers the question, from 0 to 1."""
+    return _logistic(RELEVANCE_STEEPNESS * (score - RELEVANCE_MIDPOINT))
 
-    Words are numbered as they appear, so that the highest numbers of a set are its rarest words, because common ones
-    come early. A set is an integer with a bit for each word, which is compared much faster than a set.
+
+def answer_relevance(odds: float) -> float:
+    """How likely a hit with these odds answers the question, compared with any of the first hits."""
+    return _logistic(odds + ANSWER_PRIOR)
+
+
+def is_answered(odds: Sequence[float]) -> bool:
+    """Whether something among the first hits answers, by the odds of each."""
+    return expected_answers(odds) >= EXPECTED_ANSWERS * max(LEAST_FULL, _fullness(odds))
+
+
+def is_unsure(odds: Sequence[float]) -> bool:
+    """Whether it is open if something among the first hits answers, so that reading them helps."""
+    return UNSURE[0] * _fullness(odds) < expected_answers(odds) < UNSURE[1]
+
+
+def is_surely_answered(odds: Sequence[float]) -> bool:
+    """Whether something among the first that were read answers, whatever the others say: no more need be read."""
+    return expected_answers(odds) >= EXPECTED_ANSWERS
+
+
+def _fullness(odds: Sequence[float]) -> float:
+    """How much of what is usually judged there is: of fewer hits, fewer answers are expected."""
+    return min(1.0, len(odds) / JUDGED)
+
+
+def expected_answers(odds: Sequence[float]) -> float:
+    """How many of the hits with these odds may answer. Many weak signs count as one strong."""
+    return sum(map(_logistic, odds))
+
+
+def token_odds(similar: float, cosine: float, answer: float | None = None) -> float:
+    """The log-odds that a hit answers, by its token vectors, its cosine and, if it was read, what came out."""
+    if answer is None:
+        return TOKEN_SLOPE * similar + TOKEN_COSINE * cosine + TOKEN_OFFSET
+    return READ_TOKEN_SLOPE * similar + READ_COSINE * cosine + READ_ANSWER_SLOPE * answer + READ_OFFSET
+
+
+def answer_odds(answer: float, cosine: float) -> float:
+    """The log-odds that something answers which was read, by what the cross-encoder says of it and its cosine."""
+    return ANSWER_SLOPE * answer + ANSWER_COSINE * cosine + ANSWER_OFFSET
+
+
+def relevances_in_order(
+    by_score: Sequence[float], by_reading: Sequence[float | None], *, answered: bool | None
+) -> list[float]:
+    """Relevances of hits in their order, none higher than one before it.
+
+    What was judged (`by_reading`) counts for what came out, and lifts what stands before it. Nothing is more relevant
+    than the best of these: if that answers nothing, nothing does. `answered` is None if nothing was judged.
     """
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._sets: dict[str, _WordSet] = {}
-        self._lock = threading.Lock()
-
-    @property
-    def is_full(self) -> bool:
-        return len(self._numbers) > MOST_WORDS or len(self._sets) > MOST_SETS
-
-    def words_in(self, text: str) -> _WordSet:
-        known = self._sets.get(text)
-        if known is None:
-            words = dict.fromkeys(_WORD.findall(text.lower()))
-            numbers = self._numbers
-            with self._lock:
-                mine = sorted([numbers.setdefault(word, len(numbers)) for word in words], reverse=True)
-            known = _WordSet(_bits(mine), len(mine), mine or [-1])
-            if len(text) <= SHORT_ENOUGH:
-                self._sets[text] = known
-        return known
+    limit = max((value for value in by_reading if value is not None), default=1.0)
+    if answered is False:
+        limit = min(limit, UNANSWERED_RELEVANCE)
+    result: list[float] = []
+    highest = 0.0
+    for score, reading in zip(reversed(by_score), reversed(by_reading), strict=True):
+        highest = max(highest, min(score if reading is None else reading, limit))
+        result.append(with_better_odds(highest, ANSWERED_ODDS) if answered else highest)
+    return result[::-1]
 
 
-def _bits(falling: Sequence[int]) -> int:
-    """An integer with these bits, the highest first."""
-    held = bytearray((falling[0] >> 3) + 1) if falling else bytearray()
-    for number in falling:
-        held[number >> 3] |= 1 << (number & 7)
-    return int.from_bytes(held, "little")
+def with_better_odds(share: float, factor: float) -> float:
+    """A likelihood whose odds are e to the power of the factor times better."""
+    return share if share in (0.0, 1.0) else _logistic(math.log(share / (1.0 - share)) + factor)
 
 
-_vocabulary = _Vocabulary()
+def _logistic(x: float) -> float:
+    return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
 
 
-def _shared_vocabulary() -> _Vocabulary:
-    """The one of this process: what one question reads, the next finds read. A new one is begun when it is full."""
-    global _vocabulary
-    if _vocabulary.is_full:
-        _vocabulary = _Vocabulary()
-    return _vocabulary
+class NoiseBorders(NamedTuple):
+    """The relevance below which a candidate is noise: one found by meaning alone, and one that shares words."""
+
+    by_meaning: float
+    by_words: float
 
 
-class WordSets(Generic[_T]):
-    """The sets of words of items, each read once. `text` is what an item says, and `key` what it is known by."""
-
-    def __init__(self, text: Callable[[_T], str], key: Callable[[_T], Hashable] | None = None) -> None:
-        self._text, self._key = text, key or text
-        self._vocabulary = _shared_vocabulary()
-        self._known: dict[Hashable, _WordSet] = {}
-
-    def of(self, item: _T) -> _WordSet:
-        key = self._key(item)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._vocabulary.words_in(self._text(item))
-        return known
+def noise_borders(among: int = NOISE_SAMPLE, *, answered: bool = False) -> NoiseBorders:
+    """The borders for each of so many candidates. `answered`: something else answers."""
+    by_meaning, by_words = NOISE_BORDER, LEXICAL_NOISE_BORDER
+    if answered:
+        by_meaning, by_words = ANSWERED_NOISE_BORDER, ANSWERED_LEXICAL_NOISE_BORDER
+    return NoiseBorders(by_meaning * min(1.0, 0.3 + 0.7 * among / NOISE_SAMPLE), by_words)
 
 
-class _WordSet(NamedTuple):
-    bits: int
-    size: int
-    falling: list[int]
+def is_noise(score: float, borders: NoiseBorders, *, has_words: bool, has_cosine: bool) -> bool:
+    """Whether to drop a candidate: too far in meaning for the words it shares with the question.
 
-    def rarest(self, same: float) -> list[int]:
-        """So many words that a set which is the same up to this share holds one of them."""
-        return self.falling[: self.size - ceil(same * self.size) + 1]
-
-    def is_like(self, other: _WordSet, same: float) -> bool:
-        shared = (self.bits & other.bits).bit_count()
-        return shared >= same * (self.size + other.size - shared)
+    `has_words`: words of the question found it. `has_cosine`: its cosine is known.
+    """
+    if not has_cosine:
+        return not has_words
+    return relevance(score) < (borders.by_words if has_words else borders.by_meaning)
 
 
-def drop_near_duplicates(items: Iterable[_T], sets: WordSets[_T], same: float = SAME_TEXT) -> list[_T]:
-    """Items in order, without those with almost the same words as an earlier one."""
-    distinct_items: list[_T] = []
-    holding: defaultdict[int, list[_WordSet]] = defaultdict(list)
-    for item in items:
-        words = sets.of(item)
-        rarest = words.rarest(same)
-        others = [other for number in rarest if number in holding for other in holding[number]]
-        if not any(words.is_like(other, same) for other in others):
-            distinct_items.append(item)
-            for number in rarest:
-                holding[number].append(words)
-    return distinct_items
-
-
-def first_per_key(items: Iterable[_T], keys: Callable[[_T], Collection[Hashable]]) -> list[_T]:
-    """Items in order, without those that have a key in common with an earlier one; those without keys all stay."""
-    distinct_items: list[_T] = []
-    seen: set[Hashable] = set()
-    for item in items:
-        names = keys(item)
-        if seen.isdisjoint(names):
-            distinct_items.append(item)
-            seen.update(names)
-    return distinct_items
-
-
-def group_near_duplicates(items: Sequence[_T], sets: WordSets[_T], same: float = SIMILAR_TEXT) -> list[list[_T]]:
-    """Groups of two and more with nearly the same words as their first, in the order of the items."""
-    words = [sets.of(item) for item in items]
-    sizes = [one.size for one in words]
-    groups: list[list[_T]] = []
-    taken: set[int] = set()
-    for first, own in enumerate(words):
-        if first in taken:
-            continue
-        # Sets of very different sizes cannot be alike.
-        least, size = same * own.size, own.size
-        near = [n for n in range(first + 1, len(items)) if least <= sizes[n] and same * sizes[n] <= size]
-        alike = [first, *(n for n in near if n not in taken and own.is_like(words[n], same))]
-        taken.update(alike)
-        if len(alike) > 1:
-            groups.append([items[n] for n in alike])
-    return groups
+def is_noise_when_judged(relevance: float, *, has_words: bool, answered: bool) -> bool:
+    """Whether to drop what was judged by more than its score, for what came out; `answered`: something answers."""
+    if answered:
+        return relevance < (JUDGED_LEXICAL_NOISE_BORDER if has_words else JUDGED_NOISE_BORDER)
+    return relevance < (UNANSWERED_LEXICAL_NOISE_BORDER if has_words else UNANSWERED_NOISE_BORDER)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.text.completed_steps import completed_steps, is_same_step, merge_steps, text_before_steps
+from commonplace.memory.open_steps import completed_steps, is_same_step, merge_steps, text_before_steps
 
 METRIC, TEAM = "Add a metric for lock waits", "Tell the mobile team"
 BOTH = {METRIC, TEAM}
