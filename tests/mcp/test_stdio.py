@@ -294,8 +294,11 @@ def test_a_folder_that_cannot_be_made_is_told_at_each_call(tmp_path: Path) -> No
 def test_unfinished_answers_are_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jsonrpc, "LAST_WORDS_SECONDS", 0.01)
 
+    async def write(_line: bytes) -> None:
+        pass
+
     async def story() -> None:
-        answers = jsonrpc.OutgoingMessages(None)
+        answers = jsonrpc.OutgoingMessages(write)
         answers.expect(1)
         await answers.all_given()
         answers.settle(1)
