@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from types import TracebackType
 from typing import IO, Any, Self
 
@@ -17,11 +17,14 @@ import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+import commonplace
 from commonplace.errors import CommonplaceError, TooLarge
 from commonplace.text.untrusted_json import MAX_DEPTH, MAX_VALUES_OF_MANY, check_json
 
+SERVER_INFO = {"name": "commonplace", "title": "Commonplace", "version": commonplace.__version__}
 LAST_WORDS_SECONDS = 5.0
 # A line that was refused reaches the SDK as this and the answer to it: no JSON begins so.
 _REFUSED = b"\0refused:"
@@ -43,6 +46,36 @@ async def serve_lines(
     """Answer the lines until an empty one is read, and what was asked until then."""
     answers = OutgoingMessages(write)
     await server.run(IncomingMessages(read_line, answers), answers, server.create_initialization_options())
+
+
+def is_plain_call(version: str, method: str, params: Mapping[str, Any], tools: Collection[str]) -> bool:
+    """Whether a request only names one of the tools and its arguments, so that the SDK has nothing to check in it."""
+    name, meta = params.get("name"), params.get("_meta", {})
+    return (
+        method == "tools/call"
+        and version in HANDSHAKE_PROTOCOL_VERSIONS
+        and params.keys() <= {"name", "arguments", "_meta"}
+        and type(name) is str
+        and name in tools
+        and type(params.get("arguments", {})) is dict
+        and type(meta) is dict
+        and meta.keys() <= {"progressToken"}
+        and type(meta.get("progressToken", 0)) in (int, str)
+    )
+
+
+def result_fields(result: types.CallToolResult, version: str) -> dict[str, Any]:
+    """A result as the SDK writes it."""
+    modern = version in MODERN_PROTOCOL_VERSIONS
+    meta = (result.meta or {}) | ({types.SERVER_INFO_META_KEY: SERVER_INFO} if modern else {})
+    content = [one.model_dump(by_alias=True, mode="json", exclude_none=True) for one in result.content]
+    return {
+        **({"_meta": meta} if meta else {}),
+        "content": [dict(sorted(one.items())) for one in content],
+        "isError": bool(result.is_error),
+        **({"resultType": "complete"} if modern else {}),
+        **({} if result.structured_content is None else {"structuredContent": result.structured_content}),
+    }
 
 
 class LineStreams:
