@@ -138,6 +138,26 @@ def test_what_is_forgotten_or_superseded_is_near_to_nothing_until_it_returns(
     assert near(store, pointing(1.0)) == near(neighbour, pointing(1.0)) == [a.id, b.id, c.id]
 
 
+def test_scanning_ahead_hides_nothing_that_is_written_after_it(
+    store: Store, draft: Make, embed: Embed, pointing: Pointing
+) -> None:
+    store.scan_ahead(pointing(1.0))  # nothing is there yet, not even a model
+    (far,) = store.put([draft("80 degrees")], NOW)
+    embed(store, toward)
+    assert near(store, pointing(1.0)) == [far.id]
+    store.scan_ahead(pointing(1.0))
+    store.scan_ahead(np.ones(3, np.float32))  # of a model that is no longer the store's
+    (near_one,) = store.put([draft("10 degrees")], NOW)
+    embed(store, toward)
+    assert near(store, pointing(1.0)) == [near_one.id, far.id]
+    summaries = Scope(kinds=("summary",))
+    assert near(store, pointing(1.0), summaries) == []
+    (summary,) = store.put([draft("20 degrees", kind="summary")], NOW)
+    embed(store, toward)
+    assert near(store, pointing(1.0), summaries) == [summary.id]
+    assert near(store, pointing(1.0), Scope(kinds=("memory",))) == [near_one.id, far.id]
+
+
 def test_forgetting_many_near_ones_uncovers_the_others_at_once(
     store: Store, draft: Make, embed: Embed, pointing: Pointing
 ) -> None:

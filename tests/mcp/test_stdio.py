@@ -17,6 +17,8 @@ import apsw
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from tests.mcp.conftest import DEADLINE, ERAS, data_of, environment, play, spawned
 from tests.peak_memory import bounded_memory
 
@@ -291,11 +293,43 @@ def test_a_folder_that_cannot_be_made_is_told_at_each_call(tmp_path: Path) -> No
     assert replies[1]["result"]["structuredContent"]["error"]["code"] == "DB_READ_ONLY"
 
 
+# With metadata that it may know, the SDK answers a call.
+FOR_THE_SDK = {"example.org/unknown": 1}
+CALLS: dict[str, dict[str, Any]] = {
+    "a reply": {"name": "search", "arguments": {"query": "Zürich 東京 \u2028 \U0001f993"}},
+    "no arguments": {"name": "memory_stats"},
+    "a wrong argument": {"name": "search", "arguments": {"query": 5}},
+    "an unknown tool": {"name": "nothing", "arguments": {}},
+    "arguments that are no object": {"name": "search", "arguments": [1]},
+    "progress is asked for": {"name": "memory_stats", "_meta": {"progressToken": 7}},
+    "a wrong token": {"name": "memory_stats", "_meta": {"progressToken": True}},
+}
+
+
+@pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
+def test_plain_calls_are_answered_as_the_sdk_answers_them(tmp_path: Path, version: str) -> None:
+    handshake = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "by hand", "version": "1"}}
+    sent = [calling(0, "memory_stats"), INITIALIZE | {"params": handshake}, INITIALIZED]
+    for name, params in CALLS.items():
+        by_sdk = params | {"_meta": params.get("_meta", {}) | FOR_THE_SDK}
+        for way, given in (("plain", params), ("by the SDK", by_sdk)):
+            sent.append({"jsonrpc": "2.0", "id": f"{name}, {way}", "method": "tools/call", "params": given})
+    replies, _done = piped(tmp_path, *sent, COMMONPLACE_EMBEDDER="off")
+    answers = {reply.pop("id"): reply for reply in replies}
+    assert answers[0]["error"]["code"] == INVALID_PARAMS, "there was no handshake yet"
+    for name in CALLS:
+        assert answers[f"{name}, plain"] == answers[f"{name}, by the SDK"]
+    assert answers["a reply, plain"]["result"]["structuredContent"] == {"observations": [], "summaries": []}
+
+
 def test_unfinished_answers_are_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jsonrpc, "LAST_WORDS_SECONDS", 0.01)
 
+    async def write(_line: bytes) -> None:
+        pass
+
     async def story() -> None:
-        answers = jsonrpc.OutgoingMessages(None)
+        answers = jsonrpc.OutgoingMessages(write)
         answers.expect(1)
         await answers.all_given()
         answers.settle(1)

@@ -266,6 +266,7 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "use_model": lambda w: w.maintenance.use_model("other", 8),
     "claim_jobs": lambda w: w.maintenance.claim_jobs("w", 10, THEN, 1000),
     "finish_jobs": lambda w: w.maintenance.finish_jobs([], VECTOR, "w"),
+    "scan_ahead": lambda w: w.maintenance.scan_ahead(VECTOR),
     "requeue_embeddings": lambda w: w.maintenance.requeue_embeddings(),
     "link": lambda w: w.maintenance.link(9, references, THEN),
     "release_jobs": lambda w: w.maintenance.release_jobs([], "w", "why"),

@@ -27,7 +27,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Send
 
-import commonplace
+from commonplace.mcp.jsonrpc import result_fields
 
 _JSON = "application/json"
 _CALL = "tools/call"
@@ -47,8 +47,6 @@ _NOTIFICATIONS: Mapping[str, frozenset[str]] = {
 # Metadata of the protocol itself, of which the SDK knows the meaning, besides what every request of a version has.
 _RESERVED = "io.modelcontextprotocol/"
 _ENVELOPE = (types.PROTOCOL_VERSION_META_KEY, types.CLIENT_INFO_META_KEY, types.CLIENT_CAPABILITIES_META_KEY)
-
-SERVER_INFO = {"name": "commonplace", "title": "Commonplace", "version": commonplace.__version__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +99,7 @@ class PlainRequests:
         if asked.method == _CALL:
             params = types.CallToolRequestParams(name=asked.params["name"], arguments=asked.params.get("arguments", {}))
             called = await self._call_tool(HttpContext(request, asked.client), params)
-            result = to_json(_fields(called, asked.version))
+            result = to_json(result_fields(called, asked.version))
         else:
             result = self._known_results[asked.reply_depends_on]
         return Response(_head(asked) + result + b"}", headers={"Content-Type": _JSON})
@@ -126,20 +124,6 @@ class PlainRequests:
 
 def _head(asked: PlainRequest) -> bytes:
     return b'{"jsonrpc":"2.0","id":' + to_json(asked.id) + b',"result":'
-
-
-def _fields(result: types.CallToolResult, version: str) -> dict[str, Any]:
-    """A result as the SDK writes it."""
-    modern = version in MODERN_PROTOCOL_VERSIONS
-    meta = (result.meta or {}) | ({types.SERVER_INFO_META_KEY: SERVER_INFO} if modern else {})
-    content = [one.model_dump(by_alias=True, mode="json", exclude_none=True) for one in result.content]
-    return {
-        **({"_meta": meta} if meta else {}),
-        "content": [dict(sorted(one.items())) for one in content],
-        "isError": bool(result.is_error),
-        **({"resultType": "complete"} if modern else {}),
-        **({} if result.structured_content is None else {"structuredContent": result.structured_content}),
-    }
 
 
 def parse_plain_request(request: Request, body: bytes, tools: Collection[str]) -> PlainRequest | None:

@@ -146,7 +146,7 @@ class Embeddings:
         return self.begin_query(text)()
 
     def begin_query(self, text: str) -> Callable[[], NDArray[float32] | None]:
-        """Have another thread make the vector of a question; what this returns waits for it, once.
+        """Have another thread make the vector of a question, and scan with it; what this returns waits for it, once.
 
         Unless the model is ready, it is made at once: then it has to be loaded, and the store told of it.
         """
@@ -155,6 +155,7 @@ class Embeddings:
             return lambda: None
         self.note_request()
         if (known := self._questions.get(text)) is not None:
+            _question_threads(os.getpid()).submit(self._store.scan_ahead, known)
             return lambda: known
         # By its own method, if it reads questions differently from what answers them.
         own: Callable[[str], NDArray[float32]] = getattr(
@@ -163,7 +164,13 @@ class Embeddings:
         if not self.is_ready:
             vector = self._made(text, lambda: own(text))
             return lambda: vector
-        making = _question_threads(os.getpid()).submit(own, text)
+
+        def make() -> NDArray[float32]:
+            vector = own(text)
+            self._store.scan_ahead(vector)
+            return vector
+
+        making = _question_threads(os.getpid()).submit(make)
         return cache(lambda: self._made(text, making.result))
 
     def _made(self, text: str, make: Callable[[], NDArray[float32]]) -> NDArray[float32] | None:

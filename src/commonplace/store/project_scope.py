@@ -52,7 +52,7 @@ REFUSALS: Mapping[str, str] = {
     **dict.fromkeys(("known_events", "session_progress", "capture_events"), "captures nothing"),
     "use_model": "chooses no model",
     "requeue_embeddings": "has no work done for others",
-    **dict.fromkeys(("claim_jobs", "finish_jobs", "release_jobs", "link"), _NO_WORK),
+    **dict.fromkeys(("claim_jobs", "finish_jobs", "release_jobs", "scan_ahead", "link"), _NO_WORK),
     **dict.fromkeys(("topic_points", "built_topics", "topic_members"), _NO_WORK),
     **dict.fromkeys(("extend_topics", "claim_topics", "replace_topics"), _NO_WORK),
     **dict.fromkeys(("text_parts", "text_rows", "clean_text_rows", "clean_items", "erase_deleted"), "cleans no store"),

@@ -32,7 +32,7 @@ _NONE_HELD: Held = {}
 RESCORED = 300
 # When more than this share of what was scanned as near is no longer there, the signs are read anew.
 GONE_SHARE = 0.25
-SCAN_ROWS = 32_768
+SCAN_ROWS, SCANS_KEPT = 32_768, 2
 # Of a long queue, so many of the newest are looked at to see which are inside a filter.
 LOOKED_AT = 5_000
 _WAITING = f"space_id = ? AND kind = 'embed' AND tries < {MAX_EMBED_TRIES}"
@@ -186,6 +186,9 @@ class EmbeddingJobs(Space):
             # A damaged row may hold something else.
             return {passage_id: tokens for passage_id, tokens in rows if isinstance(tokens, bytes) and tokens}
 
+    def scan_ahead(self, query: NDArray[np.float32]) -> None:
+        """Nothing, unless an engine can begin a search by vector before it is asked for, in another thread."""
+
     def pending_reason(self) -> str | None:
         """Why the newest waiting passage was given back the last time, whoever tried; None if none was."""
         with self._database.read() as connection:
@@ -275,7 +278,9 @@ class SignBits:
         self._passages = np.empty(0, np.int64)
         self._projects = np.empty(0, np.int32)
         self._kinds = np.empty(0, np.uint8)
-        self._memo: tuple[bytes, int, NDArray[np.uint16]] = (b"", 0, np.empty(0, np.uint16))
+        # Which kinds there are.
+        self._present: set[int] = set()
+        self._scanned: dict[tuple[bytes, int], NDArray[np.uint16]] = {}
 
     def add(
         self,
@@ -292,6 +297,7 @@ class SignBits:
         self._passages[start : self.size] = passages
         self._projects[start : self.size] = projects
         self._kinds[start : self.size] = kinds
+        self._present.update(self._kinds[start : self.size].tolist())
         self.seen = last
 
     def nearest(
@@ -305,20 +311,23 @@ class SignBits:
         """About so many passages whose signs are nearest, inside these projects and kinds; empty means all."""
         import numpy as np
 
-        distances, passages = self._distances(query), self._passages[: self.size]
+        wanted = {KINDS.index(kind) for kind in kinds} or self._present
+        if self._present.isdisjoint(wanted):
+            return []
+        distances, passages = self.distances(query), self._passages[: self.size]
         masks = []
         if projects:
             masks.append(np.isin(self._projects[: self.size], projects))
-        if kinds:
-            wanted = np.zeros(256, np.bool_)
-            wanted[[KINDS.index(kind) for kind in kinds]] = True
-            masks.append(wanted[self._kinds[: self.size]])
+        if not self._present <= wanted:
+            is_wanted = np.zeros(256, np.bool_)
+            is_wanted[list(wanted)] = True
+            masks.append(is_wanted[self._kinds[: self.size]])
         if among is not None:
             masks.append(np.isin(passages, among))
-        if masks:
-            inside = np.flatnonzero(np.logical_and.reduce(masks))
-            distances, passages = distances[inside], passages[inside]
-        return list(dict.fromkeys(passages[_smallest(distances, most)].tolist()))
+        if not masks:
+            return list(dict.fromkeys(passages[_smallest(distances, most)].tolist()))
+        inside = np.flatnonzero(np.logical_and.reduce(masks))
+        return list(dict.fromkeys(passages[inside[_smallest(distances[inside], most)]].tolist()))
 
     def _reserve(self) -> None:
         import numpy as np
@@ -332,12 +341,12 @@ class SignBits:
             new[..., : old.shape[-1]] = old
             setattr(self, name, new)
 
-    def _distances(self, query: NDArray[np.float32]) -> NDArray[np.uint16]:
-        """Differing sign bits per passage. The last answer is kept: one question often asks twice, by kind."""
+    def distances(self, query: NDArray[np.float32]) -> NDArray[np.uint16]:
+        """Differing sign bits per passage. The last ones are kept: one question often asks twice, by kind."""
         import numpy as np
 
-        key, size, known = self._memo
-        if key == query.tobytes() and size == self.size:
+        key = query.tobytes(), self.size
+        if (known := self._scanned.get(key)) is not None:
             return known
         signs = pack_bits((query > 0)[None, :])[0]
         distances = np.zeros(self.size, np.uint16)
@@ -345,7 +354,7 @@ class SignBits:
             part = distances[start : start + SCAN_ROWS]
             for row, sign in zip(self._bits, signs, strict=True):
                 part += np.bitwise_count(row[start : start + len(part)] ^ sign)
-        self._memo = (query.tobytes(), self.size, distances)
+        self._scanned = dict([*self._scanned.items()][1 - SCANS_KEPT :]) | {key: distances}
         return distances
 
 

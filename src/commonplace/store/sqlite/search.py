@@ -6,7 +6,6 @@ with operators are in text_query.py.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +21,6 @@ from commonplace.store.types import TextAnswer
 from commonplace.text import query as query_words
 from commonplace.text.query import (
     COMMON_LEAST,
-    COMMON_MOST,
-    SAMPLE_ROWS,
     QueryWords,
     Word,
     common_from,
@@ -69,6 +66,13 @@ class Search(Items, EmbeddingJobs):
                 return {}
             held = {} if self._matrix is None or self._matrix.model_id != self._model[0] else self._matrix.held
             return dict(score(connection, self._space_id, self._model[0], query, passage_ids, held))
+
+    def scan_ahead(self, query: NDArray[np.float32]) -> None:
+        """Compare the signs, so that `search_vectors` finds that done. It may add what was written since."""
+        matrix = self._matrix
+        if matrix is not None and matrix.dim == len(query):
+            with matrix.lock:
+                matrix.signs.distances(query)
 
     def _reread_vectors(self) -> None:
         """Another file has taken the place of the store."""
@@ -151,7 +155,7 @@ def _plain(
     found = known.shares(passage_ids, rows.__getitem__, together, read)
     matches = len(set[int]().union(*rows.values()))
     if not known.rare:
-        matches = known.matches(_count(connection, within, [words[n] for n in known.common], COMMON_MOST))
+        matches = known.matches(_count(connection, within, [words[n] for n in known.common], query_words.COMMON_MOST))
     if within.share < 1.0 and all_seen:
         matches = len(hits)
     return TextAnswer(tuple(hits), found, max(matches, len(hits)))
@@ -248,8 +252,8 @@ def _estimated(connection: SqliteConnection, expression: str, rows: int) -> int:
     """How many rows hold a common word, judged by the newest few thousand: counting them all would cost too much."""
     highest = _highest_passage(connection)
     question = "SELECT count(*) FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ?"
-    seen = connection.value(question, (expression, highest - SAMPLE_ROWS))
-    return int(rows * seen / max(1, min(SAMPLE_ROWS, highest)))
+    seen = connection.value(question, (expression, highest - query_words.SAMPLE_ROWS))
+    return int(rows * seen / max(1, min(query_words.SAMPLE_ROWS, highest)))
 
 
 def hits_inside(
@@ -261,14 +265,14 @@ def hits_inside(
     rows = connection.rows(
         "SELECT p.id, p.id, i.id FROM json_each(?) j CROSS JOIN passages p ON p.id = j.value"
         f" CROSS JOIN items i ON i.id = p.item_id WHERE i.space_id = ? AND {condition}",
-        (json.dumps([rowid for rowid in score if rowid > 0]), space_id, *bindings),
+        (connection.array([rowid for rowid in score if rowid > 0]), space_id, *bindings),
     )
     if wholes := [rowid for rowid in score if rowid < 0]:
         rows += connection.rows(
             "SELECT j.value, p.id, i.id FROM json_each(?) j CROSS JOIN items i ON i.id = -j.value"
             " CROSS JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id AND p.seq = 0"
             f" WHERE i.space_id = ? AND {condition}",
-            (json.dumps(wholes), space_id, *bindings),
+            (connection.array(wholes), space_id, *bindings),
         )
     found = {rowid: TextHit(passage_id, item_id, score[rowid]) for rowid, passage_id, item_id in rows}
     return [found[rowid] for rowid in score if rowid in found]
@@ -398,7 +402,7 @@ def chosen_passages(
         condition, bindings = filter_.sql(connection)
         source = "json_each(?) j CROSS JOIN passages p ON p.id = j.value CROSS JOIN items i ON i.id = p.item_id"
         source += f" WHERE i.space_id = ? AND {condition}"
-        bindings = [json.dumps(among), space_id, *bindings]
+        bindings = [connection.array(among), space_id, *bindings]
     return {row[0] for row in connection.rows(f"SELECT p.id FROM {source}", bindings)}
 
 
@@ -416,7 +420,7 @@ def _source(connection: SqliteConnection, space_id: int, filter_: Filter) -> tup
     source = "items i"
     if filter_.sessions is not None:
         source = "json_each(?) j CROSS JOIN items i ON i.session_id = j.value"
-        bindings.insert(0, json.dumps(filter_.sessions))
+        bindings.insert(0, connection.array(filter_.sessions))
     elif filter_.tag:
         source = "(SELECT DISTINCT item_id FROM item_tags WHERE space_id = ?) j CROSS JOIN items i ON i.id = j.item_id"
         bindings.insert(0, space_id)
@@ -433,20 +437,20 @@ class SignMatrix:
 
     def __init__(self, space_id: int, model_id: int, dim: int) -> None:
         self.space_id, self.model_id, self.dim = space_id, model_id, dim
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
         self._start_over()
 
     def _start_over(self) -> None:
-        self._signs = SignBits(self.dim)
+        self.signs = SignBits(self.dim)
         self.held: dict[int, tuple[float, bytes]] = {}
 
     def nearest(
         self, connection: SqliteConnection, query: NDArray[np.float32], filter_: Filter, k: int, *, afresh: bool = False
     ) -> list[VectorHit]:
         """The `k` passages inside the filter whose vectors are nearest to the query."""
-        with self._lock:
+        with self.lock:
             # In a snapshot once, for all scopes of a question.
-            connection.once(self._signs, lambda: self._catch_up(connection))
+            connection.once(self.signs, lambda: self._catch_up(connection))
             near = self._near(connection, query, filter_, max(RESCORED, k))
         scored = score(connection, self.space_id, self.model_id, query, near, self.held) if near else []
         # Some more, in place of those that are gone.
@@ -455,7 +459,7 @@ class SignMatrix:
         gone = len(near) - len(scored), len(some) - len(hits)
         if afresh or (gone[0] <= len(near) * GONE_SHARE and gone[1] <= len(some) * GONE_SHARE):
             return hits[:k]
-        with self._lock:
+        with self.lock:
             self._start_over()
         return self.nearest(connection, query, filter_, k, afresh=True)
 
@@ -466,14 +470,14 @@ class SignMatrix:
             rows = connection.rows(
                 "SELECT seq, passage_id, project_id, kind, scale, v FROM vectors"
                 " WHERE seq > ? AND +space_id = ? AND +model_id = ? ORDER BY seq LIMIT ?",
-                (self._signs.seen, self.space_id, self.model_id, READ_ROWS),
+                (self.signs.seen, self.space_id, self.model_id, READ_ROWS),
             )
             if not rows:
                 return
             seqs, passages, projects, kinds, scales, blobs = zip(*rows, strict=True)
             values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), self.dim)
-            self._signs.add(seqs[-1], passages, projects, kinds, pack_bits(values > 0))
-            if self._signs.size <= MOST_HELD:
+            self.signs.add(seqs[-1], passages, projects, kinds, pack_bits(values > 0))
+            if self.signs.size <= MOST_HELD:
                 self.held.update(zip(passages, zip(scales, blobs, strict=True), strict=True))
             elif self.held:
                 self.held = {}
@@ -484,12 +488,12 @@ class SignMatrix:
         """About so many passages inside the filter whose signs are nearest."""
         beyond = replace(filter_, projects=(), kinds=())
         if beyond == Filter():
-            return self._signs.nearest(query, filter_.projects, filter_.kinds, None, most)
-        if not beyond.types and (share := wide_share(connection, self.space_id, beyond, self._signs.size)):
+            return self.signs.nearest(query, filter_.projects, filter_.kinds, None, most)
+        if not beyond.types and (share := wide_share(connection, self.space_id, beyond, self.signs.size)):
             more = int(2 * most / share)
-            near = self._signs.nearest(query, filter_.projects, filter_.kinds, None, more)
+            near = self.signs.nearest(query, filter_.projects, filter_.kinds, None, more)
             inside = [*chosen_passages(connection, self.space_id, beyond, near)]
             if len(inside) >= most or len(near) < more:
                 return inside
         among = [*chosen_passages(connection, self.space_id, beyond)]
-        return self._signs.nearest(query, filter_.projects, filter_.kinds, among, most)
+        return self.signs.nearest(query, filter_.projects, filter_.kinds, among, most)
