@@ -41,8 +41,8 @@ test: install ## Lint, check types, run every test
 	$(MAKE) -j2 lint prepare
 	$(MAKE) -j2 types unit
 
-prepare: install $(COMPILED) # What all workers would do at once: compile the tests, and install Chromium where it is missing
-	$(BIN)/python -c 'from tests.web.browser import prepare; prepare()'
+prepare: install $(COMPILED) # What all workers would do at once: compile the tests, install Chromium and fish where they are missing
+	$(BIN)/python -c 'from tests.web.browser import prepare; from tests.system_packages import program; prepare(); program("fish")'
 
 $(COMPILED): $(STAMP) $(wildcard tests/*.py tests/*/*.py tests/*/*/*.py)
 	$(BIN)/python -m pytest --collect-only -qq > /dev/null

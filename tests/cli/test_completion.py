@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.system_packages import program
 
 from commonplace.cli.completion import SHELLS, completion_script
 from commonplace.config import Settings
@@ -142,9 +143,10 @@ def test_bash_completes(folder: Path) -> None:
     assert done.stdout.split() == ["recall", "shop-api", "show"], done
 
 
-@pytest.mark.skipif(shutil.which("fish") is None, reason="fish")
 @pytest.mark.usefixtures("filled")
 def test_fish_completes(folder: Path) -> None:
+    if program("fish") is None:
+        pytest.skip("fish is not here, and cannot be installed")
     script = "commonplace completion fish 2>/dev/null | source; complete -C 'commonplace list -p shop-a'"
     env = {**os.environ, "PATH": program_on_path(folder)}
     done = subprocess.run(["fish", "-c", script], capture_output=True, text=True, env=env, timeout=60)

@@ -6,10 +6,10 @@ import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.system_packages import can_install, install
 
 # The same engine without windows, tabs and extensions: a test takes a third of the time with it.
 HEADLESS = "chromium-headless-shell"
@@ -19,7 +19,6 @@ QUIET = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--disable-default-apps",
 )  # fmt: skip
-INSTALL_SECONDS = 600
 # Taking a picture takes longer than everything else that a test does with a page.
 PICTURES = os.environ.get("COMMONPLACE_TEST_PICTURES")
 
@@ -29,22 +28,20 @@ def chromium() -> str:
     named = os.environ.get("CHROMIUM")
     if found := named or next(filter(None, map(shutil.which, NAMES)), None):
         return found
-    if shutil.which("apt-get") is None or os.geteuid() != 0:
+    if not can_install():
         pytest.fail("These tests need Chromium: install it, or name its program in CHROMIUM.")
-    _apt("update")
     try:
-        _apt("install", "--yes", "--no-install-recommends", HEADLESS)
+        install(HEADLESS)
     except subprocess.CalledProcessError:
-        _apt("install", "--yes", "--no-install-recommends", "chromium")
+        install("chromium")
     return chromium_there()
 
 
 def prepare() -> None:
     """Install the light Chromium where the system knows it; any other serves as well, and takes longer."""
-    is_root_of_debian = shutil.which("apt-get") is not None and os.geteuid() == 0
-    if "CHROMIUM" not in os.environ and shutil.which(HEADLESS) is None and is_root_of_debian:
+    if "CHROMIUM" not in os.environ and shutil.which(HEADLESS) is None and can_install():
         with contextlib.suppress(subprocess.SubprocessError):
-            _apt("install", "--yes", "--no-install-recommends", HEADLESS)
+            install(HEADLESS)
     chromium()
 
 
@@ -61,10 +58,3 @@ def pictures() -> Path | None:
     folder = Path(PICTURES)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-def _apt(*arguments: str) -> Sequence[str]:
-    command = ["apt-get", "-qq", *arguments]
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    subprocess.run(command, check=True, timeout=INSTALL_SECONDS, env=environment, stdout=subprocess.DEVNULL)
-    return command
