@@ -22,20 +22,20 @@ MEASURED = """
 import json, resource, sys, time
 from pathlib import Path
 from commonplace import config
-from commonplace.capture.ingest import Ingest
-from commonplace.memory.local_memory import open_book
-from commonplace.memory.graph import link_some
+from commonplace.capture.ingest_transcripts import IngestRun
+from commonplace.memory.local_memory import open_memory
+from commonplace.memory.graph import link_new_passages
 times = [(time.perf_counter(), time.process_time())]
-book = open_book(config.load({"data_dir": sys.argv[2], "embedder": "off"}))
-reading = Ingest(book)
+memory = open_memory(config.load({"data_dir": sys.argv[2], "embedder": "off"}))
+reading = IngestRun(memory)
 reading.add([Path(sys.argv[1])])
 times.append((time.perf_counter(), time.process_time()))
-while link_some(book):
+while link_new_passages(memory):
     pass
 times.append((time.perf_counter(), time.process_time()))
-book.close()
+memory.close()
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(json.dumps({"messages": reading.summary.messages.added, "times": times, "peak": peak}))
+print(json.dumps({"messages": reading.report.messages.added, "times": times, "peak": peak}))
 """
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +15,8 @@ from tests.conftest import LONGEST, ON_BOTH
 
 import commonplace
 
+# In a program that stands in a text.
+IMPORT = re.compile(r"^ *from (commonplace(?:\.\w+)*) import ([\w, ]+)$", re.MULTILINE)
 PACKAGE = Path(commonplace.__file__).parent
 LONGEST_MODULE, LONGEST_FUNCTION = 500, 60
 # Of our files, so many run code for one search over stdio.
@@ -198,3 +202,29 @@ def test_a_search_runs_code_of_few_files() -> None:
 def test_files_that_the_set_up_of_the_tests_names_exist() -> None:
     folder = Path(__file__).parent
     assert [name for name in (*ON_BOTH, *LONGEST) if not (folder / name).is_file()] == []
+
+
+def test_programs_in_texts_import_what_exists() -> None:
+    """Tests and measurements start small programs that stand in texts, where neither types nor lint look."""
+    top = Path(__file__).parent.parent
+    missing = []
+    for folder in ("src", "tests", "benchmarks", "torture", "judges", "fuzzing"):
+        for path in (top / folder).rglob("*.py"):
+            texts = (node.value for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Constant))
+            for text in texts:
+                for module, names in IMPORT.findall(text) if isinstance(text, str) else ():
+                    missing += [
+                        f"{path.relative_to(top)}: {module}.{name}"
+                        for name in names.split(", ")
+                        if not _exists(module, name)
+                    ]
+    assert not missing
+
+
+def _exists(module: str, name: str) -> bool:
+    """Whether a module has this name in it, or a module of this name."""
+    name = name.partition(" as ")[0]
+    try:
+        return hasattr(importlib.import_module(module), name) or bool(importlib.import_module(f"{module}.{name}"))
+    except ModuleNotFoundError:
+        return False

@@ -14,7 +14,7 @@ from commonplace.memory.backup import list_backups
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Scope
 from commonplace.store.sqlite import restore
-from commonplace.store.sqlite.files import is_plain
+from commonplace.store.sqlite.encryption_and_copies import is_plain
 from commonplace.store.sqlite.migrate import APPLICATION_ID, FUNCTIONS, migrations
 from torture.checks import check_all
 from torture.crash_runner import KILL

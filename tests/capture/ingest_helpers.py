@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.ingest import IngestReport, IngestRun
+from commonplace.capture.ingest_transcripts import IngestReport, IngestRun
 from commonplace.capture.transcripts import read_sessions, turn_messages
 from commonplace.memory.conversations import find_session, messages_after
 from commonplace.memory.local_memory import LocalMemory

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.ingest import IngestRun
+from commonplace.capture.ingest_transcripts import IngestRun
 from commonplace.memory.conversations import ConversationChanges, latest_conversations, update_conversation
 from commonplace.memory.conversations import forget_session as forget_session
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.ingest import IngestRun
+from commonplace.capture.ingest_transcripts import IngestRun
 from commonplace.memory.import_items_and_records import save_source_mark, source_mark
 from commonplace.memory.local_memory import LocalMemory
 

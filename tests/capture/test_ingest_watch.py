@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.ingest import SessionWatcher
+from commonplace.capture.ingest_transcripts import SessionWatcher
 from commonplace.memory.local_memory import LocalMemory
 
 from .ingest_helpers import place, talk

@@ -16,7 +16,8 @@ from tests.capture.transcripts.corpus import codex_meta, question_records, repli
 from tests.leaks.planting import SEEDS, Seed, everywhere, leaks, leaks_in_files
 
 from commonplace.capture.hooks.drain_inline import BackgroundDrain
-from commonplace.capture.import_files import Inbox, import_path
+from commonplace.capture.import_files import import_path
+from commonplace.capture.watched_folder import WatchedFolder
 from commonplace.config import Settings
 from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
@@ -107,7 +108,7 @@ def planted_records(records: list[dict[str, Any]], seed: Seed) -> Iterator[list[
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.kind)
 def test_no_watched_folder_keeps_a_secret(memory: LocalMemory, settings: Settings, tmp_path: Path, seed: Seed) -> None:
     folder = tmp_path / "inbox"
-    inbox = Inbox(lambda: memory, folder)
+    inbox = WatchedFolder(lambda: memory, folder)
     inbox.step()
     exports = {"chatgpt": chatgpt(), "claude": claude(claude_message("m1", "human", "Hello"))}
     for product, export in exports.items():

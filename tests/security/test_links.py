@@ -13,7 +13,8 @@ import pytest
 
 from commonplace.capture.hooks.drain import drain
 from commonplace.capture.hooks.spool import SPOOL, count_failure, encode_record, spool_folder, write_event
-from commonplace.capture.import_files import Inbox, import_path
+from commonplace.capture.import_files import import_path
+from commonplace.capture.watched_folder import WatchedFolder
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreError
 from commonplace.http_server.auth import ensure_first_key
@@ -137,7 +138,7 @@ def test_a_watched_folder_takes_no_links_and_moves_nothing_through_one(
     folder = tmp_path / "inbox"
     folder.mkdir()
     lines: list[str] = []
-    inbox = Inbox(lambda: memory, folder, lines.append)
+    inbox = WatchedFolder(lambda: memory, folder, lines.append)
     (folder / "theirs.txt").symlink_to(elsewhere / "victim")
     (folder / "imported").symlink_to(elsewhere)
     (folder / "chat.txt").write_text("User: hello\nAI: hi\n", encoding="utf-8")

@@ -1,14 +1,11 @@
 """Importing: the conversations and memories of other products, read from their files and stored a batch at a time.
 
 What was stored stays when an import is interrupted; the same call continues it, because nothing known is stored twice.
-Files put into a watched folder are imported once they have stopped growing, and moved away: to `imported/`, or those
-that could not be read to `failed/`. A text file next to one says what was skipped.
 """
 
 from __future__ import annotations
 
 import contextlib
-import threading
 import zipfile
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
@@ -30,7 +27,7 @@ from commonplace.capture.importers.commonplace_export import Archive
 from commonplace.capture.importers.foreign_database import SQLITE_MAGIC
 from commonplace.capture.importers.formats import HEAD, ZIP, detect_format, find_format, read_database, why_unknown
 from commonplace.capture.importers.text_files import follow_file
-from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound, TooLarge
+from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory.authors import for_import
 from commonplace.memory.conversations import (
     NewConversation,
@@ -42,7 +39,6 @@ from commonplace.memory.conversations import (
 from commonplace.memory.import_items_and_records import ImportedItem, Replacement, import_items, import_replacement
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_TEXT
-from commonplace.text.dates import iso_time
 from commonplace.text.paths import normalise_folder
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
@@ -343,130 +339,3 @@ def _text_parts(text: str) -> Iterator[str]:
         yield text[start : after_break or end]
         start = after_break or end
     yield text[start:]
-
-
-IMPORTED, FAILED = "imported", "failed"
-EVERY_SECONDS = 2.0
-# Endings that programs give to unfinished files.
-UNFINISHED = (".part", ".partial", ".crdownload", ".download", ".tmp")
-
-Stamp = tuple[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class InboxFile:
-    """One file that was imported: where it is now, and the report."""
-
-    name: str
-    moved_to: Path
-    report: ImportReport
-
-
-class _Interrupted(Exception):
-    """The watch ended in the middle of a file, which stays where it is."""
-
-
-class Inbox:
-    """The watched folder. `open_memory` gives the memory; `warn` gets each problem that may pass, once."""
-
-    def __init__(
-        self, open_memory: Callable[[], LocalMemory], folder: Path, warn: Callable[[str], object] = lambda _text: None
-    ) -> None:
-        self._open_memory, self._folder, self._warn = open_memory, folder, warn
-        self._seen: dict[str, Stamp] = {}
-        self._warnings: set[str] = set()
-        self._stop = threading.Event()
-
-    def run(self, stop: threading.Event, every: float = EVERY_SECONDS) -> None:
-        """Watch until `stop` is set, even in the middle of a file."""
-        self._stop = stop
-        with contextlib.suppress(_Interrupted):
-            while not stop.is_set():
-                self.step()
-                stop.wait(every)
-
-    def step(self) -> list[InboxFile]:
-        """Import the files that have not changed since the last look."""
-        imported = []
-        for name in self._complete_files():
-            try:
-                imported.append(self._import(self._folder / name))
-            except (CommonplaceError, OSError) as error:
-                # The file stays where it is and is tried again next time.
-                self._warn_once(f"{name} in {self._folder} waits: {error}")
-        return imported
-
-    def _complete_files(self) -> list[str]:
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            found = {path.name: _stamp(path) for path in sorted(self._folder.iterdir()) if _wanted(path)}
-        except OSError as error:
-            self._warn_once(f"{self._folder} cannot be watched: {error}")
-            return []
-        complete = [name for name, stamp in found.items() if self._seen.get(name) == stamp]
-        self._seen = found
-        return complete
-
-    def _import(self, path: Path) -> InboxFile:
-        memory = self._open_memory()
-        report = import_path(memory, path, advance=self._check_stop)
-        moved = self._move_away(path, FAILED if report.nothing_read else IMPORTED, iso_time(memory.clock()))
-        if report.examples:
-            lines = [f"{one.what}: {one.why}" for one in report.examples]
-            moved.with_name(f"{moved.name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return InboxFile(path.name, moved, report)
-
-    def _check_stop(self, _bytes: int) -> None:
-        if self._stop.is_set():
-            raise _Interrupted
-
-    def _move_away(self, path: Path, where: str, now: str) -> Path:
-        """Move a file away under a name that begins with the time and is not taken."""
-        folder = self._folder / where
-        folder.mkdir(exist_ok=True)
-        if folder.is_symlink():
-            raise Conflict(f"{folder} is a link", "Put a folder in its place.")
-        time = now[:19].replace("-", "").replace(":", "")
-        number, moved = 1, folder / f"{time}-{path.name}"
-        while moved.exists():
-            number += 1
-            moved = folder / f"{time}-{number}-{path.name}"
-        return path.rename(moved)
-
-    def _warn_once(self, text: str) -> None:
-        if text not in self._warnings:
-            self._warnings.add(text)
-            self._warn(text)
-
-
-def _wanted(path: Path) -> bool:
-    # A link may lead to a file that its maker could not read.
-    return (
-        path.is_file()
-        and not path.is_symlink()
-        and not path.name.startswith(".")
-        and not path.name.lower().endswith(UNFINISHED)
-    )
-
-
-def _stamp(path: Path) -> Stamp:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
-
-
-@contextlib.contextmanager
-def watch_inbox(
-    open_memory: Callable[[], LocalMemory], folder: str, warn: Callable[[str], object], every: float = EVERY_SECONDS
-) -> Iterator[None]:
-    """Watch a folder for the length of the block; without one, do nothing."""
-    if not folder:
-        yield
-        return
-    inbox, stop = Inbox(open_memory, Path(folder).expanduser(), warn), threading.Event()
-    thread = threading.Thread(target=inbox.run, args=(stop, every), name="inbox", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()

@@ -24,7 +24,7 @@ from commonplace.capture.importers.formats import (
     describe_formats,
     format_names,
 )
-from commonplace.capture.ingest import IngestReport, IngestRun, SessionWatcher
+from commonplace.capture.ingest_transcripts import IngestReport, IngestRun, SessionWatcher
 from commonplace.capture.transcripts import TranscriptFile, transcript_folders
 from commonplace.cli import tables
 from commonplace.cli.command import Call, StoppedEarly, command

@@ -26,7 +26,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState as UvicornState
 
 from commonplace.capture.hooks.drain_inline import BackgroundDrain
-from commonplace.capture.import_files import watch_inbox
+from commonplace.capture.watched_folder import watch_folder
 from commonplace.config import Settings, listed
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.http_server import logs
@@ -280,7 +280,7 @@ def serve(
             if worker is not None:
                 worker.end_with_parent(lambda: setattr(server, "should_exit", True))
             folder = settings.import_dir if leads else ""
-            with watch_inbox(lazy_memory.memory, folder, logging.getLogger("commonplace").warning):
+            with watch_folder(lazy_memory.memory, folder, logging.getLogger("commonplace").warning):
                 server.run(sockets=[sock])
 
 

@@ -132,7 +132,7 @@ class Memory(ItemMethods, SessionMethods):
 
         Only what is new since the last time is read.
         """
-        from commonplace.capture.ingest import IngestRun
+        from commonplace.capture.ingest_transcripts import IngestRun
         from commonplace.capture.transcripts import transcript_folders
         from commonplace.hosts.host import locations_here
         from commonplace.memory.graph import link_pending

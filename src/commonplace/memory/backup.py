@@ -168,7 +168,7 @@ def restore_backup(settings: Settings, named: str, now_ms: int, *, dry_run: bool
 @contextlib.contextmanager
 def _readable(settings: Settings, path: Path, key: str) -> Iterator[Path]:
     """A backup that has the key of the store: itself, or a copy of it for a while."""
-    from commonplace.store.sqlite.files import is_plain, make_copy
+    from commonplace.store.sqlite.encryption_and_copies import is_plain, make_copy
 
     if is_plain(path) == (not key):
         yield path

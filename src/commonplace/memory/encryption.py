@@ -53,7 +53,7 @@ def decrypt_store(settings: Settings, now_ms: int) -> Path:
 
 def _turned(settings: Settings, key: str, to_key: str, was: str, now_ms: int) -> Path:
     from commonplace.memory.backup import backup_path, make_private_folder
-    from commonplace.store.sqlite.files import is_plain
+    from commonplace.store.sqlite.encryption_and_copies import is_plain
     from commonplace.store.sqlite.restore import change_key
 
     if settings.database_url:

@@ -19,7 +19,7 @@ from pathlib import Path
 import apsw
 
 from commonplace.store.sqlite.connection import SqliteConnection, roll_back
-from commonplace.store.sqlite.files import connect
+from commonplace.store.sqlite.encryption_and_copies import connect
 from commonplace.store.sqlite.replaced_file_detection import LOG, FileWatch, State, fcntl, files_at
 
 # How long those who write are waited for.

@@ -24,7 +24,7 @@ from commonplace.store.sqlite.connection import (
     close_quietly,
     roll_back,
 )
-from commonplace.store.sqlite.files import connect, full, make_copy, refusal
+from commonplace.store.sqlite.encryption_and_copies import connect, full, make_copy, refusal
 from commonplace.store.sqlite.open_file import COMPARE_SECONDS, MOVE_SECONDS, TRY_AGAIN, OpenFile
 from commonplace.store.sqlite.replaced_file_detection import FileWatch, State, folder_lock
 from commonplace.store.sqlite.write_queue import next_in_line, retry_until

@@ -24,7 +24,7 @@ from commonplace.store.sql.integrity_and_scrubbing import DifferentRows, Integri
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.content_fingerprint import WIPED
 from commonplace.store.sqlite.database import Database
-from commonplace.store.sqlite.files import ROW_PROBLEMS
+from commonplace.store.sqlite.encryption_and_copies import ROW_PROBLEMS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -27,7 +27,7 @@ from commonplace.store.sqlite.connection import (
     patiently,
     set_up,
 )
-from commonplace.store.sqlite.files import (
+from commonplace.store.sqlite.encryption_and_copies import (
     READ_ONLY,
     connect,
     create_folder,

@@ -14,7 +14,7 @@ import apsw
 
 from commonplace.errors import CommonplaceError, StoreMissing, StoreReadOnly, StoreReplaced
 from commonplace.store.sqlite.connection import SqliteConnection
-from commonplace.store.sqlite.files import READ_ONLY, READ_WRITE, connect, create_new, make_copy
+from commonplace.store.sqlite.encryption_and_copies import READ_ONLY, READ_WRITE, connect, create_new, make_copy
 from commonplace.store.sqlite.replaced_file_detection import LOG, SHARED, Files, FileWatch, Record, State, files_at
 
 REPLACED = "replaced"

@@ -13,7 +13,7 @@ import apsw
 from commonplace.errors import StoreBusy, StoreCorrupt
 from commonplace.store.maintenance import BackupContents, BackupDifference
 from commonplace.store.sqlite.connection import SqliteConnection
-from commonplace.store.sqlite.files import (
+from commonplace.store.sqlite.encryption_and_copies import (
     COUNT_ROWS,
     COUNTED,
     LOG_ENDS,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.import_files import Inbox, watch_inbox
+from commonplace.capture.watched_folder import WatchedFolder, watch_folder
 from commonplace.config import Settings
 from commonplace.errors import StoreBusy
 from commonplace.memory.local_memory import LocalMemory, open_memory
@@ -22,13 +22,13 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def inbox(memory: LocalMemory, folder: Path) -> Inbox:
-    made = Inbox(lambda: memory, folder)
+def inbox(memory: LocalMemory, folder: Path) -> WatchedFolder:
+    made = WatchedFolder(lambda: memory, folder)
     assert made.step() == [] and folder.is_dir()
     return made
 
 
-def test_a_settled_file_is_imported_and_put_aside(inbox: Inbox, folder: Path) -> None:
+def test_a_settled_file_is_imported_and_put_aside(inbox: WatchedFolder, folder: Path) -> None:
     zipped(folder / "export.zip", {"conversations.json": as_bytes([chatgpt()])})
     assert inbox.step() == []
     (handled,) = inbox.step()
@@ -38,7 +38,7 @@ def test_a_settled_file_is_imported_and_put_aside(inbox: Inbox, folder: Path) ->
     assert inbox.step() == [] and not list(folder.glob("**/*.txt"))
 
 
-def test_a_growing_file_is_left_alone(inbox: Inbox, folder: Path) -> None:
+def test_a_growing_file_is_left_alone(inbox: WatchedFolder, folder: Path) -> None:
     file = folder / "chat.txt"
     for text in ("User: Hi\n", "User: Hi\nAI: Hello\n", "User: Hi\nAI: Hello\nUser: Bye\n"):
         file.write_text(text, encoding="utf-8")
@@ -47,7 +47,7 @@ def test_a_growing_file_is_left_alone(inbox: Inbox, folder: Path) -> None:
     assert handled.report.messages.added == 3
 
 
-def test_what_cannot_be_read_goes_to_failed_with_the_reason(inbox: Inbox, folder: Path) -> None:
+def test_what_cannot_be_read_goes_to_failed_with_the_reason(inbox: WatchedFolder, folder: Path) -> None:
     (folder / "photo.jpg").write_bytes(b"\xff\xd8\0\0")
     inbox.step()
     (handled,) = inbox.step()
@@ -55,7 +55,7 @@ def test_what_cannot_be_read_goes_to_failed_with_the_reason(inbox: Inbox, folder
     assert "photo.jpg: it is not text" in handled.moved_to.with_name(f"{handled.moved_to.name}.txt").read_text()
 
 
-def test_what_was_read_in_part_is_imported_and_says_what_is_missing(inbox: Inbox, folder: Path) -> None:
+def test_what_was_read_in_part_is_imported_and_says_what_is_missing(inbox: WatchedFolder, folder: Path) -> None:
     (folder / "conversations.json").write_bytes(as_bytes([chatgpt(), None]))
     inbox.step()
     (handled,) = inbox.step()
@@ -63,7 +63,7 @@ def test_what_was_read_in_part_is_imported_and_says_what_is_missing(inbox: Inbox
     assert "conversation 2" in handled.moved_to.with_name(f"{handled.moved_to.name}.txt").read_text()
 
 
-def test_the_same_name_twice_overwrites_nothing(inbox: Inbox, folder: Path) -> None:
+def test_the_same_name_twice_overwrites_nothing(inbox: WatchedFolder, folder: Path) -> None:
     for text in ("First words", "Other words"):
         (folder / "note.txt").write_text(text, encoding="utf-8")
         inbox.step()
@@ -71,7 +71,7 @@ def test_the_same_name_twice_overwrites_nothing(inbox: Inbox, folder: Path) -> N
     assert len(list((folder / "imported").iterdir())) == 2
 
 
-def test_unfinished_and_hidden_files_and_folders_are_not_touched(inbox: Inbox, folder: Path) -> None:
+def test_unfinished_and_hidden_files_and_folders_are_not_touched(inbox: WatchedFolder, folder: Path) -> None:
     (folder / "sub").mkdir()
     for name in ("export.zip.part", "export.crdownload", ".DS_Store"):
         (folder / name).write_text("x", encoding="utf-8")
@@ -87,7 +87,7 @@ def test_while_the_store_is_busy_the_file_waits(memory: LocalMemory, folder: Pat
             raise StoreBusy("The store is busy.")
         return memory
 
-    inbox = Inbox(reach, folder, complaints.append)
+    inbox = WatchedFolder(reach, folder, complaints.append)
     inbox.step()
     (folder / "note.txt").write_text("Words", encoding="utf-8")
     assert [inbox.step(), inbox.step(), inbox.step()] == [[], [], []]
@@ -99,7 +99,7 @@ def test_while_the_store_is_busy_the_file_waits(memory: LocalMemory, folder: Pat
 def test_a_folder_that_cannot_be_is_told_once(memory: LocalMemory, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     complaints: list[str] = []
-    inbox = Inbox(lambda: memory, tmp_path / "file", complaints.append)
+    inbox = WatchedFolder(lambda: memory, tmp_path / "file", complaints.append)
     assert [inbox.step(), inbox.step()] == [[], []] and len(complaints) == 1
 
 
@@ -108,7 +108,7 @@ def test_watching_imports_until_the_block_ends(settings: Settings, folder: Path)
     (folder / "note.txt").write_text("User: Hi\nAI: Hello\n", encoding="utf-8")
     memory = open_memory(settings)
     done = threading.Event()
-    with watch_inbox(lambda: memory, str(folder), lambda _words: done.set(), every=0.01):
+    with watch_folder(lambda: memory, str(folder), lambda _words: done.set(), every=0.01):
         for _ in range(1000):
             if (folder / "imported").exists() and not (folder / "note.txt").exists():
                 break
@@ -126,11 +126,11 @@ def test_a_stop_ends_it_in_the_middle_of_a_file(memory: LocalMemory, folder: Pat
         stop.set()
         return memory
 
-    Inbox(reach, folder).run(stop, every=0.001)
+    WatchedFolder(reach, folder).run(stop, every=0.001)
     assert (folder / "note.txt").exists()
 
 
 def test_without_a_folder_nothing_is_watched(memory: LocalMemory) -> None:
     before = threading.active_count()
-    with watch_inbox(lambda: memory, "", print):
+    with watch_folder(lambda: memory, "", print):
         assert threading.active_count() == before
