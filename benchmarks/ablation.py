@@ -19,7 +19,7 @@ from benchmarks.dialogue_store import StoredDialogue, Way, stored_dialogue
 from benchmarks.dialogues import Dialogue, pooled, sets
 from benchmarks.measures import ALL, Answered, averages, figures
 from benchmarks.tool_clients import InProcess
-from commonplace.memory import recall
+from commonplace.memory import recall, search_candidates
 from commonplace.ranking import scores_and_relevance
 from commonplace.store.sql import items
 from commonplace.text import query_grammar
@@ -32,14 +32,21 @@ STEPS: tuple[tuple[str, tuple[Change, ...]], ...] = (
     ("everything", ()),
     ("without the words", ((scores_and_relevance, "LEXICAL_WEIGHT", 0.0),)),
     ("without the speaker boost", ((scores_and_relevance, "SPEAKER_BOOST", 0.0),)),
-    ("with the names in the question", ((recall, "without_names", lambda text, _names: text),)),
+    ("with the names in the question", ((search_candidates, "without_names", lambda text, _names: text),)),
     (
         "without the role boost",
         ((scores_and_relevance, "ROLE_BOOST", 0.0), (scores_and_relevance, "OTHER_ROLE_PENALTY", 0.0)),
     ),
     ("without neighbouring turns", ((scores_and_relevance, "NEIGHBOUR_BOOST", 0.0),)),
     ("without the session boost", ((scores_and_relevance, "SESSION_BOOST", 0.0),)),
-    ("without the named time", ((scores_and_relevance, "TIME_BOOST", 0.0), (recall, "_of_the_time", lambda *_: []))),
+    (
+        "without the named time",
+        ((scores_and_relevance, "TIME_BOOST", 0.0), (search_candidates, "_of_the_time", lambda *_: [])),
+    ),
+    ("without token vectors", ((scores_and_relevance, "TOKEN_WEIGHT", 0.0),)),
+    ("without a better neighbour", ((scores_and_relevance, "BEST_NEIGHBOUR_BOOST", 0.0),)),
+    ("without adjacent words", ((scores_and_relevance, "ADJACENT_BOOST", 0.0),)),
+    ("without standing instructions", ((recall, "RULE_BOOST", 0.0),)),
     ("without reading together", ((scores_and_relevance, "ANSWER_WEIGHT", 0.0),)),
     ("without the penalty for questions", ((scores_and_relevance, "QUESTION_PENALTY", 0.0),)),
     ("with quoted titles as filters", ((query_grammar, "_is_prose", lambda lexemes: _no_quotes(lexemes)),)),
