@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from commonplace.store.rows import CONTEXT_CHARACTERS, SHORT_MESSAGE, with_speaker
+from commonplace.store.rows import CONTEXT_CHARACTERS, SHORT_MESSAGE, spoken_passage, with_speaker
 from commonplace.text.passages import split_passages
 from commonplace.text.query import without_names
 from training.product_ranking import product_ranking
@@ -146,7 +146,7 @@ def _example(
             earlier = lines[number - 1]
             before = with_speaker(earlier[0], earlier[1][-CONTEXT_CHARACTERS:])
         for piece in split_passages(text):
-            own = with_speaker(who, piece.text) if spoken else piece.text
+            own = spoken_passage(who, piece.text) if spoken else piece.text
             passages.append(ReadPassage(number, own, before, session))
     named = sorted({part for name in names for part in (name, *name.split())}, key=len, reverse=True)
     results = [

@@ -193,6 +193,19 @@ def test_passages_are_read_with_who_spoke_and_what_was_said_before(store: Store,
     assert store.passages_in_context([]) == {}
 
 
+def test_a_long_message_is_read_without_who_spoke_unless_that_is_a_name(store: Store, draft: Make) -> None:
+    long = " ".join(["We keep the sessions in Redis, and they last for thirty days."] * 5)
+    spoken = [("", "short"), ("Ann", long), ("", long), ("user", long)]
+    drafts = [
+        draft(text, kind="message", session="talk", at=n, details={"role": "user"} | ({"speaker": who} if who else {}))
+        for n, (who, text) in enumerate(spoken)
+    ]
+    ids = [stored.id for stored in store.put(drafts, NOW)]
+    passages = [store.passages_of([id_])[id_][0] for id_ in ids]
+    read = store.passages_in_context(passages)
+    assert [read[one][0].text for one in passages] == ["user: short", f"Ann: {long}", long, long]
+
+
 def test_the_text_that_stands_for_a_whole_item_holds_what_it_says(store: Store, draft: Make) -> None:
     (stored,) = store.put(
         [draft("the body", title="The Title", kind="observation", details={"narrative": "the story", "facts": "f"})],

@@ -14,7 +14,7 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import Any, cast
 
-from commonplace.model import KINDS, SOURCE_FIELDS, VALIDITY_FIELDS, Change, Item, Kind, Session
+from commonplace.model import KINDS, MESSAGE_ROLES, SOURCE_FIELDS, VALIDITY_FIELDS, Change, Item, Kind, Session
 from commonplace.store.damaged_values import (
     STATUSES,
     UID,
@@ -244,6 +244,14 @@ def _without_ellipsis(text: str) -> str:
 def with_speaker(speaker: str, text: str) -> str:
     """What somebody said, with who said it."""
     return f"{speaker}: {text}" if speaker and text else text
+
+
+def spoken_passage(speaker: str, text: str) -> str:
+    """What a model reads of a message: with who said it, unless it is long and that is only a role.
+
+    "user: " before a few words helps to understand them; before a long text it makes all of a user's alike.
+    """
+    return text if speaker in MESSAGE_ROLES and len(text) > SHORT_MESSAGE else with_speaker(speaker, text)
 
 
 def passage_text(text: object, kind: object, type_: object, title: object, body: object, details: object) -> str:

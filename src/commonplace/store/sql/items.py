@@ -36,6 +36,7 @@ from commonplace.store.rows import (
     item_of,
     passage_text,
     speaker_of,
+    spoken_passage,
     turn_of,
     with_speaker,
 )
@@ -408,7 +409,7 @@ def passages_in_context(
     rows = connection.rows(_PASSAGES_IN_CONTEXT, (space_id, connection.array(passage_ids)))
     for id_, item_id, text, kind, type_, title, body, details, before, of_before in rows:
         whole = passage_text(text, kind, type_, title, body, details)
-        own = with_speaker(speaker_of(details), whole) if kind == "message" else whole
+        own = spoken_passage(speaker_of(details), whole) if kind == "message" else whole
         context = (
             with_speaker(speaker_of(of_before), before if type(before) is str else text_of(before)) if before else ""
         )
