@@ -172,7 +172,7 @@ def test_forgetting_many_near_ones_uncovers_the_others_at_once(
 def test_vectors_that_are_too_many_to_keep_in_memory_are_read(
     store: Store, draft: Make, embed: Embed, pointing: Pointing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "MOST_HELD", 3)
+    monkeypatch.setattr(search, "MOST_KEPT", 3)
     ids = []
     for angle in (50, 40, 30, 20, 10):
         ids.append(store.put([draft(f"{angle} degrees")], NOW)[0].id)

@@ -9,7 +9,7 @@ index, which would have to look for them. Of a small space the vectors themselve
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +19,9 @@ from commonplace.store.postgres.database import Database
 from commonplace.store.postgres.pool_and_replicas import Connection
 from commonplace.store.sql.connection import IN_LIST, allow_replica
 from commonplace.store.sql.connection import Connection as SharedConnection
+from commonplace.store.sql.embedding_jobs import EmbeddingJobs
 from commonplace.store.sql.items import Filter, filter_of
-from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, by_cosine, score, vector_hits
+from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, VectorIndex, score, vector_hits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,52 +44,6 @@ def signs(vector: NDArray[np.float32] | NDArray[np.int8]) -> str:
 
 # A space with more is no small one: of a hundred such spaces a process keeps 120 MB.
 SMALL_SPACE = 3_000
-
-
-class VectorCache:
-    """The vectors of passages, with the item of each. Not for two threads at once."""
-
-    def __init__(self, dim: int) -> None:
-        import numpy as np
-
-        self._rows: dict[int, int] = {}
-        self._items: list[int | None] = []
-        self._scales = np.empty(0, np.float32)
-        self._values = np.empty((0, dim), np.int8)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def add(
-        self, passages: Sequence[int], items: Sequence[int | None], scales: Sequence[float], blobs: Iterable[bytes]
-    ) -> None:
-        """Take in vectors; one of a passage that is known takes the place of the earlier one."""
-        import numpy as np
-
-        start = len(self._items)
-        self._rows.update((passage, start + n) for n, passage in enumerate(passages))
-        self._items.extend(items)
-        self._scales = np.concatenate([self._scales, np.asarray(scales, np.float32)])
-        new = np.frombuffer(b"".join(blobs), np.int8).reshape(len(passages), -1)
-        self._values = np.concatenate([self._values, new])
-        if len(self._items) > len(self._rows):
-            self._close_up()
-
-    def item_of(self, passage: int) -> int | None:
-        return self._items[self._rows[passage]]
-
-    def cosines(self, query: NDArray[np.float32], passages: Iterable[int]) -> list[tuple[int, float]]:
-        """Each of these passages that has a vector with its cosine to the query, best first."""
-        known = [passage for passage in passages if passage in self._rows]
-        rows = [self._rows[passage] for passage in known]
-        return by_cosine(query, known, self._scales[rows], self._values[rows]) if rows else []
-
-    def _close_up(self) -> None:
-        """Leave out what is no passage's vector any more."""
-        rows = list(self._rows.values())
-        self._items = [self._items[row] for row in rows]
-        self._scales, self._values = self._scales[rows], self._values[rows]
-        self._rows = {passage: n for n, passage in enumerate(self._rows)}
 
 
 # So many of the newest vectors of a space are not in the index.
@@ -152,7 +107,7 @@ class Vectors(EmbeddingJobs):
         with self._database.read(self._query_timeout) as connection:
             if self._nearest is None:
                 return {}
-            return dict(self._nearest.cosines(connection, query, passage_ids, self._database.moment))
+            return self._nearest.cosines(connection, query, passage_ids, self._database.moment)
 
     def _add_model(self, connection: SharedConnection, name: str, dim: int) -> int:
         """With the index for its vectors."""
@@ -212,12 +167,11 @@ class Nearest:
                 return []
             self._moment = moment
             among = self._among(connection, filter_)
-            near = self._signs.nearest(query, filter_.projects, filter_.kinds, among, most)
-            if self._cache is not None:
-                nearest = [
-                    (id_, self._cache.item_of(id_), cosine) for id_, cosine in self._cache.cosines(query, near)[:k]
-                ]
+            rows = self._index.nearest(query, filter_.projects, filter_.kinds, among, most)
+            if self._index.keeps_vectors:
+                nearest = [(id_, self._items[id_], cosine) for id_, cosine in self._index.scored(query, rows)[:k]]
                 return [VectorHit(id_, item, cosine) for id_, item, cosine in nearest if item is not None]
+            near = self._index.passages(rows)
         older = self._older(connection, query, filter_, most) if has_older else []
         either = {*near, *older}
         scored = score(connection, self.space_id, self.model_id, query, either) if either else []
@@ -229,23 +183,24 @@ class Nearest:
 
     def cosines(
         self, connection: Connection, query: NDArray[np.float32], passage_ids: Sequence[int], moment: int
-    ) -> list[tuple[int, float]]:
-        """Each of these passages that has a vector with its cosine to the query, best first."""
+    ) -> dict[int, float]:
+        """The cosine to the query of each of these passages that has a vector."""
         with self._lock:
-            if self._cache is not None and moment <= self._moment:
-                return self._cache.cosines(query, passage_ids)
-        return score(connection, self.space_id, self.model_id, query, passage_ids)
+            if self._index.keeps_vectors and moment <= self._moment:
+                return self._index.cosines(query, passage_ids)
+        return dict(score(connection, self.space_id, self.model_id, query, passage_ids))
 
     def _start_over(self) -> None:
-        self._signs = SignBits(self.dim)
-        self._cache: VectorCache | None = VectorCache(self.dim)
+        self._index = VectorIndex(self.dim, SMALL_SPACE)
+        # The item of each passage whose vector is kept.
+        self._items: dict[int, int | None] = {}
 
     def _catch_up(self, connection: Connection, *, afresh: bool = False) -> tuple[bool, bool]:
         """Read what is new, and tell whether the model is still that of the space, and whether the index has others.
 
         Rows become visible in the order of their numbers (database.py).
         """
-        if self._signs.size > 2 * LOOSE:
+        if self._index.size > 2 * LOOSE:
             # Half of them are in the index by now.
             self._start_over()
         while True:
@@ -254,19 +209,19 @@ class Nearest:
             if rows[0][3] is not None:
                 self._add(rows)
                 continue
-            if self._cache is None or len(self._cache) == count:
+            if not self._index.keeps_vectors or self._index.size == count:
                 return is_current, has_older
             if afresh:
-                # The index has some, though the space is small by now.
-                self._cache = None
+                # The server's index has some, though the space is small by now.
+                self._index.drop_vectors()
                 return is_current, has_older
             # Some are gone, and only those that are there tell which.
             self._start_over()
             return self._catch_up(connection, afresh=True)
 
     def _news(self, connection: Connection) -> list[tuple[Any, ...]]:
-        seen = {"space": self.space_id, "model": self.model_id, "seen": self._signs.seen}
-        if self._cache is None:
+        seen = {"space": self.space_id, "model": self.model_id, "seen": self._index.seen}
+        if not self._index.keeps_vectors:
             return connection.native_rows(_SIGNS, seen | {"most": READ_ROWS}, binary=True, prepared=True)
         return connection.native_rows(_WHOLE, seen | {"most": SMALL_SPACE + 1}, binary=True, prepared=True)
 
@@ -277,11 +232,14 @@ class Nearest:
         # The server tells first how many bits there are.
         bit_bytes = np.frombuffer(b"".join(bits), np.uint8).reshape(len(rows), -1)[:, 4:]
         words = np.pad(bit_bytes, ((0, 0), (0, -bit_bytes.shape[1] % 8))).view(np.uint64)
-        self._signs.add(seqs[-1], ids, projects, kinds, words)
-        if self._cache is not None:
-            self._cache.add(ids, *whole)
-            if len(self._cache) > SMALL_SPACE:
-                self._cache = None
+        vectors = None
+        if whole:
+            items, scales, blobs = whole
+            self._items |= zip(ids, items, strict=True)
+            vectors = scales, np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), -1)
+        self._index.add(seqs[-1], ids, projects, kinds, words, vectors)
+        if not self._index.keeps_vectors:
+            self._items = {}
 
     def _among(self, connection: Connection, filter_: Filter) -> list[int] | None:
         """The passages inside what is not kept with the signs, None if that is all of them."""

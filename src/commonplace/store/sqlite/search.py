@@ -9,12 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from commonplace.model import KINDS, Scope, TextHit, VectorHit
 from commonplace.store.rows import WEIGHTS
+from commonplace.store.sql.embedding_jobs import EmbeddingJobs
 from commonplace.store.sql.items import Filter, Items, Words, filter_of, passage_texts
-from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, EmbeddingJobs, SignBits, pack_bits, score, vector_hits
+from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, VectorIndex, pack_bits, score, vector_hits
 from commonplace.store.sqlite.connection import SqliteConnection, kind_token, project_token, space_token
 from commonplace.store.sqlite.database import Database
 from commonplace.store.types import TextAnswer
@@ -38,8 +40,8 @@ BM25 = f"-bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
 WIDE, WIDE_SHARE = 2_000, 0.1
 # The rows of a word that stands in fewer than these are read at once; of others they are counted first.
 FEW_ROWS = COMMON_LEAST
-# Vectors that are read at a time, and the most that are kept in memory: they take about 0.5 kB each.
-READ_ROWS, MOST_HELD = 20_000, 50_000
+# Vectors that are read at a time, and the most that are kept in memory: they take 0.5 kB each.
+READ_ROWS, MOST_KEPT = 20_000, 50_000
 # A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.
 SPEAKER_ROWS = 50_000
 
@@ -50,33 +52,37 @@ class Search(Items, EmbeddingJobs):
     _database: Database
 
     _model_name = ""
-    _matrix: SignMatrix | None = None
+    _index: SpaceVectorIndex | None = None
 
     def search_vectors(self, query: NDArray[np.float32], scope: Scope, k: int) -> list[VectorHit]:
         with self._database.read(self._query_timeout) as connection:
             filter_ = filter_of(connection, self._space_id, scope, self.clock())
-            matrix = self._current_matrix(connection)
-            if filter_ is None or matrix is None:
+            index = self._current_index(connection)
+            if filter_ is None or index is None:
                 return []
-            return filter_.without_lapsed(k, lambda inside, most: matrix.nearest(connection, query, inside, most))
+            return filter_.without_lapsed(k, lambda inside, most: index.nearest(connection, query, inside, most))
 
     def cosines(self, query: NDArray[np.float32], passage_ids: Sequence[int]) -> dict[int, float]:
         with self._database.read(self._query_timeout) as connection:
             if self._model is None:
                 return {}
-            held = {} if self._matrix is None or self._matrix.model_id != self._model[0] else self._matrix.held
-            return dict(score(connection, self._space_id, self._model[0], query, passage_ids, held))
+            known, kept = {}, self._index
+            if kept is not None and kept.model_id == self._model[0]:
+                with kept.lock:
+                    known = kept.index.cosines(query, passage_ids)
+            unknown = [id_ for id_ in passage_ids if id_ not in known]
+            return known | dict(score(connection, self._space_id, self._model[0], query, unknown)) if unknown else known
 
     def scan_ahead(self, query: NDArray[np.float32]) -> None:
         """Compare the signs, so that `search_vectors` finds that done. It may add what was written since."""
-        matrix = self._matrix
-        if matrix is not None and matrix.dim == len(query):
-            with matrix.lock:
-                matrix.signs.distances(query)
+        index = self._index
+        if index is not None and index.dim == len(query):
+            with index.lock:
+                index.index.distances(query)
 
     def _reread_vectors(self) -> None:
         """Another file has taken the place of the store."""
-        model, self._model, self._matrix = self._model, None, None
+        model, self._model, self._index = self._model, None, None
         if model is not None and self._space_id:
             self.use_model(self._model_name, model[1])
 
@@ -84,14 +90,14 @@ class Search(Items, EmbeddingJobs):
         super()._adopt(name, model_id, dim)
         self._model_name = name
 
-    def _current_matrix(self, connection: SqliteConnection) -> SignMatrix | None:
+    def _current_index(self, connection: SqliteConnection) -> SpaceVectorIndex | None:
         if self._model is None or not self._is_current(connection):
             return None
         model_id, dim = self._model
         with self._lock:
-            if self._matrix is None or self._matrix.model_id != model_id:
-                self._matrix = SignMatrix(self._space_id, model_id, dim)
-            return self._matrix
+            if self._index is None or self._index.model_id != model_id:
+                self._index = SpaceVectorIndex(self._space_id, model_id, dim)
+            return self._index
 
     def _search_plain(
         self,
@@ -309,11 +315,8 @@ class Within:
     @property
     def passages(self) -> str:
         """The same for rows of passages, which the index can skip to."""
-        return (
-            " AND rowid > 0"
-            if self.chosen is None
-            else " AND rowid BETWEEN {} AND {}".format(*self.chosen) + self.among
-        )
+        ends = "> 0" if self.chosen is None else "BETWEEN {} AND {}".format(*self.chosen)
+        return f" AND rowid {ends}{self.among}"
 
     def reach(self, k: int) -> int:
         """How many rows to take so that `k` are left after the last check."""
@@ -428,11 +431,10 @@ def _source(connection: SqliteConnection, space_id: int, filter_: Filter) -> tup
     return f"{source} AND i.space_id = ?", [*bindings, space_id]
 
 
-class SignMatrix:
-    """The sign bits of one model's vectors in one space, caught up with the file before each use.
+class SpaceVectorIndex:
+    """The vectors of one model in one space, caught up with the file before each use.
 
-    If there are not very many, the vectors are `held`, too. That of a passage is always the same; that it has none any
-    more is known to the file alone.
+    The vector of a passage is always the same; that it has none any more is known to the file alone.
     """
 
     def __init__(self, space_id: int, model_id: int, dim: int) -> None:
@@ -441,8 +443,7 @@ class SignMatrix:
         self._start_over()
 
     def _start_over(self) -> None:
-        self.signs = SignBits(self.dim)
-        self.held: dict[int, tuple[float, bytes]] = {}
+        self.index = VectorIndex(self.dim, MOST_KEPT)
 
     def nearest(
         self, connection: SqliteConnection, query: NDArray[np.float32], filter_: Filter, k: int, *, afresh: bool = False
@@ -450,14 +451,17 @@ class SignMatrix:
         """The `k` passages inside the filter whose vectors are nearest to the query."""
         with self.lock:
             # In a snapshot once, for all scopes of a question.
-            connection.once(self.signs, lambda: self._catch_up(connection))
-            near = self._near(connection, query, filter_, max(RESCORED, k))
-        scored = score(connection, self.space_id, self.model_id, query, near, self.held) if near else []
+            connection.once(self.index, lambda: self._catch_up(connection))
+            rows = self._near(connection, query, filter_, max(RESCORED, k))
+            near = set() if self.index.keeps_vectors else {*self.index.passages(rows)}
+            scored = [] if near else self.index.scored(query, rows)
+        if near:
+            scored = score(connection, self.space_id, self.model_id, query, near)
         # Some more, in place of those that are gone.
         some = scored[: k + int(GONE_SHARE * k)]
         hits = vector_hits(connection, self.space_id, self.model_id, some) if some else []
-        gone = len(near) - len(scored), len(some) - len(hits)
-        if afresh or (gone[0] <= len(near) * GONE_SHARE and gone[1] <= len(some) * GONE_SHARE):
+        most_are_there = len(scored) >= len(near) * (1 - GONE_SHARE) and len(hits) >= len(some) * (1 - GONE_SHARE)
+        if afresh or most_are_there:
             return hits[:k]
         with self.lock:
             self._start_over()
@@ -470,30 +474,27 @@ class SignMatrix:
             rows = connection.rows(
                 "SELECT seq, passage_id, project_id, kind, scale, v FROM vectors"
                 " WHERE seq > ? AND +space_id = ? AND +model_id = ? ORDER BY seq LIMIT ?",
-                (self.signs.seen, self.space_id, self.model_id, READ_ROWS),
+                (self.index.seen, self.space_id, self.model_id, READ_ROWS),
             )
             if not rows:
                 return
             seqs, passages, projects, kinds, scales, blobs = zip(*rows, strict=True)
             values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), self.dim)
-            self.signs.add(seqs[-1], passages, projects, kinds, pack_bits(values > 0))
-            if self.signs.size <= MOST_HELD:
-                self.held.update(zip(passages, zip(scales, blobs, strict=True), strict=True))
-            elif self.held:
-                self.held = {}
+            self.index.add(seqs[-1], passages, projects, kinds, pack_bits(values > 0), (scales, values))
 
     def _near(
         self, connection: SqliteConnection, query: NDArray[np.float32], filter_: Filter, most: int
-    ) -> Sequence[int]:
-        """About so many passages inside the filter whose signs are nearest."""
-        beyond = replace(filter_, projects=(), kinds=())
+    ) -> NDArray[np.intp]:
+        """The rows of about so many passages inside the filter whose signs are nearest."""
+        index, beyond = self.index, replace(filter_, projects=(), kinds=())
+        nearest = partial(index.nearest, query, filter_.projects, filter_.kinds)
         if beyond == Filter():
-            return self.signs.nearest(query, filter_.projects, filter_.kinds, None, most)
-        if not beyond.types and (share := wide_share(connection, self.space_id, beyond, self.signs.size)):
+            return nearest(None, most)
+        if not beyond.types and (share := wide_share(connection, self.space_id, beyond, index.size)):
             more = int(2 * most / share)
-            near = self.signs.nearest(query, filter_.projects, filter_.kinds, None, more)
-            inside = [*chosen_passages(connection, self.space_id, beyond, near)]
+            near = nearest(None, more)
+            passages = index.passages(near)
+            inside = chosen_passages(connection, self.space_id, beyond, passages)
             if len(inside) >= most or len(near) < more:
-                return inside
-        among = [*chosen_passages(connection, self.space_id, beyond)]
-        return self.signs.nearest(query, filter_.projects, filter_.kinds, among, most)
+                return near[[passage in inside for passage in passages]]
+        return nearest([*chosen_passages(connection, self.space_id, beyond)], most)
