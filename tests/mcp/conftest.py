@@ -45,7 +45,7 @@ def play(story: Story) -> None:
 @contextlib.asynccontextmanager
 async def connected(memory: LocalMemory, era: str = "auto", profile: str = "all") -> AsyncIterator[Client]:
     """A client of a server in this process."""
-    async with Client(build_server(lambda: memory, profile, Workers()), mode=era, cache=None) as client:
+    async with Client(build_server(lambda: memory, profile, Workers()).sdk, mode=era, cache=None) as client:
         yield client
 
 

@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.types import Message
 from tests.mcp.conftest import DEADLINE, Served, play
 
-from commonplace.mcp.plain_requests import HttpContext, PlainRequest, PlainRequests, parse_plain_request
+from commonplace.mcp.jsonrpc import PlainContext
+from commonplace.mcp.plain_requests import PlainRequest, PlainRequests, parse_plain_request
 
 JSON = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 PREFIX = "io.modelcontextprotocol/"
@@ -166,7 +167,7 @@ LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     ],
 )
 def test_results_of_the_sdk_are_kept_and_errors_are_not(status: int, body: bytes, kept: bool) -> None:
-    async def no_tool(_context: HttpContext, _params: CallToolRequestParams) -> CallToolResult:
+    async def no_tool(_context: PlainContext, _params: CallToolRequestParams) -> CallToolResult:
         raise AssertionError
 
     async def story() -> None:

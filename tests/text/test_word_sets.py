@@ -1,10 +1,10 @@
-"""Sets of words: what one question has read, the next one compares with."""
+"""Texts are near-duplicates if they have nearly the same words."""
 
 from __future__ import annotations
 
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from commonplace.text import near_duplicates
 from commonplace.text.near_duplicates import WordSets, drop_near_duplicates, group_near_duplicates
 
 TEXTS = ["The deploy waits for review", "the deploy waits, for REVIEW!", "Sessions live in Redis", "the deploy waits"]
@@ -22,12 +22,16 @@ def test_what_was_read_before_is_compared_alike() -> None:
     assert group_near_duplicates(TEXTS, WordSets(lambda text: text)) == [TEXTS[:2]]
 
 
-def test_a_question_in_the_middle_keeps_its_numbers_when_another_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    sets: WordSets[str] = WordSets(lambda text: text)
-    one = sets.of(TEXTS[0])
-    monkeypatch.setattr(near_duplicates, "MOST_WORDS", 0)
-    other: WordSets[str] = WordSets(lambda text: text)
-    other.of("entirely different words come first here")
-    assert one.is_like(sets.of(TEXTS[1]), 1.0)
-    assert not one.is_like(sets.of(TEXTS[2]), 0.1)
-    assert distinct(TEXTS) == [TEXTS[0], TEXTS[2], TEXTS[3]]
+WORDS = st.lists(st.sampled_from("deploy waits for the review of a new session in redis".split()), max_size=12)
+
+
+@given(st.lists(WORDS.map(" ".join), max_size=12), st.sampled_from([0.5, 0.7, 0.9]))
+def test_just_those_are_dropped_that_are_like_one_that_stays(texts: list[str], same: float) -> None:
+    """The same as comparing each with all before it."""
+    remaining: list[str] = []
+    for text in texts:
+        words = set(text.split())
+        earlier = [set(other.split()) for other in remaining]
+        if not any(len(words & other) >= same * len(words | other) for other in earlier):
+            remaining.append(text)
+    assert drop_near_duplicates(texts, WordSets(lambda text: text), same) == remaining

@@ -7,22 +7,29 @@ of any length, and makes objects of whatever they hold: `line_or_refusal` refuse
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from dataclasses import dataclass
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, NamedTuple, Self
 
 import anyio
 import mcp_types as types
+from anyio.abc import TaskGroup
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 import commonplace
 from commonplace.errors import CommonplaceError, TooLarge
 from commonplace.text.untrusted_json import MAX_DEPTH, MAX_VALUES_OF_MANY, check_json
+
+log = logging.getLogger(__name__)
 
 SERVER_INFO = {"name": "commonplace", "title": "Commonplace", "version": commonplace.__version__}
 LAST_WORDS_SECONDS = 5.0
@@ -40,12 +47,36 @@ _LAST_ID = re.compile(rb'"jsonrpc"\s*:\s*"2[.]0"\s*,\s*' + _ID + rb"\}\s*\Z")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+CallTool = Callable[[Any, types.CallToolRequestParams], Awaitable[types.CallToolResult]]
+
+
+class LineServer(NamedTuple):
+    """A server of the SDK, and what answers the calls of its tools."""
+
+    sdk: Server[Any]
+    call_tool: CallTool
+    tools: Collection[str]
+
+
 async def serve_lines(
-    server: Server[Any], read_line: Callable[[], Awaitable[bytes]], write: Callable[[bytes], Awaitable[object]]
+    server: LineServer, read_line: Callable[[], Awaitable[bytes]], write: Callable[[bytes], Awaitable[object]]
 ) -> None:
     """Answer the lines until an empty one is read, and what was asked until then."""
-    answers = OutgoingMessages(write)
-    await server.run(IncomingMessages(read_line, answers), answers, server.create_initialization_options())
+    async with anyio.create_task_group() as tasks:
+        answers = OutgoingMessages(write)
+        calls = PlainCalls(server, answers, tasks)
+        await server.sdk.run(
+            IncomingMessages(read_line, answers, calls), answers, server.sdk.create_initialization_options()
+        )
+        tasks.cancel_scope.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class PlainContext:
+    """What is known of a call that the SDK did not see: its HTTP request, and what the client calls itself."""
+
+    request: Any = None
+    client: str = ""
 
 
 def is_plain_call(version: str, method: str, params: Mapping[str, Any], tools: Collection[str]) -> bool:
@@ -133,6 +164,71 @@ def error_for_message(raw: bytes, error: CommonplaceError) -> types.JSONRPCError
     return types.JSONRPCError(jsonrpc="2.0", id=json.loads(found[1]) if found else None, error=shown)
 
 
+class PlainCalls:
+    """Calls of tools that are answered without the SDK, which spends as much time on one as many tools do.
+
+    Only after the SDK has shaken hands with the client, and not while it has another request to answer: what is asked
+    later must not come before that.
+    """
+
+    def __init__(self, server: LineServer, answers: OutgoingMessages, tasks: TaskGroup) -> None:
+        self._server, self._answers, self._tasks = server, answers, tasks
+        self._version, self._context = "", PlainContext()
+        self._scopes: dict[str, anyio.CancelScope] = {}
+
+    def begin(self, message: types.JSONRPCMessage) -> bool:
+        """Answer a message, if it is a plain call; what else it may be is for the SDK."""
+        if isinstance(message, types.JSONRPCNotification):
+            if message.method == "notifications/cancelled" and (
+                scope := self._scopes.get(str((message.params or {}).get("requestId")))
+            ):
+                scope.cancel()
+            return False
+        if not isinstance(message, types.JSONRPCRequest):
+            return False
+        params = message.params or {}
+        if message.method == "initialize":
+            self._shake_hands(message.id, params)
+        elif (
+            self._version
+            and self._answers.waiting <= len(self._scopes)
+            and is_plain_call(self._version, message.method, params, self._server.tools)
+        ):
+            scope = self._scopes[str(message.id)] = anyio.CancelScope()
+            self._answers.expect(message.id)
+            named = types.CallToolRequestParams(name=params["name"], arguments=params.get("arguments", {}))
+            self._tasks.start_soon(self._answer, message.id, named, scope)
+            return True
+        return False
+
+    def _shake_hands(self, id_: int | str, params: Mapping[str, Any]) -> None:
+        """From the SDK's answer on, its version of the protocol holds, and we know who calls."""
+        info = params.get("clientInfo")
+        client = str(info.get("title") or info.get("name", "")) if isinstance(info, dict) else ""
+
+        def begin(result: Mapping[str, Any]) -> None:
+            self._version, self._context = str(result.get("protocolVersion", "")), PlainContext(client=client)
+
+        self._version = ""
+        self._answers.when_answered(id_, begin)
+
+    async def _answer(self, id_: int | str, params: types.CallToolRequestParams, scope: anyio.CancelScope) -> None:
+        """Call the tool and send its result; nothing once the client cancelled the call."""
+        with scope:
+            try:
+                result = to_json(result_fields(await self._server.call_tool(self._context, params), self._version))
+            except Exception as error:
+                log.exception("%s failed", params.name)
+                failed = types.ErrorData(code=types.INTERNAL_ERROR, message=f"It failed: {type(error).__name__}.")
+                await self._answers.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=id_, error=failed)))
+            else:
+                # Whoever left reads nothing more.
+                with contextlib.suppress(OSError):
+                    await self._answers.write(b'{"jsonrpc":"2.0","id":%s,"result":%s}\n' % (to_json(id_), result))
+        self._scopes.pop(str(id_), None)
+        self._answers.settle(id_)
+
+
 class _Stream:
     """One direction of the transport, as the SDK uses it. Whoever carries the lines closes them."""
 
@@ -152,14 +248,28 @@ class OutgoingMessages(_Stream):
     """The way out. It knows which requests still wait for their answer."""
 
     def __init__(self, write: Callable[[bytes], Awaitable[object]]) -> None:
-        self._write = write
+        self.write = write
         self._waiting: set[int | str] = set()
         self._settled = anyio.Event()
+        self._awaited: dict[int | str, Callable[[Mapping[str, Any]], None]] = {}
+
+    @property
+    def waiting(self) -> int:
+        """How many requests still wait."""
+        return len(self._waiting)
 
     async def send(self, item: SessionMessage, /) -> None:
-        await self._write(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
-        if isinstance(item.message, (types.JSONRPCResponse, types.JSONRPCError)):
-            self.settle(item.message.id)
+        message = item.message
+        await self.write(message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+        if isinstance(message, (types.JSONRPCResponse, types.JSONRPCError)):
+            tell = self._awaited.pop(message.id, None) if message.id is not None else None
+            if tell is not None and isinstance(message, types.JSONRPCResponse):
+                tell(message.result)
+            self.settle(message.id)
+
+    def when_answered(self, id_: int | str, tell: Callable[[Mapping[str, Any]], None]) -> None:
+        """Tell the result of a request, once it is sent."""
+        self._awaited[id_] = tell
 
     def expect(self, id_: int | str) -> None:
         self._waiting.add(id_)
@@ -180,8 +290,8 @@ class OutgoingMessages(_Stream):
 class IncomingMessages(_Stream):
     """The way in: unreadable lines are mended or answered with an error, and the end comes after the last answer."""
 
-    def __init__(self, read_line: Callable[[], Awaitable[bytes]], answers: OutgoingMessages) -> None:
-        self._read_line, self._answers = read_line, answers
+    def __init__(self, read_line: Callable[[], Awaitable[bytes]], answers: OutgoingMessages, calls: PlainCalls) -> None:
+        self._read_line, self._answers, self._calls = read_line, answers, calls
 
     async def receive(self) -> SessionMessage:
         while line := await self._read_line():
@@ -193,7 +303,7 @@ class IncomingMessages(_Stream):
                 if isinstance(message, types.JSONRPCError):
                     await self._answers.send(SessionMessage(message))
                     continue
-            if message is not None:
+            if message is not None and not self._calls.begin(message):
                 self._note(message)
                 return SessionMessage(message)
         await self._answers.all_given()

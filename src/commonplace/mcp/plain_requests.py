@@ -8,8 +8,7 @@ same reply here. Everything else is left to the SDK: other methods and versions,
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import mcp_types as types
@@ -27,7 +26,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Send
 
-from commonplace.mcp.jsonrpc import result_fields
+from commonplace.mcp.jsonrpc import CallTool, PlainContext, result_fields
 
 _JSON = "application/json"
 _CALL = "tools/call"
@@ -49,14 +48,6 @@ _RESERVED = "io.modelcontextprotocol/"
 _ENVELOPE = (types.PROTOCOL_VERSION_META_KEY, types.CLIENT_INFO_META_KEY, types.CLIENT_CAPABILITIES_META_KEY)
 
 
-@dataclass(frozen=True, slots=True)
-class HttpContext:
-    """What is known of a call that came without a session: its request, and what the client calls itself in it."""
-
-    request: Request
-    client: str = ""
-
-
 class PlainRequest(NamedTuple):
     """A request, and the id to answer it with; None if it is a notification."""
 
@@ -73,9 +64,6 @@ class PlainRequest(NamedTuple):
     @property
     def reply_depends_on(self) -> tuple[str, str, str]:
         return self.version, self.method, self.params.get("protocolVersion", "")
-
-
-CallTool = Callable[[HttpContext, types.CallToolRequestParams], Awaitable[types.CallToolResult]]
 
 
 class PlainRequests:
@@ -98,7 +86,7 @@ class PlainRequests:
             return Response(status_code=202, headers={"Content-Type": _JSON})
         if asked.method == _CALL:
             params = types.CallToolRequestParams(name=asked.params["name"], arguments=asked.params.get("arguments", {}))
-            called = await self._call_tool(HttpContext(request, asked.client), params)
+            called = await self._call_tool(PlainContext(request, asked.client), params)
             result = to_json(result_fields(called, asked.version))
         else:
             result = self._known_results[asked.reply_depends_on]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import anyio
 import mcp_types as types
 from mcp.server.caching import CacheHint
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
@@ -20,8 +20,8 @@ from commonplace.dialects.tool import LONGEST_NOTICE, Tool, compact_json, error_
 from commonplace.dialects.tool_profiles import tools_of
 from commonplace.errors import CommonplaceError, Forbidden, RateLimited
 from commonplace.mcp import resources_and_prompts
-from commonplace.mcp.jsonrpc import SERVER_INFO, is_plain_call, result_fields
-from commonplace.mcp.plain_requests import HttpContext, PlainRequests
+from commonplace.mcp.jsonrpc import SERVER_INFO, LineServer, PlainContext
+from commonplace.mcp.plain_requests import PlainRequests
 from commonplace.mcp.resources_and_prompts import RECALLED_IS_DATA, recalled_meta
 from commonplace.memory.authors import AGENT_HEADER, for_agent
 from commonplace.memory.local_memory import LocalMemory, reopen_memory
@@ -55,7 +55,7 @@ _ADVICE = {
 LARGE_CALL = 256 << 10
 
 _RECALLED_META = recalled_meta()
-_Context = ServerRequestContext[Any] | HttpContext
+_Context = ServerRequestContext[Any] | PlainContext
 _Read = TypeVar("_Read")
 
 
@@ -66,13 +66,14 @@ def build_server(
     *,
     one_caller: bool = True,
     caller: Hashable = None,
-) -> Server[Any]:
+) -> LineServer:
     """A server that answers from the memory, which `reach` gives at each call, with the tools of the profile.
 
     What `one_caller` asks after a write waits for it; several callers do not wait for each other. `caller` is who takes
     turns with others at the workers, if there is no key that tells.
     """
-    return _server_of(_RequestHandlers(reach, profile, workers, one_caller, caller))
+    answers = _RequestHandlers(reach, profile, workers, one_caller, caller)
+    return LineServer(_server_of(answers), answers.call_tool, answers.tools)
 
 
 def build_http_server(
@@ -86,7 +87,7 @@ def build_http_server(
 def _server_of(answers: _RequestHandlers) -> Server[Any]:
     tools = answers.tools
     hint = CacheHint(ttl_ms=LISTS_FRESH_MS, scope="private")
-    server = Server[Any](
+    return Server[Any](
         SERVER_INFO["name"],
         version=SERVER_INFO["version"],
         title=SERVER_INFO["title"],
@@ -102,8 +103,6 @@ def _server_of(answers: _RequestHandlers) -> Server[Any]:
         on_get_prompt=answers.get_prompt,
         on_completion=answers.complete,
     )
-    server.middleware.insert(0, answers.call_at_once)
-    return server
 
 
 class _RequestHandlers:
@@ -127,14 +126,6 @@ class _RequestHandlers:
 
     async def list_tools(self, _context: _Context, _params: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=self._listed)
-
-    async def call_at_once(self, ctx: ServerRequestContext[Any], call_next: CallNext) -> HandlerResult:
-        """Answer a plain call before the SDK checks it and its reply, twice each: that takes as long as many tools."""
-        params, version = ctx.params or {}, ctx.protocol_version
-        if ctx.session.client_params is None or not is_plain_call(version, ctx.method, params, self.tools):
-            return await call_next(ctx)
-        named = types.CallToolRequestParams(name=params["name"], arguments=params.get("arguments", {}))
-        return result_fields(await self.call_tool(ctx, named), version)
 
     async def call_tool(self, context: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self.tools.get(params.name)
@@ -310,7 +301,7 @@ def _key_of(context: _Context) -> Key | None:
 
 def _agent_of(context: _Context) -> str:
     """What the client calls itself. Over HTTP each request stands alone: it may say so in a header instead."""
-    if isinstance(context, HttpContext):
+    if isinstance(context, PlainContext):
         if context.client:
             return context.client
     elif (client := context.session.client_params) is not None:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import anyio
-from mcp.server.lowlevel import Server
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 import commonplace
@@ -24,7 +23,7 @@ from commonplace.capture.hooks.drain_inline import BackgroundDrain
 from commonplace.config import Settings
 from commonplace.errors import StoreError
 from commonplace.malloc import trim
-from commonplace.mcp.jsonrpc import LineStreams, serve_lines
+from commonplace.mcp.jsonrpc import LineServer, LineStreams, serve_lines
 from commonplace.mcp.server import build_server
 from commonplace.memory.background_tasks import BackgroundTasks
 from commonplace.memory.local_memory import LazyMemory, LocalMemory
@@ -78,7 +77,7 @@ def _private_streams() -> tuple[IO[bytes], IO[bytes]]:
     return os.fdopen(private_in, "rb", closefd=False), os.fdopen(private_out, "wb", closefd=False)
 
 
-async def replies_to(server: Server[Any], lines: Sequence[bytes]) -> list[bytes]:
+async def replies_to(server: LineServer, lines: Sequence[bytes]) -> list[bytes]:
     """What a client that sends these lines reads."""
     waiting, replies = iter(lines), []
 

@@ -411,11 +411,11 @@ def adjacent_shares(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, 
     pairs = () if parsed.query.strict else adjacent_words(parsed.text)
     if not pairs:
         return {}
-    texts = {item.id: f"{item.title}\n{item.text[:READ_CHARACTERS]}" for item in items}
     shares = {}
-    for id_, text in texts.items():
+    for item in items:
+        text = f"{item.title}\n{item.text[:READ_CHARACTERS]}"
         lower = text.lower()
-        shares[id_] = sum([pair.are_in(text, lower) for pair in pairs]) / len(pairs)
+        shares[item.id] = sum([pair.are_in(text, lower) for pair in pairs]) / len(pairs)
     return shares
 
 
@@ -424,16 +424,17 @@ def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Seq
     if parsed.query.strict:
         return {}
     rule_boost = 0.0 if is_about_the_past(parsed.query.text) else RULE_BOOST
-    return {
-        item.id: DATED_BOOST * item.is_dated
-        + rule_boost * (RULE.match(item.text, 0, RULE_CHARACTERS) is not None)
-        + rerank_score(
+    reranked = {}
+    for item in items:
+        text = item.text
+        boost = DATED_BOOST if item.is_dated else 0.0
+        if rule_boost and RULE.match(text, 0, RULE_CHARACTERS):
+            boost += rule_boost
+        # What a user asks an assistant tells what they were about; what people ask each other does not.
+        asks = "?" in text and (item.kind == "memory" or item.details.get("speaker", "") not in _NOBODY)
+        reranked[item.id] = boost + rerank_score(
             scores[item.id],
             nearness=parsed.time.nearness(item.created_ms) if parsed.time else 0.0,
-            # What a user asks an assistant tells what they were about; what people ask each other does not.
-            question_ratio=question_ratio(item.text[:READ_CHARACTERS])
-            if item.kind == "memory" or item.details.get("speaker", "") not in _NOBODY
-            else 0.0,
+            question_ratio=question_ratio(text[:READ_CHARACTERS]) if asks else 0.0,
         )
-        for item in items
-    }
+    return reranked

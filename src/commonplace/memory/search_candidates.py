@@ -90,16 +90,24 @@ def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = Tru
         raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
     query = _parse_again(question) if len(question) <= SHORT_QUERY else parse_query(question, QUERY_COLUMNS)
     words = [] if query.strict else [word for word in query.words if word.token not in _ROLES]
+    embed = memory.embeddings.begin_query if by_meaning else _no_vector
+    # Most questions name nobody, least of all those without a capital letter: the model need not wait for that.
+    vector = embed(query.text) if query.text.islower() else None
     named = memory.store.speakers(words) if words else []
     # Who speaks is seldom said in what they say: with the name, "Wow, Ann!" would be nearest to all about Ann.
     text = without_names(query.text, [word.surface for word in named])
     text = text if any(map(str.isalnum, text)) else query.text
-    vector = memory.embeddings.begin_query(text) if by_meaning else lambda: None
+    if vector is None or text != query.text:
+        vector = embed(text)
     names = frozenset(word.token for word in named)
     if query.strict:
         return ParsedQuestion(query, vector, names, text=text)
     time = named_time(query.text, memory.clock())
     return ParsedQuestion(query, vector, names, speaker_role(query.text), time, text=text)
+
+
+def _no_vector(_text: str) -> Callable[[], None]:
+    return lambda: None
 
 
 def is_filter(question: str) -> bool:

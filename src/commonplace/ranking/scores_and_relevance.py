@@ -321,6 +321,11 @@ def relevance(score: float) -> float:
     return _logistic(RELEVANCE_STEEPNESS * (score - RELEVANCE_MIDPOINT))
 
 
+def _score_at(relevance: float) -> float:
+    """The score of a hit that answers this likely."""
+    return RELEVANCE_MIDPOINT + math.log(relevance / (1.0 - relevance)) / RELEVANCE_STEEPNESS
+
+
 def answer_relevance(odds: float) -> float:
     """How likely a hit with these odds answers the question, compared with any of the first hits."""
     return _logistic(odds + ANSWER_PRIOR)
@@ -392,7 +397,7 @@ def _logistic(x: float) -> float:
 
 
 class NoiseBorders(NamedTuple):
-    """The relevance below which a candidate is noise: one found by meaning alone, and one that shares words."""
+    """The score below which a candidate is noise: of one found by meaning alone, and of one that shares words."""
 
     by_meaning: float
     by_words: float
@@ -403,7 +408,7 @@ def noise_borders(among: int = NOISE_SAMPLE, *, answered: bool = False) -> Noise
     by_meaning, by_words = NOISE_BORDER, LEXICAL_NOISE_BORDER
     if answered:
         by_meaning, by_words = ANSWERED_NOISE_BORDER, ANSWERED_LEXICAL_NOISE_BORDER
-    return NoiseBorders(by_meaning * min(1.0, 0.3 + 0.7 * among / NOISE_SAMPLE), by_words)
+    return NoiseBorders(_score_at(by_meaning * min(1.0, 0.3 + 0.7 * among / NOISE_SAMPLE)), _score_at(by_words))
 
 
 def is_noise(score: float, borders: NoiseBorders, *, has_words: bool, has_cosine: bool) -> bool:
@@ -413,7 +418,7 @@ def is_noise(score: float, borders: NoiseBorders, *, has_words: bool, has_cosine
     """
     if not has_cosine:
         return not has_words
-    return relevance(score) < (borders.by_words if has_words else borders.by_meaning)
+    return score < (borders.by_words if has_words else borders.by_meaning)
 
 
 def is_noise_when_judged(relevance: float, *, has_words: bool, answered: bool) -> bool:

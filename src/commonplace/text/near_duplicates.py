@@ -10,111 +10,68 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from math import ceil
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 # From this share of common words two texts are the same, and from this one they are similar.
 SAME_TEXT, SIMILAR_TEXT = 0.9, 0.7
-# The sets of words of so many texts of at most so many characters are kept, as long as they have no more words.
-MOST_SETS, SHORT_ENOUGH, MOST_WORDS = 2_048, 2_000, 8_192
+# The words of so many texts of at most so many characters are remembered: what one question reads, the next finds read.
+REMEMBERED, SHORT_ENOUGH = 512, 2_000
 
 _T = TypeVar("_T")
 _WORD = re.compile(r"\w+")
-
-
-class _Vocabulary:
-    """Words by their numbers, and the sets of texts that were read lately.
-
-    Words are numbered as they appear, so that the highest numbers of a set are its rarest words, because common ones
-    come early. A set is an integer with a bit for each word, which is compared much faster than a set.
-    """
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._sets: dict[str, _WordSet] = {}
-        self._lock = threading.Lock()
-
-    @property
-    def is_full(self) -> bool:
-        return len(self._numbers) > MOST_WORDS or len(self._sets) > MOST_SETS
-
-    def words_in(self, text: str) -> _WordSet:
-        known = self._sets.get(text)
-        if known is None:
-            words = dict.fromkeys(_WORD.findall(text.lower()))
-            numbers = self._numbers
-            with self._lock:
-                mine = sorted([numbers.setdefault(word, len(numbers)) for word in words], reverse=True)
-            known = _WordSet(_bits(mine), len(mine), mine or [-1])
-            if len(text) <= SHORT_ENOUGH:
-                self._sets[text] = known
-        return known
-
-
-def _bits(falling: Sequence[int]) -> int:
-    """An integer with these bits, the highest first."""
-    held = bytearray((falling[0] >> 3) + 1) if falling else bytearray()
-    for number in falling:
-        held[number >> 3] |= 1 << (number & 7)
-    return int.from_bytes(held, "little")
-
-
-_vocabulary = _Vocabulary()
-
-
-def _shared_vocabulary() -> _Vocabulary:
-    """The one of this process: what one question reads, the next finds read. A new one is begun when it is full."""
-    global _vocabulary
-    if _vocabulary.is_full:
-        _vocabulary = _Vocabulary()
-    return _vocabulary
+_Words = frozenset[str]
 
 
 class WordSets(Generic[_T]):
-    """The sets of words of items, each read once. `text` is what an item says, and `key` what it is known by."""
+    """The words of items, each read once. `text` is what an item says, and `key` what it is known by."""
 
     def __init__(self, text: Callable[[_T], str], key: Callable[[_T], Hashable] | None = None) -> None:
         self._text, self._key = text, key or text
-        self._vocabulary = _shared_vocabulary()
-        self._known: dict[Hashable, _WordSet] = {}
+        self._known: dict[Hashable, _Words] = {}
 
-    def of(self, item: _T) -> _WordSet:
+    def of(self, item: _T) -> _Words:
         key = self._key(item)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._vocabulary.words_in(self._text(item))
+            text = self._text(item)
+            known = self._known[key] = _words_again(text) if len(text) <= SHORT_ENOUGH else _words_in(text)
         return known
 
 
-class _WordSet(NamedTuple):
-    bits: int
-    size: int
-    falling: list[int]
+def _words_in(text: str) -> _Words:
+    return frozenset(_WORD.findall(text.lower()))
 
-    def rarest(self, same: float) -> list[int]:
-        """So many words that a set which is the same up to this share holds one of them."""
-        return self.falling[: self.size - ceil(same * self.size) + 1]
 
-    def is_like(self, other: _WordSet, same: float) -> bool:
-        shared = (self.bits & other.bits).bit_count()
-        return shared >= same * (self.size + other.size - shared)
+_words_again = lru_cache(maxsize=REMEMBERED)(_words_in)
+
+
+def _are_alike(one: _Words, other: _Words, same: float) -> bool:
+    """Whether two sets share at least this part of all their words."""
+    size, others = len(one), len(other)
+    # Sets of very different sizes cannot be alike.
+    if size < same * others or others < same * size:
+        return False
+    shared = len(one & other)
+    return shared >= same * (size + others - shared)
 
 
 def drop_near_duplicates(items: Iterable[_T], sets: WordSets[_T], same: float = SAME_TEXT) -> list[_T]:
     """Items in order, without those with almost the same words as an earlier one."""
     distinct_items: list[_T] = []
-    holding: defaultdict[int, list[_WordSet]] = defaultdict(list)
+    holding: defaultdict[str, list[_Words]] = defaultdict(list)
     for item in items:
         words = sets.of(item)
-        rarest = words.rarest(same)
-        others = [other for number in rarest if number in holding for other in holding[number]]
-        if not any(words.is_like(other, same) for other in others):
+        # In the same order for all, two sets that are alike up to this share have one of their first words in common.
+        first = sorted(words, key=hash)[: len(words) - ceil(same * len(words)) + 1] or [""]
+        others = [other for word in first if word in holding for other in holding[word]]
+        if not any(_are_alike(words, other, same) for other in others):
             distinct_items.append(item)
-            for number in rarest:
-                holding[number].append(words)
+            for word in first:
+                holding[word].append(words)
     return distinct_items
 
 
@@ -133,19 +90,15 @@ def first_per_key(items: Iterable[_T], keys: Callable[[_T], Collection[Hashable]
 def group_near_duplicates(items: Sequence[_T], sets: WordSets[_T], same: float = SIMILAR_TEXT) -> list[list[_T]]:
     """Groups of two and more with nearly the same words as their first, in the order of the items."""
     words = [sets.of(item) for item in items]
-    sizes = [one.size for one in words]
     groups: list[list[_T]] = []
     taken: set[int] = set()
     for first, own in enumerate(words):
         if first in taken:
             continue
-        # Sets of very different sizes cannot be alike.
-        least, size = same * own.size, own.size
-        near = [n for n in range(first + 1, len(items)) if least <= sizes[n] and same * sizes[n] <= size]
-        alike = [first, *(n for n in near if n not in taken and own.is_like(words[n], same))]
-        taken.update(alike)
-        if len(alike) > 1:
-            groups.append([items[n] for n in alike])
+        others = [n for n in range(first + 1, len(items)) if n not in taken and _are_alike(own, words[n], same)]
+        if others:
+            taken.update(others)
+            groups.append([items[n] for n in (first, *others)])
     return groups
 
 

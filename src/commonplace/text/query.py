@@ -127,16 +127,15 @@ class AdjacentWords(NamedTuple):
 
     def are_in(self, text: str, lower: str) -> bool:
         """Whether they stand together in a text too; `lower` is the same text in small letters."""
-        if not (lower.isascii() and self.one.isascii() and self.other.isascii()):
-            return _adjacent(*self, re.IGNORECASE).search(text) is not None
-        if self.other not in lower:
-            return False
+        one, other = self
+        if not (lower.isascii() and one.isascii() and other.isascii()):
+            return _adjacent(one, other, re.IGNORECASE).search(text) is not None
         # To look for the first word and try the pattern there is much faster than to search for the pattern.
-        place = lower.find(self.one)
+        place = lower.find(one) if other in lower else -1
         while place >= 0:
-            if _adjacent(*self).match(lower, place):
+            if _adjacent(one, other).match(lower, place):
                 return True
-            place = lower.find(self.one, place + 1)
+            place = lower.find(one, place + 1)
         return False
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from commonplace.model import KINDS, Scope, TextHit, VectorHit
+from commonplace.model import Scope, TextHit, VectorHit
 from commonplace.store.rows import WEIGHTS
 from commonplace.store.sql.embedding_jobs import EmbeddingJobs
 from commonplace.store.sql.items import Filter, Items, Words, filter_of, passage_texts
@@ -344,7 +344,8 @@ def narrow(
         inside = sum(row[1] for row in tally if row[0] in filter_.kinds)
         rows = min(rows, inside)
         if inside * 2 > total:
-            exclude += [kind_token(space_id, kind) for kind in KINDS if kind not in filter_.kinds]
+            # Only of kinds that there are: each token takes time to look up.
+            exclude += [kind_token(space_id, kind) for kind, items, _ in tally if items and kind not in filter_.kinds]
         else:
             require.append(scope_of(kind_token(space_id, kind) for kind in filter_.kinds))
     if filter_.types:
