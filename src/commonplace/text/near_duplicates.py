@@ -62,16 +62,19 @@ def _are_alike(one: _Words, other: _Words, same: float) -> bool:
 def drop_near_duplicates(items: Iterable[_T], sets: WordSets[_T], same: float = SAME_TEXT) -> list[_T]:
     """Items in order, without those with almost the same words as an earlier one."""
     distinct_items: list[_T] = []
-    holding: defaultdict[str, list[_Words]] = defaultdict(list)
+    # Words are numbered as they appear: the highest numbers of a set are its rarest words, because common ones come
+    # early. Two sets that are alike up to this share have one of their first few in common, in the same order for all.
+    numbers: dict[str, int] = {}
+    holding: defaultdict[int, list[_Words]] = defaultdict(list)
     for item in items:
         words = sets.of(item)
-        # In the same order for all, two sets that are alike up to this share have one of their first words in common.
-        first = sorted(words, key=hash)[: len(words) - ceil(same * len(words)) + 1] or [""]
-        others = [other for word in first if word in holding for other in holding[word]]
+        rarest = sorted([numbers.setdefault(word, len(numbers)) for word in words], reverse=True) or [-1]
+        rarest = rarest[: len(words) - ceil(same * len(words)) + 1]
+        others = [other for number in rarest if number in holding for other in holding[number]]
         if not any(_are_alike(words, other, same) for other in others):
             distinct_items.append(item)
-            for word in first:
-                holding[word].append(words)
+            for number in rarest:
+                holding[number].append(words)
     return distinct_items
 
 
