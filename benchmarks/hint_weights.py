@@ -21,7 +21,7 @@ from benchmarks.hints import FOREIGN, PROJECT, remember_world
 from commonplace import config
 from commonplace.memory.hints import KINDS, items_to_show, prompt_question, rank_candidates, signals_of
 from commonplace.memory.local_memory import LocalMemory, open_memory
-from commonplace.memory.recall import recall, recall_scopes
+from commonplace.memory.recall import recall
 from commonplace.memory.search_candidates import parse_question
 from commonplace.model import Scope
 
@@ -64,7 +64,7 @@ def _rows(memory: LocalMemory, lines: dict[str, int], prompt: str, gold: set[int
     if not question:
         return
     parsed = parse_question(memory, question)
-    (found,) = recall_scopes(memory, parsed, [Scope.around(PROJECT, kinds=KINDS)], 10)
+    found = recall(memory, parsed, Scope.around(PROJECT, kinds=KINDS), 10)
     read = [hit for hit in found.hits if hit.answer is not None]
     sessions = {id_: one.id for id_, one in memory.store.sessions_of([hit.item.id for hit in read]).items()}
     for candidate in rank_candidates(memory, parsed, read)[:LEARNED]:

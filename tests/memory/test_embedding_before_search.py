@@ -13,7 +13,7 @@ from tests.dialects.conftest import calling
 from commonplace.memory import embedding_worker
 from commonplace.memory.context import build_context
 from commonplace.memory.local_memory import LocalMemory, for_project
-from commonplace.memory.recall import recall, recall_scopes
+from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember_all
 from commonplace.memory.search_candidates import embed_waiting, parse_question
 from commonplace.model import Scope
@@ -67,7 +67,7 @@ def test_the_right_one_comes_first_however_little_time_there_is_to_embed(memory_
     write(memory_with_model, [fact for fact, _question in pairs])
     for number, (fact, question) in enumerate(pairs[::10], 1):
         parsed = embed_waiting(memory_with_model, parse_question(memory_with_model, question), [Scope()], seconds=0.0)
-        (found,) = recall_scopes(memory_with_model, parsed, [Scope()], 10)
+        found = recall(memory_with_model, parsed, Scope(), 10)
         assert found.waiting == 200 - number * embedding_worker.EMBED_FIRST_BATCH
         assert found.hits[0].item.body == fact
 

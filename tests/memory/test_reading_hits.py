@@ -15,7 +15,7 @@ from torture.writers import text_of
 from commonplace.config import Settings
 from commonplace.embed.cross_encoder import CrossEncoder
 from commonplace.memory.local_memory import LocalMemory, for_project, open_memory
-from commonplace.memory.recall import Hit, recall, recall_scopes
+from commonplace.memory.recall import Hit, recall
 from commonplace.memory.remember import NewItem, remember_all
 from commonplace.memory.search_candidates import parse_question
 from commonplace.model import Scope
@@ -66,7 +66,7 @@ def test_a_cross_encoder_that_cannot_be_loaded_costs_only_its_opinion(filled: Lo
 
 def read_thoroughly(memory: LocalMemory, question: str) -> tuple[Hit, ...]:
     parsed = replace(parse_question(memory, question), thorough=True)
-    return recall_scopes(memory, parsed, [Scope()], 4)[0].hits
+    return recall(memory, parsed, Scope(), 4).hits
 
 
 def test_queries_with_operators_are_not_read(filled: LocalMemory, tmp_path: Path) -> None:

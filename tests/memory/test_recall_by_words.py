@@ -67,7 +67,7 @@ def test_a_scope_is_kept(memory: LocalMemory, ids: list[int]) -> None:
     assert {h.item.id for h in recall(memory, question, Scope(project="api")).hits} == {ids[0], ids[2]}
     assert {h.item.id for h in recall(memory, question, Scope(project="api", with_global=True)).hits} == set(ids[:3])
     assert {h.item.id for h in recall(memory, question, Scope(types=("rule",))).hits} == {ids[1]}
-    first, second = recall_scopes(memory, question, [Scope(project="web"), Scope(kinds=("summary",))], 5)
+    first, second = recall_scopes(memory, question, [Scope(project="web"), Scope(kinds=("summary",))], [5, 5])
     assert ([h.item.id for h in first.hits], second.hits) == ([ids[3]], ())
 
 

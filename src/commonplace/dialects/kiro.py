@@ -144,7 +144,7 @@ def search(
         raise InvalidInput("query is empty.", "Give some words to look for.")
     where = replace(scope_of(project), at_ms=parse_as_of(as_of, memory.clock()) if as_of else None)
     events, summaries = recall_scopes(
-        memory, query, [replace(where, kinds=EVENT_KINDS), replace(where, kinds=("summary",))], limit
+        memory, query, [replace(where, kinds=EVENT_KINDS), replace(where, kinds=("summary",))], [limit, limit]
     )
     data: SearchReply = {
         "observations": [found_observation(hit.item, hit.relevance) for hit in events.hits],

@@ -33,7 +33,7 @@ from commonplace.http_server import logs
 from commonplace.http_server.application import application
 from commonplace.http_server.auth import ensure_first_key, login_link, open_browser, read_key_file, should_open_browser
 from commonplace.http_server.workers import ServerState
-from commonplace.malloc import trim
+from commonplace.malloc import collect_seldom, trim
 from commonplace.memory.background_tasks import BackgroundTasks, OtherSpacesTask
 from commonplace.memory.local_memory import LazyMemory, LocalMemory
 from commonplace.web.login import LoginTickets
@@ -240,6 +240,7 @@ def prepare(settings: Settings) -> None:
             "Use 127.0.0.1, ::1 or localhost, or set allowed_hosts to those names, such as memory.example.com.",
         )
     trim()
+    collect_seldom()
     logs.set_up_logging(settings)
     Connection.most = most_connections(raise_descriptor_limit())
 

@@ -22,7 +22,7 @@ import commonplace
 from commonplace.capture.hooks.drain_inline import BackgroundDrain
 from commonplace.config import Settings
 from commonplace.errors import StoreError
-from commonplace.malloc import trim
+from commonplace.malloc import collect_seldom, trim
 from commonplace.mcp.jsonrpc import LineServer, LineStreams, serve_lines
 from commonplace.mcp.server import build_server
 from commonplace.memory.background_tasks import BackgroundTasks
@@ -42,6 +42,7 @@ def run(settings: Settings, streams: tuple[IO[bytes], IO[bytes]] | None = None) 
     `streams` are used in place of both, in a process that has other things to do.
     """
     trim()
+    collect_seldom()
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="commonplace: %(message)s")
     if not settings.project:
         settings = replace(settings, project=detect_known_project(settings, Path.cwd()) or "")

@@ -302,8 +302,8 @@ def _ranked(
         from commonplace.memory.recall import recall_scopes
 
         # A query orders what the project holds and adds what answers it; the budget decides where it ends.
-        (inside,) = recall_scopes(memory, question, [around], most)
-        (anywhere,) = recall_scopes(memory, question, [Scope(kinds=EVENT_KINDS, at_ms=at_ms)], FROM_ELSEWHERE)
+        everywhere = Scope(kinds=EVENT_KINDS, at_ms=at_ms)
+        inside, anywhere = recall_scopes(memory, question, [around, everywhere], [most, FROM_ELSEWHERE])
         found = (*inside.hits, *(hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE))
         hits: dict[int, Hit] = {hit.item.id: hit for hit in found if hit.item.review != PROPOSED}
         others = {item.id: item for item in (*always, *recent) if item.id not in hits}
@@ -360,9 +360,9 @@ def _summaries(memory: LocalMemory, here: Scope, question: ParsedQuestion | None
     newest = newest_items(memory, replace(here, kinds=("summary",)), SUMMARIES)
     if question is None or len(newest) < 2:
         return newest
-    from commonplace.memory.recall import recall_scopes
+    from commonplace.memory.recall import recall
 
-    (found,) = recall_scopes(memory, question, [replace(here, kinds=("summary",))], SUMMARIES)
+    found = recall(memory, question, replace(here, kinds=("summary",)), SUMMARIES)
     together = {item.id: item for item in (*(hit.item for hit in found.hits), *newest)}
     return list(together.values())[:SUMMARIES]
 

@@ -17,7 +17,7 @@ from commonplace.errors import EmbedderUnavailable
 from commonplace.memory.captured_events import ANSWER_TYPE
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.predict import errors_of_output, find_fix_by_rerun, items_with_error, session_items_after
-from commonplace.memory.recall import Hit, recall_scopes
+from commonplace.memory.recall import Hit, recall
 from commonplace.memory.rules import rule_paths
 from commonplace.memory.search_candidates import ParsedQuestion, parse_question
 from commonplace.model import Item, Kind, Scope, SessionScope
@@ -240,7 +240,7 @@ def prompt_hints(
     if not question:
         return []
     parsed = replace(parse_question(memory, question, by_meaning=is_warm(memory)), thorough=True)
-    (found,) = recall_scopes(memory, parsed, [Scope.around(project, kinds=KINDS)], _CANDIDATES)
+    found = recall(memory, parsed, Scope.around(project, kinds=KINDS), _CANDIDATES)
     others = [hit for hit in found.hits if not session or hit.item.session != session]
     hits = [hit for hit in others if not _is_unanswered(memory, hit.item)]
     candidates = rank_candidates(memory, parsed, hits)

@@ -125,9 +125,9 @@ class RecallResult:
         return len(self.hits)
 
 
-def recall(memory: LocalMemory, question: str, scope: Scope, limit: int = 10) -> RecallResult:
+def recall(memory: LocalMemory, question: str | ParsedQuestion, scope: Scope, limit: int = 10) -> RecallResult:
     """The best hits for a question. A query with operators is a filter; a plain question is ranked."""
-    return recall_scopes(memory, question, [scope], limit)[0]
+    return recall_scopes(memory, question, [scope], [limit])[0]
 
 
 def recall_by_words(memory: LocalMemory, question: str, scope: Scope, limit: int) -> RecallResult:
@@ -153,13 +153,16 @@ def recall_scopes(
     memory: LocalMemory,
     question: str | ParsedQuestion,
     scopes: Sequence[Scope],
-    limit: int,
+    limits: Sequence[int],
 ) -> list[RecallResult]:
-    """The same question in several scopes, parsed once; what waits for a vector there is embedded first."""
+    """The same question in several scopes, each with its limit: it is parsed once, and each item is read once.
+
+    What waits for a vector there is embedded first.
+    """
 
     def answers(parsed: ParsedQuestion) -> list[RecallResult]:
-        read = _ReadItems(memory)
-        return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit, read) for scope in scopes])
+        read, pairs = _ReadItems(memory), list(zip(scopes, limits, strict=True))
+        return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit, read) for scope, limit in pairs])
 
     if isinstance(question, ParsedQuestion):
         return answers(question)

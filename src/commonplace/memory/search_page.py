@@ -19,7 +19,7 @@ from commonplace.errors import EmbedderUnavailable
 from commonplace.memory.items import get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import list_projects
-from commonplace.memory.recall import Hit, recall_scopes
+from commonplace.memory.recall import Hit, recall
 from commonplace.memory.rerank import hit_weights
 from commonplace.memory.search_candidates import ParsedQuestion, is_filter, parse_question
 from commonplace.memory.topics import is_tool_use
@@ -103,7 +103,7 @@ def _find_items(memory: LocalMemory, typed: str, parsed: ParsedQuestion) -> list
             scores[hit.item_id] = max(scores.get(hit.item_id, 0.0), 1.0 + hit.score / best)
     known = memory.store.get(scores)
     if parsed.query.strict or len(parsed.query.words) >= LEAST_WORDS or not scores:
-        (recalled,) = recall_scopes(replace(memory, cross_encoder=None), parsed, [Scope()], ITEMS)
+        recalled = recall(replace(memory, cross_encoder=None), parsed, Scope(), ITEMS)
         for nearest in recalled:
             scores[nearest.item.id] = scores.get(nearest.item.id, 0.0) + nearest.relevance
             known[nearest.item.id] = nearest.item

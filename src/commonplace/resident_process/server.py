@@ -29,7 +29,7 @@ from commonplace.config import Settings, load
 from commonplace.data_folder import TEAMS
 from commonplace.detached_process import take_lock
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
-from commonplace.malloc import trim
+from commonplace.malloc import collect_seldom, trim
 from commonplace.mcp.jsonrpc import line_or_refusal, serve_lines
 from commonplace.mcp.server import build_server
 from commonplace.mcp.stdio import static_replies
@@ -452,6 +452,7 @@ def main(data: str, *, locked: bool) -> None:
     if lock is None and not locked:
         return
     trim()
+    collect_seldom()
     _log_to_file(data)
     take_streams()
     asyncio.run(_run(data))

@@ -11,10 +11,10 @@ import hashlib
 import re
 import struct
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import lru_cache
 from math import ceil
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 # From this share of common words two texts are the same, and from this one they are similar.
 SAME_TEXT, SIMILAR_TEXT = 0.9, 0.7
@@ -23,59 +23,73 @@ REMEMBERED, SHORT_ENOUGH = 512, 2_000
 
 _T = TypeVar("_T")
 _WORD = re.compile(r"\w+")
-_Words = frozenset[str]
+_words_in_text = lru_cache(maxsize=REMEMBERED)(lambda text: frozenset(_WORD.findall(text.lower())))
+
+
+class _WordSet(NamedTuple):
+    """The words of a text, and their numbers, the highest first: the rarest, because common words come early."""
+
+    words: frozenset[str]
+    numbers: list[int]
+
+    def rarest(self, same: float) -> list[int]:
+        """So many words that a set which is the same up to this share has one of its own rarest among them."""
+        return self.numbers[: len(self.words) - ceil(same * len(self.words)) + 1]
+
+    def is_like(self, other: _WordSet, same: float) -> bool:
+        shared = len(self.words & other.words)
+        return shared >= same * (len(self.words) + len(other.words) - shared)
 
 
 class WordSets(Generic[_T]):
-    """The words of items, each read once. `text` is what an item says, and `key` what it is known by."""
+    """The sets of words of items, each read once. `text` is what an item says, and `key` what it is known by."""
 
     def __init__(self, text: Callable[[_T], str], key: Callable[[_T], Hashable] | None = None) -> None:
         self._text, self._key = text, key or text
-        self._known: dict[Hashable, _Words] = {}
+        self._known: dict[Hashable, _WordSet] = {}
+        # Words are numbered as they appear.
+        self._numbers: dict[str, int] = {}
 
-    def of(self, item: _T) -> _Words:
+    def of(self, item: _T) -> _WordSet:
         key = self._key(item)
         known = self._known.get(key)
         if known is None:
-            text = self._text(item)
-            known = self._known[key] = _words_again(text) if len(text) <= SHORT_ENOUGH else _words_in(text)
+            text, numbers = self._text(item), self._numbers
+            words = (_words_in_text if len(text) <= SHORT_ENOUGH else _words_in_text.__wrapped__)(text)
+            falling = sorted([numbers.setdefault(word, len(numbers)) for word in words], reverse=True)
+            known = self._known[key] = _WordSet(words, falling or [-1])
         return known
-
-
-def _words_in(text: str) -> _Words:
-    return frozenset(_WORD.findall(text.lower()))
-
-
-_words_again = lru_cache(maxsize=REMEMBERED)(_words_in)
-
-
-def _are_alike(one: _Words, other: _Words, same: float) -> bool:
-    """Whether two sets share at least this part of all their words."""
-    size, others = len(one), len(other)
-    # Sets of very different sizes cannot be alike.
-    if size < same * others or others < same * size:
-        return False
-    shared = len(one & other)
-    return shared >= same * (size + others - shared)
 
 
 def drop_near_duplicates(items: Iterable[_T], sets: WordSets[_T], same: float = SAME_TEXT) -> list[_T]:
     """Items in order, without those with almost the same words as an earlier one."""
-    distinct_items: list[_T] = []
-    # Words are numbered as they appear: the highest numbers of a set are its rarest words, because common ones come
-    # early. Two sets that are alike up to this share have one of their first few in common, in the same order for all.
-    numbers: dict[str, int] = {}
-    holding: defaultdict[int, list[_Words]] = defaultdict(list)
+    return [group[0] for group in _alike(items, sets, same)]
+
+
+def group_near_duplicates(items: Iterable[_T], sets: WordSets[_T], same: float = SIMILAR_TEXT) -> list[list[_T]]:
+    """Groups of two and more with nearly the same words as their first, in the order of the items."""
+    return [group for group in _alike(items, sets, same) if len(group) > 1]
+
+
+def _alike(items: Iterable[_T], sets: WordSets[_T], same: float) -> list[list[_T]]:
+    """Each item with the later ones that are like it, and like none before it."""
+    groups: list[list[_T]] = []
+    # By their rarest words, the first sets of the groups: one that is like another has one of those in common with it.
+    holding: defaultdict[int, list[int]] = defaultdict(list)
+    firsts: list[_WordSet] = []
     for item in items:
-        words = sets.of(item)
-        rarest = sorted([numbers.setdefault(word, len(numbers)) for word in words], reverse=True) or [-1]
-        rarest = rarest[: len(words) - ceil(same * len(words)) + 1]
-        others = [other for number in rarest if number in holding for other in holding[number]]
-        if not any(_are_alike(words, other, same) for other in others):
-            distinct_items.append(item)
-            for number in rarest:
-                holding[number].append(words)
-    return distinct_items
+        own = sets.of(item)
+        rarest = own.rarest(same)
+        others = sorted({place for number in rarest if number in holding for place in holding[number]})
+        found = next((place for place in others if own.is_like(firsts[place], same)), None)
+        if found is not None:
+            groups[found].append(item)
+            continue
+        for number in rarest:
+            holding[number].append(len(groups))
+        firsts.append(own)
+        groups.append([item])
+    return groups
 
 
 def first_per_key(items: Iterable[_T], keys: Callable[[_T], Collection[Hashable]]) -> list[_T]:
@@ -88,21 +102,6 @@ def first_per_key(items: Iterable[_T], keys: Callable[[_T], Collection[Hashable]
             distinct_items.append(item)
             seen.update(names)
     return distinct_items
-
-
-def group_near_duplicates(items: Sequence[_T], sets: WordSets[_T], same: float = SIMILAR_TEXT) -> list[list[_T]]:
-    """Groups of two and more with nearly the same words as their first, in the order of the items."""
-    words = [sets.of(item) for item in items]
-    groups: list[list[_T]] = []
-    taken: set[int] = set()
-    for first, own in enumerate(words):
-        if first in taken:
-            continue
-        others = [n for n in range(first + 1, len(items)) if n not in taken and _are_alike(own, words[n], same)]
-        if others:
-            taken.update(others)
-            groups.append([items[n] for n in (first, *others)])
-    return groups
 
 
 SKETCH_SIZE = 24
