@@ -28,8 +28,8 @@ DEFAULT_BUDGET, MAX_BUDGET = 2000, 200_000
 _DIGITS = 6
 _NOTICE_TOKENS = estimate_tokens(LONGEST_NOTICE + len(',"notice":""'))
 _INCOMPLETE_TOKENS = estimate_tokens(len(missing_vectors_notice(99_999)) + len(',"notice":""'))
-# What the names of its fields alone take in an entry of a context.
-LEAST_ENTRY_TOKENS = 40
+# What an entry of a context takes besides its texts: the names of its fields, a date and a few numbers.
+LEAST_ENTRY_TOKENS = 48
 
 
 class Checkpoint(TypedDict, total=False):

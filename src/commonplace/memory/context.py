@@ -22,7 +22,7 @@ from commonplace.ranking.scores_and_relevance import STALE_FACTOR, Evidence, lex
 from commonplace.text.dates import DAY_MS
 from commonplace.text.paths import is_in_folder, normalise_folder
 from commonplace.text.sentences import shorten
-from commonplace.text.tokens import estimate_tokens
+from commonplace.text.tokens import CHARACTERS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
     from commonplace.memory.recall import Hit
@@ -173,7 +173,8 @@ def build_context(
     """A context package for a project, or for what belongs to none. `envelope` is what the empty reply costs.
 
     With `files`, rules for certain paths only if they apply to one of them; with `limit`, so many items besides rules;
-    with `at_ms`, what was held true at that moment. `measure` never says fewer than `least` tokens.
+    with `at_ms`, what was held true at that moment. `measure` never says fewer than `least` tokens, and if that is not 0,
+    so many besides the title, the content and the type of an entry.
     """
     question = _parse_query(memory, project, query)
     here, most = replace(Scope.inside(project), at_ms=at_ms), max(RECENT, token_budget // max(LEAST_TOKENS, least))
@@ -247,9 +248,15 @@ class _Selection:
         if id_ in self.taken:
             return True
         # Most of what there was to choose from comes when the budget is spent, and need not be written to know that.
-        if self._budget.fits(self._least, share) and self._budget.spend(self._cost(entry), share):
+        if self._budget.fits(self._at_least(entry), share) and self._budget.spend(self._cost(entry), share):
             self.taken.add(id_)
         return id_ in self.taken
+
+    def _at_least(self, entry: ContextItem | Item) -> int:
+        if isinstance(entry, Item) or not self._least:
+            return self._least
+        texts = len(entry.item.title) + len(entry.content) + len(entry.item.type)
+        return self._least + texts // CHARACTERS_PER_TOKEN
 
     def _cost(self, entry: ContextItem | Item) -> int:
         """What it takes; an item has its turn several times, and is the same each time."""

@@ -10,35 +10,58 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from functools import lru_cache
 from math import ceil
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 # From this share of common words two texts are the same, and from this one they are similar.
 SAME_TEXT, SIMILAR_TEXT = 0.9, 0.7
-# The words of so many texts of at most so many characters are remembered: what one question reads, the next finds read.
-REMEMBERED, SHORT_ENOUGH = 512, 2_000
+# The sets of words of so many texts of at most so many characters are kept, as long as they have no more words.
+MOST_SETS, SHORT_ENOUGH, MOST_WORDS = 2_048, 2_000, 32_768
 
 _T = TypeVar("_T")
 _WORD = re.compile(r"\w+")
-_words_in_text = lru_cache(maxsize=REMEMBERED)(lambda text: frozenset(_WORD.findall(text.lower())))
 
 
-class _WordSet(NamedTuple):
-    """The words of a text, and their numbers, the highest first: the rarest, because common words come early."""
+class _Vocabulary:
+    """Words by their numbers, and the sets of texts that were read lately.
 
-    words: frozenset[str]
-    numbers: list[int]
+    Words are numbered as they appear, so that the highest numbers of a set are its rarest words, because common ones
+    come early.
+    """
 
-    def rarest(self, same: float) -> list[int]:
-        """So many words that a set which is the same up to this share has one of its own rarest among them."""
-        return self.numbers[: len(self.words) - ceil(same * len(self.words)) + 1]
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._sets: dict[str, _WordSet] = {}
+        self._lock = threading.Lock()
 
-    def is_like(self, other: _WordSet, same: float) -> bool:
-        shared = len(self.words & other.words)
-        return shared >= same * (len(self.words) + len(other.words) - shared)
+    @property
+    def is_full(self) -> bool:
+        return len(self._numbers) > MOST_WORDS or len(self._sets) > MOST_SETS
+
+    def words_in(self, text: str) -> _WordSet:
+        known = self._sets.get(text)
+        if known is None:
+            words, numbers = dict.fromkeys(_WORD.findall(text.lower())), self._numbers
+            with self._lock:
+                mine = [numbers.setdefault(word, len(numbers)) for word in words]
+            known = _WordSet(sorted(mine, reverse=True))
+            if len(text) <= SHORT_ENOUGH:
+                self._sets[text] = known
+        return known
+
+
+_vocabulary = _Vocabulary()
+
+
+def _shared_vocabulary() -> _Vocabulary:
+    """The one of this process: what one question reads, the next finds read. A new one is begun when it is full."""
+    global _vocabulary
+    if _vocabulary.is_full:
+        _vocabulary = _Vocabulary()
+    return _vocabulary
 
 
 class WordSets(Generic[_T]):
@@ -46,19 +69,43 @@ class WordSets(Generic[_T]):
 
     def __init__(self, text: Callable[[_T], str], key: Callable[[_T], Hashable] | None = None) -> None:
         self._text, self._key = text, key or text
+        self._vocabulary = _shared_vocabulary()
         self._known: dict[Hashable, _WordSet] = {}
-        # Words are numbered as they appear.
-        self._numbers: dict[str, int] = {}
 
     def of(self, item: _T) -> _WordSet:
         key = self._key(item)
         known = self._known.get(key)
         if known is None:
-            text, numbers = self._text(item), self._numbers
-            words = (_words_in_text if len(text) <= SHORT_ENOUGH else _words_in_text.__wrapped__)(text)
-            falling = sorted([numbers.setdefault(word, len(numbers)) for word in words], reverse=True)
-            known = self._known[key] = _WordSet(words, falling or [-1])
+            known = self._known[key] = self._vocabulary.words_in(self._text(item))
         return known
+
+
+class _WordSet:
+    """The numbers of the words of a text, the highest first."""
+
+    __slots__ = ("_bits", "_numbers", "size")
+
+    def __init__(self, numbers: list[int]) -> None:
+        self._numbers, self.size = numbers, len(numbers)
+        self._bits: int | None = None
+
+    def rarest(self, same: float) -> list[int]:
+        """So many words that a set which is the same up to this share holds one of them."""
+        return self._numbers[: self.size - ceil(same * self.size) + 1] or [-1]
+
+    def is_like(self, other: _WordSet, same: float) -> bool:
+        shared = (self.bits & other.bits).bit_count()
+        return shared >= same * (self.size + other.size - shared)
+
+    @property
+    def bits(self) -> int:
+        """An integer with a bit for each word: such are compared much faster than sets. Most never are."""
+        if self._bits is None:
+            held = bytearray((self._numbers[0] >> 3) + 1) if self._numbers else bytearray()
+            for number in self._numbers:
+                held[number >> 3] |= 1 << (number & 7)
+            self._bits = int.from_bytes(held, "little")
+        return self._bits
 
 
 def drop_near_duplicates(items: Iterable[_T], sets: WordSets[_T], same: float = SAME_TEXT) -> list[_T]:

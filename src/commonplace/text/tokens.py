@@ -165,9 +165,12 @@ def count_tokens(text: str) -> int:
     return estimate_tokens(len(text))
 
 
+CHARACTERS_PER_TOKEN = 4
+
+
 def estimate_tokens(characters: int) -> int:
     """One token for every four characters, rounded up."""
-    return (characters + 3) // 4
+    return -(-characters // CHARACTERS_PER_TOKEN)
 
 
 def _chunks(text: str) -> list[str]:
