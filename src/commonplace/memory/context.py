@@ -173,8 +173,8 @@ def build_context(
     """A context package for a project, or for what belongs to none. `envelope` is what the empty reply costs.
 
     With `files`, rules for certain paths only if they apply to one of them; with `limit`, so many items besides rules;
-    with `at_ms`, what was held true at that moment. `measure` never says fewer than `least` tokens, and if that is not 0,
-    so many besides the title, the content and the type of an entry.
+    with `at_ms`, what was held true at that moment. `measure` never says fewer than `least` tokens; if not 0, that is
+    what an entry takes besides its title, content and type.
     """
     question = _parse_query(memory, project, query)
     here, most = replace(Scope.inside(project), at_ms=at_ms), max(RECENT, token_budget // max(LEAST_TOKENS, least))

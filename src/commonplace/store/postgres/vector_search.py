@@ -176,7 +176,7 @@ class Nearest:
         either = {*near, *older}
         scored = score(connection, self.space_id, self.model_id, query, either) if either else []
         if afresh or len(scored) >= len(either) * (1 - GONE_SHARE):
-            return vector_hits(connection, self.space_id, self.model_id, scored[:k]) if scored else []
+            return vector_hits(connection, self.space_id, scored[:k])
         with self._lock:
             self._start_over()
         return self(connection, query, filter_, k, breaks, moment, afresh=True)
@@ -237,7 +237,7 @@ class Nearest:
             items, scales, blobs = whole
             self._items |= zip(ids, items, strict=True)
             vectors = scales, np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), -1)
-        self._index.add(seqs[-1], ids, projects, kinds, words, vectors)
+        self._index.add(seqs, ids, projects, kinds, words, vectors)
         if not self._index.keeps_vectors:
             self._items = {}
 

@@ -85,6 +85,10 @@ class Connection:
             cache[key] = read()
         return cast("_T", cache[key])
 
+    def until_changed(self, key: Hashable, read: Callable[[], _T]) -> _T:
+        """The same, kept for later snapshots too where an engine can tell that nothing has changed since."""
+        return self.once(key, read)
+
     def rows(self, sql: str, bindings: Bindings = (), *, prepared: bool = False, binary: bool = False) -> list[Any]:
         """All rows as tuples.
 

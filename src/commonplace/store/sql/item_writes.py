@@ -117,7 +117,7 @@ class ItemWrites(Space):
 
 
 def _record_use(connection: Connection, space_id: int, item_ids: Sequence[int], now_ms: int) -> None:
-    select = f"SELECT item_id, uses, used_ms FROM item_uses WHERE +space_id = ? AND item_id {IN_LIST}"
+    select = f"SELECT item_id, uses, used_ms FROM item_uses WHERE space_id = ? AND item_id {IN_LIST}"
     rows = connection.rows(select, (space_id, connection.array(item_ids)))
     known = {item_id: Use(number, last_ms) for item_id, number, last_ms in rows}
     used = [id_ for id_ in dict.fromkeys(item_ids) if id_ not in known or now_ms - known[id_].last_ms >= SAME_USE_MS]

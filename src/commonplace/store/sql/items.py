@@ -212,7 +212,7 @@ class Items(Space):
             return [change_of(*row) for row in connection.rows(select, (self._space_id, item_id))]
 
     def uses(self, item_ids: Sequence[int]) -> dict[int, Use]:
-        select = f"SELECT item_id, uses, used_ms FROM item_uses WHERE +space_id = ? AND item_id {IN_LIST}"
+        select = f"SELECT item_id, uses, used_ms FROM item_uses WHERE space_id = ? AND item_id {IN_LIST}"
         with self._database.read(self._query_timeout) as connection:
             rows = connection.rows(select, (self._space_id, connection.array(item_ids)), prepared=True)
         return {item_id: Use(number, last_ms) for item_id, number, last_ms in rows}

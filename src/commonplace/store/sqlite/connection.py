@@ -18,10 +18,10 @@ import re
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import apsw
 
@@ -32,7 +32,11 @@ from commonplace.store.rows import COLUMNS, PART
 from commonplace.store.sql.connection import Bindings, Columns, Connection, FullTextRows, Ids, Rows
 from commonplace.text.dates import clamp_time
 
+_T = TypeVar("_T")
+
 _BATCH = 500
+# What is kept of a version of the database, before it is begun anew.
+MOST_UNCHANGED = 1_000
 _INTEGERS = frozenset([int])
 _CHANGED = re.compile(r"\s*(?:UPDATE|DELETE FROM|INSERT INTO|INSERT OR \w+ INTO)\s+(\w+)", re.IGNORECASE)
 # What every full-text row says of where it belongs: its space, with that its project, and with that its kind.
@@ -67,6 +71,20 @@ class SqliteConnection(Connection, apsw.Connection):
 
     has_checksums = True
     skip_locked = ""
+    # What was read of this version of the database, and still holds while that is the version.
+    _unchanged: tuple[tuple[int, int], dict[Hashable, Any]] | None = None
+
+    def until_changed(self, key: Hashable, read: Callable[[], _T]) -> _T:
+        if self.snapshot_cache is None:
+            return read()
+        # It changes with what other connections commit, and with what this one does.
+        version = self.once("version", lambda: (self.value("PRAGMA data_version"), self.total_changes()))
+        if self._unchanged is None or self._unchanged[0] != version or len(self._unchanged[1]) > MOST_UNCHANGED:
+            self._unchanged = version, {}
+        known = self._unchanged[1]
+        if key not in known:
+            known[key] = read()
+        return cast("_T", known[key])
 
     def rows(self, sql: str, bindings: Bindings = (), *, prepared: bool = False, binary: bool = False) -> list[Any]:
         """All rows as tuples. Read to the end, so that no cursor keeps a snapshot open."""

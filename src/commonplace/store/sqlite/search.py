@@ -44,6 +44,7 @@ FEW_ROWS = COMMON_LEAST
 READ_ROWS, MOST_KEPT = 20_000, 50_000
 # A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.
 SPEAKER_ROWS = 50_000
+_phrase = '"{}"'.format
 
 
 class Search(Items, EmbeddingJobs):
@@ -351,7 +352,7 @@ def narrow(
     if filter_.types:
         loose = True
         require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
-    if not require and connection.once("spaces", lambda: connection.value("SELECT count(*) FROM spaces")) > 1:
+    if not require and connection.until_changed("spaces", lambda: connection.value("SELECT count(*) FROM spaces")) > 1:
         require.append(scope_of([space_token(space_id)]))
     chosen, share = None, 1.0
     rest = filter_.unindexed
@@ -371,20 +372,17 @@ def _tally(connection: SqliteConnection, space_id: int, projects: tuple[int, ...
     inside = "sum(iif(project_id IN (SELECT value FROM json_each(?)), items, 0))" if projects else "0"
     select = f"SELECT kind, sum(items), {inside} FROM tally WHERE space_id = ? GROUP BY kind"
     bindings = (connection.array(projects), space_id) if projects else (space_id,)
-    return connection.once(("tally", space_id, projects), lambda: connection.rows(select, bindings))
+    return connection.until_changed(("tally", space_id, projects), lambda: connection.rows(select, bindings))
 
 
 def _highest_passage(connection: SqliteConnection) -> int:
-    return connection.once("passages", lambda: int(connection.value("SELECT coalesce(max(id), 0) FROM passages")))
+    select = "SELECT coalesce(max(id), 0) FROM passages"
+    return connection.until_changed("passages", lambda: int(connection.value(select)))
 
 
 def scope_of(tokens: Iterable[str]) -> str:
     """A MATCH expression for rows that say one of these of where they belong."""
     return "scope : (" + " OR ".join(map(_phrase, tokens)) + ")"
-
-
-def _phrase(tokens: str) -> str:
-    return f'"{tokens}"'
 
 
 def wide_share(connection: SqliteConnection, space_id: int, filter_: Filter, total: int) -> float:
@@ -454,13 +452,14 @@ class SpaceVectorIndex:
             # In a snapshot once, for all scopes of a question.
             connection.once(self.index, lambda: self._catch_up(connection))
             rows = self._near(connection, query, filter_, max(RESCORED, k))
-            near = set() if self.index.keeps_vectors else {*self.index.passages(rows)}
-            scored = [] if near else self.index.scored(query, rows)
-        if near:
-            scored = score(connection, self.space_id, self.model_id, query, near)
+            kept = self.index.keeps_vectors
+            near = {} if kept else self.index.seq_of_passages(rows)
+            scored = self.index.scored(query, rows) if kept else []
+        if not kept:
+            scored = score(connection, self.space_id, self.model_id, query, near, near)
         # Some more, in place of those that are gone.
         some = scored[: k + int(GONE_SHARE * k)]
-        hits = vector_hits(connection, self.space_id, self.model_id, some) if some else []
+        hits = vector_hits(connection, self.space_id, some, kept_of=self.model_id if kept else None)
         most_are_there = len(scored) >= len(near) * (1 - GONE_SHARE) and len(hits) >= len(some) * (1 - GONE_SHARE)
         if afresh or most_are_there:
             return hits[:k]
@@ -481,7 +480,7 @@ class SpaceVectorIndex:
                 return
             seqs, passages, projects, kinds, scales, blobs = zip(*rows, strict=True)
             values = np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), self.dim)
-            self.index.add(seqs[-1], passages, projects, kinds, pack_bits(values > 0), (scales, values))
+            self.index.add(seqs, passages, projects, kinds, pack_bits(values > 0), (scales, values))
 
     def _near(
         self, connection: SqliteConnection, query: NDArray[np.float32], filter_: Filter, most: int
