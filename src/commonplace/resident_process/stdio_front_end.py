@@ -29,7 +29,7 @@ from commonplace.resident_client.find_or_start import (
     start,
 )
 from commonplace.resident_process.prepared_replies import HANDSHAKE, PreparedReplies
-from commonplace.resident_process.stdio_link import PING, PONG, RECEIVED, Link
+from commonplace.resident_process.stdio_link import PING, PONG, RECEIVED, EditorOutput, Link
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ MAX_LOST = 3
 POLL_SECONDS, ALIVE_SECONDS = 0.01, 0.25
 # What may wait for a server; the editor waits before it sends more.
 MAX_WAITING_BYTES = 64 << 20
-# Bytes that can be written to a pipe that is ready without waiting, and that are read at a time.
-PIPE_BYTES, CHUNK = 4096, 1 << 16
+# Bytes that are read at a time.
+CHUNK = 1 << 16
 # Of a longer line only the beginning and the end are looked at.
 MAX_PARSED = 1 << 18
 INTERRUPTED = 130
@@ -123,8 +123,8 @@ class Front:
         self._data, self._options, self._env = data, options, env
         self._prepared = PreparedReplies(data, profile)
         self._link: Link | None = None
-        self._in, self._out = 0, 1
-        self._input, self._output = bytearray(), bytearray()
+        self._in, self._out = 0, EditorOutput(1)
+        self._input = bytearray()
         self._input_open = True
         # Lines for the next server, lines that the server was given, and requests that it has taken.
         self._waiting: deque[Line] = deque()
@@ -153,7 +153,7 @@ class Front:
         return self._code
 
     def _is_finished(self) -> bool:
-        if self._input_open or self._output:
+        if self._input_open or self._out.waiting:
             return False
         if self._link is None:
             return not any(line.id is not None for line in self._waiting)
@@ -167,7 +167,8 @@ class Front:
         link = self._link
         waiting = sum(len(line.raw) for line in self._waiting) if self._waiting else 0
         reads = [self._in] if self._input_open and waiting < MAX_WAITING_BYTES else []
-        writes = [self._out] if self._output and sys.platform != "win32" else []
+        out = self._out.descriptor
+        writes = [out] if self._out.waiting and sys.platform != "win32" else []
         if link is not None:
             reads.append(link.reads)
             writes += [link.writes] if link.outgoing else []
@@ -178,9 +179,8 @@ class Front:
             link.send()
         if link is not None and link.reads in readable:
             self._receive(link)
-        if self._output and (self._out in writable or sys.platform == "win32"):
-            size = PIPE_BYTES if sys.platform != "win32" else len(self._output)
-            del self._output[: os.write(self._out, self._output[:size])]
+        if self._out.waiting:
+            self._out.send(ready=out in writable)
 
     def _seconds_to_wait(self) -> float | None:
         link = self._link
@@ -220,7 +220,7 @@ class Front:
         if result is None:
             self._waiting.append(line)
             return
-        self._output += b'%s%s,"result":%s}\n' % (_REPLY, json.dumps(line.id).encode(), result)
+        self._out.waiting += b'%s%s,"result":%s}\n' % (_REPLY, json.dumps(line.id).encode(), result)
         if line.method == HANDSHAKE:
             self._remember_handshake(line)
 
@@ -284,7 +284,7 @@ class Front:
         if id_ in self._answered:
             self._answered.discard(id_)
             return
-        self._output += line
+        self._out.waiting += line
         if request is not None and request.method == HANDSHAKE:
             self._remember_handshake(request)
 
@@ -344,7 +344,7 @@ class Front:
         self._answered.clear()
         for line in begun:
             if line.method == CALL:
-                self._output += _interrupted(line.id, why)
+                self._out.waiting += _interrupted(line.id, why)
             elif line.id is not None:
                 again.append(line)
         self._waiting.extendleft(line for line in reversed(again) if not line.repeated)
@@ -360,7 +360,10 @@ class Front:
         """Go on with a server in this process."""
         self._lost = MAX_LOST
         server = OwnServer(self._options)
-        self._in, self._out = server.private_streams(self._in)
+        self._in, private_out = server.private_streams(self._in)
+        if private_out != self._out.descriptor:
+            waiting, self._out = self._out.waiting, EditorOutput(private_out)
+            self._out.waiting += waiting
         self._link = server.start(lambda code: setattr(self, "_code", code))
         self._waiting.extendleft(reversed(self._handshake))
         self._give()

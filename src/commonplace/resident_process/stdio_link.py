@@ -2,17 +2,62 @@
 
 from __future__ import annotations
 
+import _socket
 import os
+import stat
+import sys
 import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import _socket
     from collections.abc import Callable
 
 # Lines between a window and the resident process that are not the protocol's: no JSON begins so.
 PING, PONG, RECEIVED = b"\1ping\n", b"\1pong\n", b"\1received\n"
 CHUNK = 1 << 16
+# Bytes that a pipe which is ready takes without waiting.
+PIPE_BYTES = 4096
+# What Linux calls the size of a pipe, and how many bytes are in it.
+_F_GETPIPE_SZ, _FIONREAD = 1032, 0x541B
+
+
+class EditorOutput:
+    """What the editor is told, written without waiting until it reads: meanwhile it may have more to ask."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor, self.waiting = descriptor, bytearray()
+        try:
+            mode = os.fstat(descriptor).st_mode
+        except OSError:
+            # It is closed, which is noticed by writing.
+            mode = 0
+        self._is_pipe = sys.platform == "linux" and stat.S_ISFIFO(mode)
+        self._socket = None
+        if hasattr(_socket, "MSG_DONTWAIT") and stat.S_ISSOCK(mode):
+            # Most editors connect us by a socket.
+            self._socket = _socket.socket(fileno=os.dup(descriptor))
+
+    def send(self, *, ready: bool) -> None:
+        """Write what is taken without waiting; `ready` if the system said that something is."""
+        if self._socket is None:
+            room = len(self.waiting) if sys.platform == "win32" else self._room() or (PIPE_BYTES if ready else 0)
+            if room:
+                del self.waiting[: os.write(self.descriptor, self.waiting[:room])]
+            return
+        try:
+            while self.waiting:
+                del self.waiting[: self._socket.send(self.waiting[:CHUNK], _socket.MSG_DONTWAIT)]
+        except BlockingIOError:
+            return
+
+    def _room(self) -> int:
+        """What an empty pipe takes; 0 if something is in it, or the system does not tell."""
+        if not self._is_pipe:
+            return 0
+        import fcntl
+
+        unread = fcntl.ioctl(self.descriptor, _FIONREAD, bytes(4))
+        return 0 if any(unread) else fcntl.fcntl(self.descriptor, _F_GETPIPE_SZ)
 
 
 class Link:
