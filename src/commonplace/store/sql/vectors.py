@@ -309,6 +309,8 @@ def vector_hits(
 
     With the model of vectors that were kept in memory, only those that still have one of it.
     """
+    if not scored:
+        return []
     select = "SELECT p.id, p.item_id FROM json_each(?1) j CROSS JOIN passages p ON p.space_id = ?2 AND p.id = j.value"
     bindings = [connection.array(sorted([id_ for id_, _cosine in scored])), space_id]
     if kept_of is not None:
