@@ -23,7 +23,15 @@ from commonplace.ranking.scores_and_relevance import Evidence
 from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.store.types import Job
 from commonplace.text.dates import NamedTime, named_time
-from commonplace.text.query import Query, like_pattern, parse_query, plain_words, speaker_role, without_names
+from commonplace.text.query import (
+    Query,
+    like_pattern,
+    may_name_somebody,
+    parse_query,
+    plain_words,
+    speaker_role,
+    without_names,
+)
 from commonplace.text.tokens import index_text, stem
 
 if TYPE_CHECKING:
@@ -91,8 +99,8 @@ def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = Tru
     query = _parse_again(question) if len(question) <= SHORT_QUERY else parse_query(question, QUERY_COLUMNS)
     words = [] if query.strict else [word for word in query.words if word.token not in _ROLES]
     embed = memory.embeddings.begin_query if by_meaning else _no_vector
-    # Most questions name nobody, least of all those without a capital letter: the model need not wait for that.
-    vector = embed(query.text) if query.text.islower() else None
+    # The model need not wait for the names of those who speak, if the question has hardly one of them.
+    vector = None if may_name_somebody(query.text) else embed(query.text)
     named = memory.store.speakers(words) if words else []
     # Who speaks is seldom said in what they say: with the name, "Wow, Ann!" would be nearest to all about Ann.
     text = without_names(query.text, [word.surface for word in named])

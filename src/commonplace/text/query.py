@@ -320,6 +320,11 @@ def question_ratio(text: str) -> float:
     return question_chars / max(1, sum(map(len, sentences)))
 
 
+def may_name_somebody(question: str) -> bool:
+    """Whether a word after the first is written like a name: "Ann", but neither "I" nor "API"."""
+    return any(word[0].isupper() and not word.isupper() for word in question.split()[1:])
+
+
 def without_names(text: str, names: Sequence[str]) -> str:
     """The text without these names, in upper or lower case, and without a possessive 's."""
     if not names:
