@@ -1,4 +1,4 @@
-"""Large blocks are given back to the system when they are freed, also after larger ones were."""
+"""Large blocks are given back to the system when they are freed, and garbage is looked for seldom."""
 
 from __future__ import annotations
 
@@ -33,3 +33,16 @@ def test_a_large_block_is_one_of_the_system(given_back: bool) -> None:
     script = MAPPED.format(given_back=given_back)
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert int(run.stdout) == int(given_back)
+
+
+SELDOM = """
+import gc
+from commonplace.malloc import MADE_BEFORE_COLLECTION, collect_seldom
+collect_seldom()
+print(gc.get_freeze_count() > 0, gc.get_threshold()[0] == MADE_BEFORE_COLLECTION, gc.isenabled())
+"""
+
+
+def test_what_is_there_at_the_start_is_never_looked_at_again() -> None:
+    run = subprocess.run([sys.executable, "-c", SELDOM], capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.split() == ["True"] * 3

@@ -184,6 +184,24 @@ def test_vectors_that_are_too_many_to_keep_in_memory_are_read(
     assert near(store, pointing(1.0)) == [ids[2], ids[1], ids[0]]
 
 
+@pytest.mark.parametrize("most_kept", [1, 50_000])
+def test_the_vector_that_was_made_last_counts(
+    store: Store, draft: Make, embed: Embed, pointing: Pointing, monkeypatch: pytest.MonkeyPatch, most_kept: int
+) -> None:
+    monkeypatch.setattr(search, "MOST_KEPT", most_kept)
+    first, second = (item.id for item in store.put([draft("10 degrees"), draft("20 degrees")], NOW))
+    embed(store, toward)
+    assert near(store, pointing(1.0)) == [first, second]
+    store.requeue_embeddings()
+    # Now the first one points the other way.
+    turned = {"10 degrees": "150 degrees"}
+    embed(store, lambda passage: toward(replace(passage, text=turned.get(passage.text, passage.text))))
+    assert near(store, pointing(1.0)) == [second, first]
+    passages = {passage[0]: item_id for item_id, passage in store.passages_of([first, second]).items()}
+    cosines = {passages[id_]: cosine for id_, cosine in store.cosines(pointing(1.0), list(passages)).items()}
+    assert cosines[first] == pytest.approx(np.cos(np.deg2rad(150)), abs=CLOSE)
+
+
 def test_a_crowd_at_one_distance_does_not_hide_what_is_nearer(
     store: Store, draft: Make, embed: Embed, pointing: Pointing
 ) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ import apsw
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS
+from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from tests.mcp.conftest import DEADLINE, ERAS, data_of, environment, play, spawned
 from tests.peak_memory import bounded_memory
@@ -25,8 +27,11 @@ from tests.peak_memory import bounded_memory
 from commonplace import config
 from commonplace.errors import TooLarge
 from commonplace.mcp import jsonrpc
-from commonplace.memory.local_memory import open_memory
+from commonplace.mcp.jsonrpc import serve_lines
+from commonplace.mcp.server import build_server
+from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
+from commonplace.worker_threads_and_processes import Workers
 
 Message = dict[str, object]
 
@@ -320,6 +325,102 @@ def test_plain_calls_are_answered_as_the_sdk_answers_them(tmp_path: Path, versio
     for name in CALLS:
         assert answers[f"{name}, plain"] == answers[f"{name}, by the SDK"]
     assert answers["a reply, plain"]["result"]["structuredContent"] == {"observations": [], "summaries": []}
+
+
+def for_the_sdk(call: Message) -> Message:
+    params = call["params"]
+    assert isinstance(params, dict)
+    return call | {"params": params | {"_meta": FOR_THE_SDK}}
+
+
+class _Lines:
+    """A client of a server in this process: what it sends, and what it is answered."""
+
+    def __init__(self, memory: LocalMemory) -> None:
+        self.workers, self.may_go_on = Workers(), threading.Event()
+        self.may_go_on.set()
+        self._memory = memory
+        self._server = build_server(self._reach, "all", self.workers)
+        self._lines: asyncio.Queue[bytes] = asyncio.Queue()
+        self._answers: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+
+    def _reach(self) -> LocalMemory:
+        assert self.may_go_on.wait(DEADLINE)
+        return self._memory
+
+    async def run(self) -> None:
+        async def write(line: bytes) -> None:
+            self._answers.put_nowait(json.loads(line))
+
+        await serve_lines(self._server, self._lines.get, write)
+
+    def send(self, *messages: Message) -> None:
+        for message in messages:
+            self._lines.put_nowait(json.dumps(message).encode() + b"\n")
+
+    async def receive(self) -> dict[str, Any]:
+        return await self._answers.get()
+
+    def end(self) -> None:
+        self._lines.put_nowait(b"")
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_call_that_is_cancelled_is_not_answered(memory: LocalMemory, plain: bool) -> None:
+    async def story() -> None:
+        client = _Lines(memory)
+        call = calling(2, "add_memory", content="never answered")
+        call = call if plain else for_the_sdk(call)
+        cancel: Message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client.run)
+            client.send(INITIALIZE, INITIALIZED)
+            assert (await client.receive())["id"] == INITIALIZE["id"]
+            client.may_go_on.clear()
+            client.send(call, cancel, {"jsonrpc": "2.0", "id": 3, "method": "ping"})
+            assert (await client.receive())["id"] == 3, "by then the call is cancelled"
+            client.may_go_on.set()
+            client.send(calling(4, "memory_stats"))
+            assert (await client.receive())["id"] == 4
+            client.end()
+
+    play(story)
+
+
+def test_a_plain_call_does_not_overtake_what_the_sdk_answers(memory: LocalMemory) -> None:
+    async def story() -> None:
+        client = _Lines(memory)
+        writes = [
+            for_the_sdk(calling(2 * n, "add_memory", content=f"The deploy of part {n} waits")) for n in range(1, 6)
+        ]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client.run)
+            client.send(INITIALIZE, INITIALIZED)
+            await client.receive()
+            for n, write in enumerate(writes, 1):
+                client.send(write, calling(2 * n + 1, "search", query="deploy"))
+                answers = {answer["id"]: answer for answer in [await client.receive() for _ in range(2)]}
+                assert len(answers[2 * n + 1]["result"]["structuredContent"]["observations"]) == n
+            client.end()
+
+    play(story)
+
+
+def test_a_tool_that_fails_unexpectedly_is_an_error_of_the_protocol(memory: LocalMemory) -> None:
+    async def story() -> None:
+        client = _Lines(memory)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(client.run)
+            client.send(INITIALIZE, INITIALIZED)
+            await client.receive()
+            # Its workers have ended: nobody can do it.
+            client.workers.close()
+            client.send(calling(2, "memory_stats"))
+            answer = await client.receive()
+            assert (answer["id"], answer["error"]["code"]) == (2, INTERNAL_ERROR)
+            client.end()
+
+    play(story)
 
 
 def test_unfinished_answers_are_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

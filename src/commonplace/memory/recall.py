@@ -74,8 +74,8 @@ CANDIDATES = 100
 # The best so many are compared with what was said around them.
 CONTEXT_BOOSTED = 150
 # The best so many are read before they are put in order, and compared with the question word by word. With 100 the
-# first ten are nearly always the same.
-RERANKED = 40
+# order of the first twenty is the same; with 40 some answers are lost.
+RERANKED = 50
 # Characters of a hit that are read then: what it is about it says early.
 READ_CHARACTERS = 2_000
 # A standing instruction ("Always ...") says within so many that it is one.
