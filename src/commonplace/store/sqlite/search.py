@@ -41,7 +41,7 @@ WIDE, WIDE_SHARE = 2_000, 0.1
 # The rows of a word that stands in fewer than these are read at once; of others they are counted first.
 FEW_ROWS = COMMON_LEAST
 # Vectors that are read at a time, and the most that are kept in memory: they take 0.5 kB each.
-READ_ROWS, MOST_KEPT = 20_000, 50_000
+READ_ROWS, MOST_KEPT = 4_000, 125_000
 # A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.
 SPEAKER_ROWS = 50_000
 _phrase = '"{}"'.format
