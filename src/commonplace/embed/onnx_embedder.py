@@ -438,7 +438,7 @@ def _first_line(error: Exception) -> str:
 # A number is stored in steps of this size, from -7 to 7: few are larger.
 TOKEN_STEP = 1 / 16
 MOST_STEPS, ZERO = 7, 8
-# Tokens that are compared at a time.
+# Tokens that are compared at a time: of more, BLAS makes work for several threads, which wait for each other.
 UNPACKED = 256
 
 
@@ -472,10 +472,12 @@ def compare_tokens(question: QuestionTokens, passages: Sequence[bytes]) -> list[
         return []
     packed = np.frombuffer(b"".join(passages), np.uint8).reshape(-1, size)
     similar = np.empty((len(packed), len(question.weights)), np.float32)
-    # A few at a time: the system clears the memory of larger arrays each time they are made, which takes longer.
+    # A few at a time, in the same place: the system clears the memory of large arrays each time they are made.
+    numbers = np.empty((min(UNPACKED, len(packed)), size, 2), np.float32)
     for start in range(0, len(packed), UNPACKED):
-        numbers = _numbers().take(packed[start : start + UNPACKED], axis=0).reshape(-1, 2 * size)
-        similar[start : start + UNPACKED] = numbers @ question.vectors.T
+        some = packed[start : start + UNPACKED]
+        unpacked = _numbers().take(some, axis=0, out=numbers[: len(some)], mode="clip").reshape(len(some), 2 * size)
+        np.matmul(unpacked, question.vectors.T, out=similar[start : start + UNPACKED])
     starts = np.cumsum([0, *(len(passage) // size for passage in passages[:-1])])
     # The rows are tokens of passages: the most similar one of each passage is a maximum over neighbouring rows.
     scores: list[float] = (np.maximum.reduceat(similar, starts, axis=0) @ question.weights).tolist()

@@ -13,6 +13,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
+from pydantic_core import to_json
 
 from commonplace.config import Settings
 from commonplace.dialects.memories_records import sdk_error, sdk_reply
@@ -27,7 +28,7 @@ from commonplace.memory.authors import AGENT_HEADER, for_agent
 from commonplace.memory.local_memory import LocalMemory, reopen_memory
 from commonplace.memory.remember import MAX_TEXT
 from commonplace.model import Author, Key
-from commonplace.text.redact import redact
+from commonplace.text.redact import escape_control_characters, redact
 from commonplace.text.sentences import shorten
 from commonplace.worker_threads_and_processes import CallerLeft, Workers
 
@@ -362,8 +363,10 @@ def _call(reach: Callable[[], LocalMemory], tool: Tool, arguments: dict[str, Any
     except Exception as error:
         log.exception("%s failed", tool.name)
         return _error_result(error_body(tool.dialect, CommonplaceError(f"{tool.name} failed: {type(error).__name__}.")))
+    # The same as `reply.text`, in a quarter of the time.
+    text = escape_control_characters(to_json(reply.data).decode()) if reply.words is None else reply.words
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=reply.text)], structured_content=reply.data, _meta=_RECALLED_META
+        content=[types.TextContent(type="text", text=text)], structured_content=reply.data, _meta=_RECALLED_META
     )
 
 

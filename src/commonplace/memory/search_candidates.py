@@ -182,15 +182,18 @@ def find_candidates(
     # Its words are looked up while its vector is made.
     answer = memory.store.search_text(query, scope, k, lambda: list(near()))
     vector = parsed.vector
-    cosines = {hit.passage_id: hit.cosine for hit in near().values()}
-    unknown = [hit.passage_id for hit in answer.hits if hit.passage_id not in cosines]
+    cosines: dict[int, float] = {}
+    owner: dict[int, int] = {}
+    for passage, item_id, cosine in near().values():
+        cosines[passage], owner[passage] = cosine, item_id
+    unknown = [passage for passage, _item_id, _score in answer.hits if passage not in cosines]
     cosines |= {} if vector is None or not unknown else memory.store.cosines(vector, unknown)
-    scores = {hit.passage_id: hit.score for hit in answer.hits}
-    owner = {hit.passage_id: hit.item_id for hit in near().values()} | {
-        hit.passage_id: hit.item_id for hit in answer.hits
-    }
+    scores: dict[int, float] = {}
+    for passage, item_id, score in answer.hits:
+        scores[passage], owner[passage] = score, item_id
     share = 1.0 if query.strict or query.has_content_words else EMPTY_WORDS
-    evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * answer.found.get(p, 0.0)) for p in owner}
+    found = answer.found.get
+    evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * found(p, 0.0)) for p in owner}
     if titled := _conversations_named(memory, parsed, scope):
         # A conversation with this title answers as if its first message held most of the words of its title.
         best = max(scores.values(), default=1.0)

@@ -83,24 +83,18 @@ _ITEM_TYPES = (
 )
 _SET_FIELDS = tuple(getattr(Item, field.name).__set__ for field in fields(Item))
 _JSON = json.JSONDecoder()
-_TEXT = frozenset([str])
+_TEXT, _TEXTS = frozenset([str]), (str,) * 4
 
 
 def item_of(row: Sequence[Any]) -> Item:
     """An item from its columns, which stand in the order of its fields; tags are a list, or the text of a JSON list."""
-    texts = row[4:8]
-    if {*map(type, texts)} == _TEXT and sum(map(len, texts)) < CACHED_TEXT and type(row[10]) is not list:
-        return _same_item(tuple(row), tuple(map(type, row)))
-    return _new_item(row)
+    types = tuple(map(type, row))
+    if types[4:8] == _TEXTS and types[10] is not list and sum(map(len, row[4:8])) < CACHED_TEXT:
+        return _same_item(tuple(row), types)
+    return _new_item(row, types)
 
 
-@lru_cache(maxsize=CACHED_ITEMS)
-def _same_item(row: tuple[Any, ...], _types: tuple[type, ...]) -> Item:
-    """What many questions find is made once, until one of its columns changes. 1 and 1.0 are not the same there."""
-    return _new_item(row)
-
-
-def _new_item(row: Sequence[Any]) -> Item:
+def _new_item(row: Sequence[Any], types: tuple[type, ...]) -> Item:
     id_, uid, kind, type_, title, body, details, meta, project, session, tags, *rest = row
     try:
         texts = _short_texts(details) if len(details) < CACHED_DETAILS else _texts(details)
@@ -109,7 +103,7 @@ def _new_item(row: Sequence[Any]) -> Item:
     except (ValueError, TypeError, RecursionError):
         return damaged_item(row)
     if not (
-        _has_item_types(tuple(map(type, row)))
+        _has_item_types(types)
         and UID(uid)
         and kind in KINDS
         and row[12] in STATUSES
@@ -125,6 +119,10 @@ def _new_item(row: Sequence[Any]) -> Item:
     for set_field, value in zip(_SET_FIELDS, values, strict=True):
         set_field(item, value)
     return item
+
+
+# What many questions find is made once, until one of its columns changes. 1 and 1.0 are not the same there.
+_same_item = lru_cache(maxsize=CACHED_ITEMS)(_new_item)
 
 
 @lru_cache(maxsize=256)

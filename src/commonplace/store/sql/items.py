@@ -126,7 +126,8 @@ class Filter:
         """The first `k` that a search finds, but for those that do not hold."""
         others = replace(self, lapsed=frozenset()) if self.lapsed else self
         found = search(others, k + min(len(self.lapsed), MOST_SPARE))
-        return [hit for hit in found if hit.item_id not in self.lapsed][:k]
+        held = [hit for hit in found if hit.item_id not in self.lapsed] if self.lapsed else list(found)
+        return held[:k]
 
     @property
     def unindexed(self) -> Filter | None:
@@ -243,7 +244,7 @@ class Items(Space):
                 return answer.hits
 
             hits = filter_.without_lapsed(k, search)
-            left_out = sum(hit.item_id in filter_.lapsed for hit in answer.hits)
+            left_out = sum(hit.item_id in filter_.lapsed for hit in answer.hits) if filter_.lapsed else 0
             return TextAnswer(tuple(hits), answer.found, max(len(hits), answer.total - left_out))
 
     @allow_replica

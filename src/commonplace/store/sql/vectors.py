@@ -303,7 +303,7 @@ def score(
 
 
 def vector_hits(
-    connection: Connection, space_id: int, scored: Sequence[tuple[int, float]], *, kept_of: int | None = None
+    connection: Connection, space_id: int, scored: Sequence[tuple[int, float]], kept_of: int | None = None
 ) -> list[VectorHit]:
     """Scored passages with the items that they belong to, in the same order.
 

@@ -452,14 +452,13 @@ class SpaceVectorIndex:
             # In a snapshot once, for all scopes of a question.
             connection.once(self.index, lambda: self._catch_up(connection))
             rows = self._near(connection, query, filter_, max(RESCORED, k))
-            kept = self.index.keeps_vectors
+            kept = self.index.keeps_vectors or not len(rows)
             near = {} if kept else self.index.seq_of_passages(rows)
-            scored = self.index.scored(query, rows) if kept else []
-        if not kept:
-            scored = score(connection, self.space_id, self.model_id, query, near, near)
+            scored = self.index.scored(query, rows) if kept and len(rows) else []
+        scored = score(connection, self.space_id, self.model_id, query, near, near) if near else scored
         # Some more, in place of those that are gone.
         some = scored[: k + int(GONE_SHARE * k)]
-        hits = vector_hits(connection, self.space_id, some, kept_of=self.model_id if kept else None)
+        hits = vector_hits(connection, self.space_id, some, self.model_id if kept else None)
         most_are_there = len(scored) >= len(near) * (1 - GONE_SHARE) and len(hits) >= len(some) * (1 - GONE_SHARE)
         if afresh or most_are_there:
             return hits[:k]
