@@ -10,8 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.dialects.conftest import TOOLS, Call
 
+from commonplace.dialects.get_context import LEAST_ENTRY_TOKENS, ContextRows
+from commonplace.memory.context import ContextItem, Signals
+from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.text.tokens import CHARACTERS_PER_TOKEN
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=300) | st.sampled_from(
     ['"' * 200, "\\" * 300, "\n" * 50 + "x", "🦓" * 200, "word " * 2000, "x" * 5000, "password = hunter2-hunter2 " * 20]
@@ -31,6 +35,15 @@ NOTES = st.builds(
     TEXT,
     st.integers(0, 10**6),
 )
+
+
+@pytest.mark.parametrize("text", ["x", "a" * 4_000, '"' * 200, "\n\t\\" * 50, "🦓 東京 " * 40])
+def test_an_entry_takes_no_less_than_is_assumed_before_it_is_written(memory: LocalMemory, text: str) -> None:
+    """What surely does not fit is not written to find that out."""
+    item = get_item(memory, remember(memory, NewItem(text, kind="memory", type="note", created_ms=0)).id)
+    entry = ContextItem(item, text, 0.0, Signals(0.0, 0.0, 0.0, 0.0))
+    texts = len(item.title) + len(text) + len(item.type)
+    assert ContextRows().tokens(entry) >= LEAST_ENTRY_TOKENS + texts // CHARACTERS_PER_TOKEN
 
 
 @pytest.mark.promise("kiro:get_context:token-estimate")

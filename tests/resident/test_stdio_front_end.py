@@ -11,9 +11,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import apsw
 import pytest
@@ -201,6 +201,45 @@ def test_a_long_message_passes_and_a_longer_one_is_refused(data: str, window: Op
     assert "error" not in one.call("add_memory", content="long " * 100_000, project_id="x")
     assert one.call("add_memory", content="x" * (2 << 20))["data"]["code"] == "TOO_LARGE"
     assert one.call("add_memory", content="short", project_id="x")
+
+
+@contextmanager
+def connected_by(kind: str) -> Iterator[tuple[IO[bytes], IO[bytes], int, int]]:
+    """What an editor reads and writes, and the standard input and output that it gives to a server."""
+    if kind == "socket":
+        ours, theirs = socket.socketpair()
+        with ours, theirs, ours.makefile("rb") as reads, ours.makefile("wb") as writes:
+            yield reads, writes, theirs.fileno(), theirs.fileno()
+        return
+    (server_in, to_server), (from_server, server_out) = os.pipe(), os.pipe()
+    if kind == "small pipe" and sys.platform == "linux":
+        import fcntl
+
+        fcntl.fcntl(server_out, fcntl.F_SETPIPE_SZ, 4096)
+    with os.fdopen(from_server, "rb") as reads, os.fdopen(to_server, "wb") as writes:
+        yield reads, writes, server_in, server_out
+    os.close(server_in)
+    os.close(server_out)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="editors use pipes there")
+@pytest.mark.parametrize("kind", ["socket", "pipe", "small pipe"])
+def test_an_editor_that_reads_slowly_misses_nothing(data: str, resident: Resident, kind: str) -> None:
+    """Most editors connect standard streams by sockets, and none of them reads a reply before it has time for it."""
+    resident()
+    command = [sys.executable, "-m", "commonplace", "mcp"]
+    with (
+        connected_by(kind) as (reads, writes, stdin, stdout),
+        subprocess.Popen(command, stdin=stdin, stdout=stdout) as process,
+    ):
+        lists: list[Message] = [{"jsonrpc": "2.0", "id": n, "method": "tools/list"} for n in range(2, 30)]
+        for message in (INITIALIZE, INITIALIZED, *lists):
+            writes.write(json.dumps(message).encode() + b"\n")
+        writes.flush()
+        replies = [json.loads(reads.readline()) for _ in range(29)]
+        process.terminate()
+    assert [reply["id"] for reply in replies] == list(range(1, 30))
+    assert all(reply["result"] == replies[1]["result"] for reply in replies[1:])
 
 
 def test_a_killed_process_is_replaced_and_its_calls_are_answered(data: str, resident: Resident, window: Open) -> None:

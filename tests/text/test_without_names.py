@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.text.query import without_names
+from commonplace.text.query import may_name_somebody, without_names
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,20 @@ def test_names_are_taken_out(text: str, names: list[str], left: str) -> None:
 @given(st.text(), st.lists(st.text(min_size=1), max_size=3))
 def test_any_text_and_any_names_will_do(text: str, names: list[str]) -> None:
     assert len(without_names(text, names)) <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("question", "may"),
+    [
+        ("where does Ann live?", True),
+        ("Where did Ann and I meet?", True),
+        ("did O'Neil call?", True),
+        ("Where do users stay logged in?", False),
+        ("what did I say about the API?", False),
+        ("ann", False),
+        ("誰がデプロイしますか", False),
+        ("", False),
+    ],
+)
+def test_a_name_is_written_like_one(question: str, may: bool) -> None:
+    assert may_name_somebody(question) == may
