@@ -172,7 +172,7 @@ def test_forgetting_many_near_ones_uncovers_the_others_at_once(
 def test_vectors_that_are_too_many_to_keep_in_memory_are_read(
     store: Store, draft: Make, embed: Embed, pointing: Pointing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "MOST_KEPT", 3)
+    monkeypatch.setattr(search, "MOST_CACHED", 3)
     ids = []
     for angle in (50, 40, 30, 20, 10):
         ids.append(store.put([draft(f"{angle} degrees")], NOW)[0].id)
@@ -184,11 +184,11 @@ def test_vectors_that_are_too_many_to_keep_in_memory_are_read(
     assert near(store, pointing(1.0)) == [ids[2], ids[1], ids[0]]
 
 
-@pytest.mark.parametrize("most_kept", [1, 50_000])
+@pytest.mark.parametrize("most_cached", [1, 50_000])
 def test_the_vector_that_was_made_last_counts(
-    store: Store, draft: Make, embed: Embed, pointing: Pointing, monkeypatch: pytest.MonkeyPatch, most_kept: int
+    store: Store, draft: Make, embed: Embed, pointing: Pointing, monkeypatch: pytest.MonkeyPatch, most_cached: int
 ) -> None:
-    monkeypatch.setattr(search, "MOST_KEPT", most_kept)
+    monkeypatch.setattr(search, "MOST_CACHED", most_cached)
     first, second = (item.id for item in store.put([draft("10 degrees"), draft("20 degrees")], NOW))
     embed(store, toward)
     assert near(store, pointing(1.0)) == [first, second]

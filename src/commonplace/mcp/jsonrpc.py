@@ -188,7 +188,7 @@ class PlainCalls:
             return False
         params = message.params or {}
         if message.method == "initialize":
-            self._shake_hands(message.id, params)
+            self._note_handshake(message.id, params)
         elif (
             self._version
             and self._answers.waiting <= len(self._scopes)
@@ -201,7 +201,7 @@ class PlainCalls:
             return True
         return False
 
-    def _shake_hands(self, id_: int | str, params: Mapping[str, Any]) -> None:
+    def _note_handshake(self, id_: int | str, params: Mapping[str, Any]) -> None:
         """From the SDK's answer on, its version of the protocol holds, and we know who calls."""
         info = params.get("clientInfo")
         client = str(info.get("title") or info.get("name", "")) if isinstance(info, dict) else ""

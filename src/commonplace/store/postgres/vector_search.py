@@ -168,7 +168,7 @@ class Nearest:
             self._moment = moment
             among = self._among(connection, filter_)
             rows = self._index.nearest(query, filter_.projects, filter_.kinds, among, most)
-            if self._index.keeps_vectors:
+            if self._index.caches_vectors:
                 nearest = [(id_, self._items[id_], cosine) for id_, cosine in self._index.scored(query, rows)[:k]]
                 return [VectorHit(id_, item, cosine) for id_, item, cosine in nearest if item is not None]
             near = self._index.passages(rows)
@@ -186,7 +186,7 @@ class Nearest:
     ) -> dict[int, float]:
         """The cosine to the query of each of these passages that has a vector."""
         with self._lock:
-            if self._index.keeps_vectors and moment <= self._moment:
+            if self._index.caches_vectors and moment <= self._moment:
                 return self._index.cosines(query, passage_ids)
         return dict(score(connection, self.space_id, self.model_id, query, passage_ids))
 
@@ -209,7 +209,7 @@ class Nearest:
             if rows[0][3] is not None:
                 self._add(rows)
                 continue
-            if not self._index.keeps_vectors or self._index.size == count:
+            if not self._index.caches_vectors or self._index.size == count:
                 return is_current, has_older
             if afresh:
                 # The server's index has some, though the space is small by now.
@@ -221,7 +221,7 @@ class Nearest:
 
     def _news(self, connection: Connection) -> list[tuple[Any, ...]]:
         seen = {"space": self.space_id, "model": self.model_id, "seen": self._index.seen}
-        if not self._index.keeps_vectors:
+        if not self._index.caches_vectors:
             return connection.native_rows(_SIGNS, seen | {"most": READ_ROWS}, binary=True, prepared=True)
         return connection.native_rows(_WHOLE, seen | {"most": SMALL_SPACE + 1}, binary=True, prepared=True)
 
@@ -238,7 +238,7 @@ class Nearest:
             self._items |= zip(ids, items, strict=True)
             vectors = scales, np.frombuffer(b"".join(blobs), np.int8).reshape(len(rows), -1)
         self._index.add(seqs, ids, projects, kinds, words, vectors)
-        if not self._index.keeps_vectors:
+        if not self._index.caches_vectors:
             self._items = {}
 
     def _among(self, connection: Connection, filter_: Filter) -> list[int] | None:

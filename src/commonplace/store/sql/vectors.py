@@ -85,13 +85,13 @@ class SpaceVectors(Space):
 class VectorIndex:
     """The signs of the vectors of passages, with where these belong. Not for two threads at once.
 
-    The vectors themselves are kept, too, until there are more than `most_kept`.
+    The vectors themselves are kept, too, until there are more than `most_cached`.
     """
 
-    def __init__(self, dim: int, most_kept: int) -> None:
+    def __init__(self, dim: int, most_cached: int) -> None:
         import numpy as np
 
-        self.dim, self._most_kept = dim, most_kept
+        self.dim, self._most_cached = dim, most_cached
         # The number of the last row that was read, and how many there are.
         self.seen = self.size = 0
         # One row per 64 dimensions: the scan then runs along contiguous memory.
@@ -103,7 +103,7 @@ class VectorIndex:
         # Which kinds there are.
         self._present: set[int] = set()
         self._scanned: dict[bytes, NDArray[np.uint16]] = {}
-        self.keeps_vectors = True
+        self.caches_vectors = True
         self._scales = np.empty(0, np.float32)
         self._values = np.empty((0, dim), np.int8)
         # Where the vector of a passage is kept.
@@ -124,7 +124,7 @@ class VectorIndex:
         """
         self.seen = seqs[-1]
         self._scanned = {}
-        if not self.keeps_vectors or vectors is None or self.size + len(passages) > self._most_kept:
+        if not self.caches_vectors or vectors is None or self.size + len(passages) > self._most_cached:
             self.drop_vectors()
             rows = list(range(self.size, self.size + len(passages)))
         else:
@@ -136,12 +136,12 @@ class VectorIndex:
         self._seqs[rows], self._passages[rows] = seqs, passages
         self._projects[rows], self._kinds[rows] = projects, kinds
         self._present.update(kinds)
-        if self.keeps_vectors and vectors is not None:
+        if self.caches_vectors and vectors is not None:
             self._scales[rows], self._values[rows] = vectors
 
     def drop_vectors(self) -> None:
         """Keep signs alone from now on."""
-        self.keeps_vectors, self._row_of = False, {}
+        self.caches_vectors, self._row_of = False, {}
         self._scales, self._values = self._scales[:0].copy(), self._values[:0].copy()
 
     def nearest(
@@ -208,7 +208,7 @@ class VectorIndex:
             room = max(1024, self.size, len(self._passages) * 9 // 8)
             for name in ("_bits", "_seqs", "_passages", "_projects", "_kinds"):
                 setattr(self, name, _enlarged(getattr(self, name), room, axis=-1))
-        if self.keeps_vectors and self.size > len(self._scales):
+        if self.caches_vectors and self.size > len(self._scales):
             room = max(64, self.size, len(self._scales) * 9 // 8)
             self._scales, self._values = _enlarged(self._scales, room, axis=0), _enlarged(self._values, room, axis=0)
 
@@ -303,7 +303,7 @@ def score(
 
 
 def vector_hits(
-    connection: Connection, space_id: int, scored: Sequence[tuple[int, float]], kept_of: int | None = None
+    connection: Connection, space_id: int, scored: Sequence[tuple[int, float]], cached_model: int | None = None
 ) -> list[VectorHit]:
     """Scored passages with the items that they belong to, in the same order.
 
@@ -313,10 +313,10 @@ def vector_hits(
         return []
     select = "SELECT p.id, p.item_id FROM json_each(?1) j CROSS JOIN passages p ON p.space_id = ?2 AND p.id = j.value"
     bindings = [connection.array(sorted([id_ for id_, _cosine in scored])), space_id]
-    if kept_of is not None:
+    if cached_model is not None:
         select += " WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.space_id = ?2 AND v.passage_id = p.id"
         select += " AND v.model_id = ?3)"
-        bindings.append(kept_of)
+        bindings.append(cached_model)
     item_of = dict(connection.rows(select, bindings, prepared=True))
     return [VectorHit(id_, item_of[id_], cosine) for id_, cosine in scored if id_ in item_of]
 

@@ -41,7 +41,7 @@ WIDE, WIDE_SHARE = 2_000, 0.1
 # The rows of a word that stands in fewer than these are read at once; of others they are counted first.
 FEW_ROWS = COMMON_LEAST
 # Vectors that are read at a time, and the most that are kept in memory: they take 0.5 kB each.
-READ_ROWS, MOST_KEPT = 4_000, 125_000
+READ_ROWS, MOST_CACHED = 4_000, 125_000
 # A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.
 SPEAKER_ROWS = 50_000
 _phrase = '"{}"'.format
@@ -67,10 +67,10 @@ class Search(Items, EmbeddingJobs):
         with self._database.read(self._query_timeout) as connection:
             if self._model is None:
                 return {}
-            known, kept = {}, self._index
-            if kept is not None and kept.model_id == self._model[0]:
-                with kept.lock:
-                    known = kept.index.cosines(query, passage_ids)
+            known, index = {}, self._index
+            if index is not None and index.model_id == self._model[0]:
+                with index.lock:
+                    known = index.index.cosines(query, passage_ids)
             unknown = [id_ for id_ in passage_ids if id_ not in known]
             return known | dict(score(connection, self._space_id, self._model[0], query, unknown)) if unknown else known
 
@@ -442,7 +442,7 @@ class SpaceVectorIndex:
         self._start_over()
 
     def _start_over(self) -> None:
-        self.index = VectorIndex(self.dim, MOST_KEPT)
+        self.index = VectorIndex(self.dim, MOST_CACHED)
 
     def nearest(
         self, connection: SqliteConnection, query: NDArray[np.float32], filter_: Filter, k: int, *, afresh: bool = False
@@ -452,13 +452,13 @@ class SpaceVectorIndex:
             # In a snapshot once, for all scopes of a question.
             connection.once(self.index, lambda: self._catch_up(connection))
             rows = self._near(connection, query, filter_, max(RESCORED, k))
-            kept = self.index.keeps_vectors or not len(rows)
-            near = {} if kept else self.index.seq_of_passages(rows)
-            scored = self.index.scored(query, rows) if kept and len(rows) else []
+            cached = self.index.caches_vectors or not len(rows)
+            near = {} if cached else self.index.seq_of_passages(rows)
+            scored = self.index.scored(query, rows) if cached and len(rows) else []
         scored = score(connection, self.space_id, self.model_id, query, near, near) if near else scored
         # Some more, in place of those that are gone.
         some = scored[: k + int(GONE_SHARE * k)]
-        hits = vector_hits(connection, self.space_id, some, self.model_id if kept else None)
+        hits = vector_hits(connection, self.space_id, some, self.model_id if cached else None)
         most_are_there = len(scored) >= len(near) * (1 - GONE_SHARE) and len(hits) >= len(some) * (1 - GONE_SHARE)
         if afresh or most_are_there:
             return hits[:k]
