@@ -25,6 +25,7 @@ from commonplace.memory.embedding_worker import POLL_SECONDS
 from commonplace.memory.local_memory import Clock, LocalMemory, open_memory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.memory.search_candidates import parse_question
 from commonplace.memory.status_and_stats import status
 from commonplace.model import Scope
 from commonplace.store.protocol import Store
@@ -332,3 +333,40 @@ def test_whoever_asks_does_other_things_until_the_vector_of_the_question_is_made
     assert slow.asked.wait(BOUND), "it has begun"
     slow.go_on.set()
     assert vector() is not None and vector() is vector()
+
+
+class Counting(Slow):
+    """An embedder that remembers what it was asked, at once."""
+
+    def __init__(self, *, is_local: bool) -> None:
+        super().__init__()
+        self.is_local, self.texts = is_local, list[str]()
+        self.go_on.set()
+
+    def embed(self, texts: Sequence[str], before: Sequence[str] = ()) -> NDArray[float32]:
+        self.texts += texts
+        return super().embed(texts, before)
+
+
+@pytest.mark.parametrize("question", ["Where does Ann live?", "where does ann live?"])
+def test_a_service_is_asked_once_without_the_name_of_a_speaker(
+    memory: LocalMemory, clock: Clock, question: str
+) -> None:
+    spoken = {"role": "user", "speaker": "Ann"}
+    remember(memory, NewItem("I live in Zurich", kind="message", session="s", details=spoken))
+    service = Counting(is_local=False)
+    asked = replace(memory, embeddings=embedding_worker.Embeddings(cast("Store", memory.store), service, clock))
+    assert parse_question(asked, question).vector is not None
+    assert service.texts == [question.replace("Ann ", "").replace("ann ", "")]
+
+
+def test_a_ready_model_reads_a_question_without_the_name_of_a_speaker_in_small_letters(
+    memory: LocalMemory, clock: Clock
+) -> None:
+    spoken = {"role": "user", "speaker": "Ann"}
+    remember(memory, NewItem("I live in Zurich", kind="message", session="s", details=spoken))
+    model = Counting(is_local=True)
+    asked = replace(memory, embeddings=embedding_worker.Embeddings(cast("Store", memory.store), model, clock))
+    asked.embeddings.catch_up()
+    parsed = parse_question(asked, "where does ann live?")
+    assert parsed.vector is not None and parsed.text == "where does live?" and parsed.text in model.texts

@@ -167,8 +167,7 @@ def error_for_message(raw: bytes, error: CommonplaceError) -> types.JSONRPCError
 class PlainCalls:
     """Calls of tools that are answered without the SDK, which spends as much time on one as many tools do.
 
-    Only after the SDK has shaken hands with the client, and not while it has another request to answer: what is asked
-    later must not come before that.
+    Only after the handshake, and not while the SDK has another request to answer: a later call must not overtake it.
     """
 
     def __init__(self, server: LineServer, answers: OutgoingMessages, tasks: TaskGroup) -> None:

@@ -34,6 +34,7 @@ from commonplace.ranking.scores_and_relevance import (
     worth_reading,
 )
 from commonplace.ranking.scores_and_relevance import is_answered as something_answers
+from commonplace.store.rows import TEXT_DETAILS
 from commonplace.text.near_duplicates import WordSets, group_near_duplicates
 from commonplace.text.query import is_about_questions, is_keywords
 
@@ -46,12 +47,6 @@ COMPARED, SHORT_TEXT = 30, 500
 LEAST_PART = 0.0005
 MAX_STALE_FILES = 50
 _SEPARATORS = re.compile(r"[,\n]")
-# Details that say what an item says.
-_COMPARED_DETAILS = (
-    *("subtitle", "narrative", "facts", "concepts"),
-    *("investigated", "learned", "completed", "progress", "next_steps", "notes", "open_questions"),
-)
-_NO_DETAILS = ("",) * len(_COMPARED_DETAILS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +198,8 @@ def words_of(item: Item) -> str:
     # The title is often the beginning of the text.
     begun = item.title.removesuffix("…")
     title = "" if item.body.startswith(begun) else begun
-    return " ".join([title, item.body, *map(item.details.get, _COMPARED_DETAILS, _NO_DETAILS), str(item.project)])
+    details = [item.details[name] for name in TEXT_DETAILS if name in item.details] if item.details else ()
+    return " ".join([title, item.body, *details, str(item.project)])
 
 
 def _rank(item: Item, session: Session | None, weight: Weight) -> tuple[float, bool, float, float]:

@@ -99,8 +99,9 @@ def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = Tru
     query = _parse_again(question) if len(question) <= SHORT_QUERY else parse_query(question, QUERY_COLUMNS)
     words = [] if query.strict else [word for word in query.words if word.token not in _ROLES]
     embed = memory.embeddings.begin_query if by_meaning else _no_vector
-    # The model need not wait for the names of those who speak, if the question has hardly one of them.
-    vector = None if may_name_somebody(query.text) else embed(query.text)
+    # A model that is ready begins at once, unless the question may name a speaker: then it is read without the name.
+    at_once = memory.embeddings.is_ready and not may_name_somebody(query.text)
+    vector = embed(query.text) if at_once else None
     named = memory.store.speakers(words) if words else []
     # Who speaks is seldom said in what they say: with the name, "Wow, Ann!" would be nearest to all about Ann.
     text = without_names(query.text, [word.surface for word in named])

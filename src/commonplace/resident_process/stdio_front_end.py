@@ -360,10 +360,7 @@ class Front:
         """Go on with a server in this process."""
         self._lost = MAX_LOST
         server = OwnServer(self._options)
-        self._in, private_out = server.private_streams(self._in)
-        if private_out != self._out.descriptor:
-            waiting, self._out = self._out.waiting, EditorOutput(private_out)
-            self._out.waiting += waiting
+        self._in, self._out.descriptor = server.private_streams(self._in)
         self._link = server.start(lambda code: setattr(self, "_code", code))
         self._waiting.extendleft(reversed(self._handshake))
         self._give()

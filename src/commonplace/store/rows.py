@@ -64,6 +64,9 @@ SHORT_MESSAGE, CONTEXT_CHARACTERS = 200, 300
 
 _SUMMARY_TEXT = ("investigated", "learned", "completed", "next_steps", "notes")
 _CHECKPOINT_TEXT = ("progress", "next_steps", "open_questions")
+_EVENT_TEXT = ("subtitle", "narrative", "facts")
+# All details that are part of what an item says, of whatever kind it is.
+TEXT_DETAILS = tuple(dict.fromkeys((*_EVENT_TEXT, "concepts", *_SUMMARY_TEXT, *_CHECKPOINT_TEXT)))
 
 # Details of fewer letters are kept as they were read.
 CACHED_DETAILS = 64
@@ -204,7 +207,7 @@ def columns_of(
         columns["speaker"] = _joined(get("role", ""), get("speaker", ""))
         columns["files"] = get("files", "")
     else:
-        for name in ("subtitle", "narrative", "facts"):
+        for name in _EVENT_TEXT:
             columns[name] = get(name, "")
         # Where nothing else is said, what an item is tagged with is what it is about.
         columns["concepts"] = get("concepts", "") or columns["tags"]
