@@ -118,4 +118,4 @@ build: install ## Build the source distribution and the wheel into dist/
 
 clean: ## Remove everything that was built or installed
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	rm -f src/commonplace/embed/model/model.onnx src/commonplace/embed/model/*.json src/commonplace/embed/model/*.part
+	rm -f src/commonplace/embed/model/*.onnx src/commonplace/embed/model/*.json src/commonplace/embed/model/*.part

@@ -62,11 +62,15 @@ def varied_texts(count: int, seed: int = 7) -> list[str]:
 def fp32(folder: Path) -> MiniLM:
     """The same graph, unquantised, behind the same code."""
     sys.path.append(str(PACKAGING))
-    import minilm_graph
+    import minilm_adapter
     import minilm_source
+    import minilm_token_graph
 
     source = minilm_source.fetch()
-    (folder / "model.onnx").write_bytes(minilm_graph.build(source.tensors).SerializeToString())
+    tokens = minilm_adapter.read(minilm_adapter.TOKEN_VECTORS)
+    graphs = {"model.onnx": minilm_token_graph.build_encoder, "token_vectors.onnx": minilm_token_graph.build}
+    for name, build in graphs.items():
+        (folder / name).write_bytes(build(source.tensors, None, tokens).SerializeToString())
     (folder / "tokenizer.json").write_bytes(source.tokenizer)
     return MiniLM(threads=1, folder=folder)
 

@@ -1,39 +1,51 @@
 """Graphs with a second adapter: the weights of the built-in model, with what else was learned added to them.
 
 The large weights are not stored again: the graph adds what was learned to the built-in ones and quantises the sum. All
-of that is constant, so the runtime does it once, when it loads the graph. So a graph takes the room of its adapter.
+of that is constant, so the runtime does it once, when it loads the graph. So a graph takes the room of its adapter:
+`share` lets it name the bytes of the built-in model where they are.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto
 
 from minilm_adapter import SCALE
-from minilm_graph import HEAD_WIDTH, WIDTH, Encoder, Tensors, plain
+from minilm_graph import HEAD_WIDTH, WIDTH, Encoder, Tensors
+
+# Smaller tensors are stored with the graph.
+SHARED_BYTES = 4096
+
+
+def share(graph: onnx.ModelProto, model: bytes, name: str) -> onnx.ModelProto:
+    """The graph without the weights that stand in the file `name`, whose content is `model`."""
+    for tensor in graph.graph.initializer:
+        place = model.find(tensor.raw_data) if len(tensor.raw_data) >= SHARED_BYTES else -1
+        if place < 0:
+            continue
+        length = len(tensor.raw_data)
+        tensor.ClearField("raw_data")
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, value in (("location", name), ("offset", place), ("length", length)):
+            tensor.external_data.add(key=key, value=str(value))
+    return graph
 
 
 class AdaptedEncoder(Encoder):
-    """The encoder with an adapter on some of its steps."""
+    """The encoder with an adapter on its steps."""
 
     def __init__(self, tensors: Tensors, smoothing: Tensors | None, adapter: Tensors) -> None:
         super().__init__(tensors, smoothing)
         self.adapter, self.scale = adapter, np.float32(SCALE)
 
-    def is_adapted(self, step: str) -> bool:
-        return True
-
     def weight(self, step: str, weight: NDArray[np.float32]) -> str:
-        if not self.is_adapted(step):
-            return super().weight(step, weight)
-        return self.node("Add", [super().weight(plain(step), weight), self.addition(step)], f"{step}.weight.adapted")
+        return self.node("Add", [super().weight(step, weight), self.addition(step)], f"{step}.weight.adapted")
 
     def int8_weight(self, step: str, weight: NDArray[np.float32]) -> tuple[str, str]:
         """As `_int8` of minilm_graph.py, computed by the graph."""
-        if not self.is_adapted(step):
-            return super().int8_weight(step, weight)
-        columns, scale = super().int8_weight(plain(step), weight)
+        columns, scale = super().int8_weight(step, weight)
         root = f"{step}.weight"
         known = self.node("Cast", [columns], f"{root}.float", to=TensorProto.FLOAT)
         known = self.node("Mul", [known, scale], f"{root}.known")
@@ -54,8 +66,8 @@ class AdaptedEncoder(Encoder):
     def addition(self, step: str) -> str:
         """What was learned for a step, in the size of its weight."""
         down, up = self.learned(step)
-        if self.smoothing is not None and plain(step) in self.smoothing:
-            down = self.smoothing[plain(step)][:, None] * down
+        if self.smoothing is not None and step in self.smoothing:
+            down = self.smoothing[step][:, None] * down
         parts = [self.half(f"{step}.learned.down", down), self.half(f"{step}.learned.up", up)]
         return self.node("MatMul", parts, f"{step}.learned")
 
@@ -65,7 +77,7 @@ class AdaptedEncoder(Encoder):
 
     def learned(self, step: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """What a step reads and what it adds: (in, rank) and (rank, out)."""
-        layer, _, part = plain(step).partition(".")
+        layer, _, part = step.partition(".")
         root = f"encoder.layer.{layer}."
         if part != "qkv":
             inner = {"attention.out": "attention.output", "ffn.up": "intermediate", "ffn.down": "output"}[part]

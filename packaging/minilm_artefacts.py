@@ -8,7 +8,8 @@ from pathlib import Path
 
 # Stored beside every vector. Raise it whenever vectors of the new model cannot be compared with those of the old.
 NAME = "commonplace-memory-3/int8"
-FILES = ("model.onnx", "cross_encoder.onnx", "contradictions.onnx", "tokenizer.json")
+MODEL, TOKEN_VECTORS = "model.onnx", "token_vectors.onnx"
+FILES = (MODEL, TOKEN_VECTORS, "cross_encoder.onnx", "contradictions.onnx", "tokenizer.json")
 RECORD = "build.json"
 
 
@@ -19,6 +20,7 @@ def ensure(folder: Path) -> bool:
     """
     if up_to_date(folder):
         return False
+    import minilm_adapted_graph
     import minilm_adapter
     import minilm_calibration
     import minilm_cross_graph
@@ -29,13 +31,15 @@ def ensure(folder: Path) -> bool:
     tensors = minilm_adapter.merged(source.tensors, minilm_adapter.read(minilm_adapter.ENCODER))
     smoothing = minilm_calibration.smoothing(tensors)
     tokens = minilm_adapter.read(minilm_adapter.TOKEN_VECTORS)
-    model = minilm_token_graph.build(tensors, smoothing, tokens).SerializeToString(deterministic=True)
+    model = minilm_token_graph.build_encoder(tensors, smoothing, tokens).SerializeToString(deterministic=True)
     folder.mkdir(parents=True, exist_ok=True)
-    _replace(folder / "model.onnx", model)
+    _replace(folder / MODEL, model)
+    adapted = {TOKEN_VECTORS: minilm_token_graph.build(tensors, smoothing, tokens)}
     for name, adapter in minilm_adapter.CROSS_ENCODERS.items():
-        cross = minilm_cross_graph.build(tensors, smoothing, minilm_adapter.read(adapter))
-        cross = minilm_cross_graph.share(cross, model, "model.onnx")
-        _replace(folder / name, cross.SerializeToString(deterministic=True))
+        adapted[name] = minilm_cross_graph.build(tensors, smoothing, minilm_adapter.read(adapter))
+    for name, graph in adapted.items():
+        shared = minilm_adapted_graph.share(graph, model, MODEL)
+        _replace(folder / name, shared.SerializeToString(deterministic=True))
     _replace(folder / "tokenizer.json", source.tokenizer)
     record = {"name": NAME, "recipe": recipe(), "files": {name: _digest(folder / name) for name in FILES}}
     _replace(folder / RECORD, (json.dumps(record, indent=2) + "\n").encode())

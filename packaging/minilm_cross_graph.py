@@ -1,40 +1,20 @@
-"""The cross-encoder as an ONNX graph: the built-in model with a second adapter, a question and a memory to a number.
-
-Its large weights are those of the built-in model: the graph names the bytes of `model.onnx` where they are.
-"""
+"""The cross-encoder as an ONNX graph: the built-in model with a second adapter, a question and a memory to a number."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import onnx
-from onnx import TensorProto
 
 from minilm_adapted_graph import AdaptedEncoder
 from minilm_graph import MAX_TOKENS, WIDTH, Tensors
 
 INPUTS = ("input_ids", "attention_mask", "token_types")
-# Smaller tensors are stored with the graph.
-SHARED_BYTES = 4096
 
 
 def build(tensors: Tensors, smoothing: Tensors | None, adapter: Tensors) -> onnx.ModelProto:
-    """The graph with all its weights; `share` takes out those that another file has."""
+    """The graph with all its weights."""
     return _CrossEncoder(tensors, smoothing, adapter).model()
-
-
-def share(graph: onnx.ModelProto, model: bytes, name: str) -> onnx.ModelProto:
-    """The graph without the weights that stand in the file `name`, whose content is `model`."""
-    for tensor in graph.graph.initializer:
-        place = model.find(tensor.raw_data) if len(tensor.raw_data) >= SHARED_BYTES else -1
-        if place < 0:
-            continue
-        length = len(tensor.raw_data)
-        tensor.ClearField("raw_data")
-        tensor.data_location = TensorProto.EXTERNAL
-        for key, value in (("location", name), ("offset", place), ("length", length)):
-            tensor.external_data.add(key=key, value=str(value))
-    return graph
 
 
 class _CrossEncoder(AdaptedEncoder):
@@ -44,7 +24,7 @@ class _CrossEncoder(AdaptedEncoder):
     def __init__(self, tensors: Tensors, smoothing: Tensors | None, adapter: Tensors) -> None:
         super().__init__(tensors, smoothing, adapter)
         # It may have fewer layers than the encoder: those that its adapter knows.
-        self.layers = len({name.split(".")[2] for name in adapter if name.startswith("encoder.layer.")})
+        self.layers = range(len({name.split(".")[2] for name in adapter if name.startswith("encoder.layer.")}))
 
     def places(self) -> str:
         """Positions, and which of the two texts a token belongs to."""

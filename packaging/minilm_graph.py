@@ -44,14 +44,9 @@ def inputs_of_norms() -> dict[str, str]:
     return watched
 
 
-def plain(step: str) -> str:
-    """A step of the encoder, or the one that a further layer ("tokens/4.qkv") takes a second time."""
-    return step.rpartition("/")[2]
-
-
 def weight_of(tensors: Tensors, step: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Weight (out, in) and bias of a linear step. Query, key and value are one; the query carries 1/sqrt(width)."""
-    layer, _, part = plain(step).partition(".")
+    layer, _, part = step.partition(".")
     root = f"encoder.layer.{layer}."
     if part != "qkv":
         inner = {"attention.out": "attention.output", "ffn.up": "intermediate", "ffn.down": "output"}[part]
@@ -68,7 +63,7 @@ class Encoder:
 
     inputs: tuple[str, ...] = INPUTS
     outputs: Mapping[str, list[str | int]] = {"embedding": ["batch", WIDTH]}
-    layers = LAYERS
+    layers = range(LAYERS)
 
     def __init__(self, tensors: Tensors, smoothing: Tensors | None) -> None:
         self.tensors, self.smoothing = tensors, smoothing
@@ -76,7 +71,7 @@ class Encoder:
         self.constants: dict[str, onnx.TensorProto] = {}
 
     def model(self) -> onnx.ModelProto:
-        shape = self.node("Shape", ["input_ids"], "shape")
+        shape = self.node("Shape", ["attention_mask"], "shape")
         mask = self.node("Cast", ["attention_mask"], "mask", to=TensorProto.FLOAT)
         if self.smoothing is not None:
             tokens = self.node("ReduceProd", [shape], "tokens", keepdims=1)
@@ -87,20 +82,17 @@ class Encoder:
         hidden = self.node("Unsqueeze", [hidden, self.constant([1, 2])], "mask.scores")
         heads = self.node("Concat", [shape, self.constant([3, HEADS, HEAD_WIDTH])], "shape.heads", axis=0)
         x = self.embedding()
-        for layer in range(self.layers):
-            self.before_layer(layer, x, hidden, heads)
-            x = self.layer(x, f"{layer}", hidden, heads)
+        for layer in self.layers:
+            self.before_layer(layer, x)
+            x = self.feed_forward(self.attention(x, f"{layer}", hidden, heads), f"{layer}")
         pooled = (
             mask if "pooled" not in self.inputs else self.node("Cast", ["pooled"], "pooled.float", to=TensorProto.FLOAT)
         )
         self.pool(x, pooled, shape)
         return self.assembled()
 
-    def before_layer(self, layer: int, x: str, hidden: str, heads: str) -> None:
-        """A subclass may branch off here."""
-
-    def layer(self, x: str, layer: str, hidden: str, heads: str) -> str:
-        return self.feed_forward(self.attention(x, layer, hidden, heads), layer)
+    def before_layer(self, layer: int, x: str) -> None:
+        """A subclass may tell here what the layer reads."""
 
     def embedding(self) -> str:
         words = self.tensors["embeddings.word_embeddings.weight"]
@@ -138,12 +130,12 @@ class Encoder:
         mixed = self.node("Transpose", [mixed], f"{root}.joined", perm=[0, 2, 1, 3])
         mixed = self.node("Reshape", [mixed, self.constant([-1, WIDTH])], f"{root}.flat")
         added = self.node("Add", [self.linear(mixed, f"{root}.out"), x], f"{root}.sum")
-        return self.norm(added, f"encoder.layer.{plain(layer)}.attention.output.LayerNorm", f"{root}.norm")
+        return self.norm(added, f"encoder.layer.{layer}.attention.output.LayerNorm", f"{root}.norm")
 
     def feed_forward(self, x: str, layer: str) -> str:
         wide = self.node("Gelu", [self.linear(x, f"{layer}.ffn.up")], f"{layer}.ffn.gelu", domain=FUSED)
         added = self.node("Add", [self.linear(wide, f"{layer}.ffn.down"), x], f"{layer}.ffn.sum")
-        return self.norm(added, f"encoder.layer.{plain(layer)}.output.LayerNorm", f"{layer}.ffn.norm")
+        return self.norm(added, f"encoder.layer.{layer}.output.LayerNorm", f"{layer}.ffn.norm")
 
     def pool(self, x: str, pooled: str, shape: str) -> None:
         """The masked sum points where the masked mean points, and only the direction is kept."""
@@ -159,8 +151,8 @@ class Encoder:
         if self.smoothing is None:
             product = self.node("MatMul", [x, self.weight(step, weight)], f"{step}.product")
             return self.node("Add", [product, self.weights(f"{step}.bias", bias)], step)
-        if plain(step) in self.smoothing:
-            factor = self.smoothing[plain(step)]
+        if step in self.smoothing:
+            factor = self.smoothing[step]
             x = self.node("Mul", [x, self.weights(f"{step}.smoothing", 1 / factor)], f"{step}.smoothed")
             weight = weight * factor
         size = self.node("Abs", [x], f"{step}.size")
@@ -200,8 +192,11 @@ class Encoder:
     def constant(self, value: float | list[int], kind: type[np.generic] = np.int64) -> str:
         return self.weights(f"{kind.__name__}:{value}", np.array(value, kind))
 
+    def described_input(self, name: str) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"])
+
     def assembled(self) -> onnx.ModelProto:
-        inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"]) for name in self.inputs]
+        inputs = [self.described_input(name) for name in self.inputs]
         outputs = [
             helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in self.outputs.items()
         ]

@@ -24,6 +24,7 @@ def fp32(tmp_path_factory: pytest.TempPathFactory) -> MiniLM:
     source = minilm_source.fetch()
     tensors = minilm_adapter.merged(source.tensors, minilm_adapter.read(minilm_adapter.ENCODER))
     tokens = minilm_adapter.read(minilm_adapter.TOKEN_VECTORS)
-    (folder / "model.onnx").write_bytes(minilm_token_graph.build(tensors, None, tokens).SerializeToString())
+    (folder / "model.onnx").write_bytes(minilm_token_graph.build_encoder(tensors, None, tokens).SerializeToString())
+    (folder / "token_vectors.onnx").write_bytes(minilm_token_graph.build(tensors, None, tokens).SerializeToString())
     (folder / "tokenizer.json").write_bytes(source.tokenizer)
     return MiniLM(folder=folder)

@@ -137,14 +137,15 @@ def test_state_tells_what_happened_without_loading() -> None:
 def test_a_package_without_its_model_says_so(tmp_path: Path) -> None:
     embedder = MiniLM(folder=tmp_path)
     for _ in range(2):
-        with pytest.raises(EmbedderUnavailable, match=r"model.onnx and tokenizer.json not found"):
+        with pytest.raises(EmbedderUnavailable, match=r"model.onnx, token_vectors.onnx, tokenizer.json not found"):
             embedder.embed(["x"])
     assert embedder.state().startswith("failed: ")
 
 
-def test_a_damaged_model_is_an_embedder_failure(tmp_path: Path) -> None:
-    (tmp_path / "model.onnx").write_bytes(b"not a model")
-    (tmp_path / "tokenizer.json").write_bytes((MODEL / "tokenizer.json").read_bytes())
+@pytest.mark.parametrize("damaged", ["model.onnx", "token_vectors.onnx", "tokenizer.json"])
+def test_a_damaged_model_is_an_embedder_failure(tmp_path: Path, damaged: str) -> None:
+    for name in ("model.onnx", "token_vectors.onnx", "tokenizer.json"):
+        (tmp_path / name).write_bytes(b"not a model" if name == damaged else (MODEL / name).read_bytes())
     with pytest.raises(EmbedderUnavailable, match="cannot be loaded"):
         MiniLM(folder=tmp_path).embed(["x"])
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from commonplace.embed.model_files import MiniLM
-from commonplace.embed.onnx_embedder import QuestionTokens, compare_tokens, pack_tokens
+from commonplace.embed.token_vectors import Question, QuestionTokens, compare_tokens, pack_tokens
+from commonplace.errors import EmbedderUnavailable
 
 QUESTION = "Which database holds the sessions?"
 ANSWER = "We decided that Redis holds all sessions, for thirty days."
@@ -40,6 +42,49 @@ def test_threads_that_ask_many_questions_at_once_do_not_disturb_each_other(model
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda n: model.compare_tokens(f"question {n}", packed), range(600)))
     assert all(len(scores) == 1 for scores in found)
+
+
+def test_what_was_prepared_is_what_is_compared(model: MiniLM) -> None:
+    _, packed = model.embed_with_tokens([ANSWER, *OTHERS])
+    expected = model.compare_tokens(QUESTION, packed)
+    fresh = MiniLM()
+    fresh.prepare_to_compare(QUESTION)
+    assert fresh.state() == "not loaded", "a question that was not embedded is not prepared"
+    fresh.embed_query(QUESTION)
+    with ThreadPoolExecutor(4) as pool:
+        prepared = [pool.submit(fresh.prepare_to_compare, QUESTION) for _ in range(4)]
+        assert fresh.compare_tokens(QUESTION, packed) == expected
+    assert [one.result() for one in prepared] == [None] * 4
+
+
+def test_tokens_are_made_once_and_by_one_of_those_who_wait() -> None:
+    made = []
+    tokens = QuestionTokens(np.zeros((1, 48), np.float32), np.ones(1, np.float32))
+
+    def make() -> QuestionTokens:
+        made.append(threading.get_ident())
+        return tokens
+
+    question = Question(make)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: question.tokens(), range(100)))
+    assert len(made) == 1 and all(one is tokens for one in found)
+
+
+def test_tokens_that_could_not_be_made_are_tried_again() -> None:
+    tokens = QuestionTokens(np.zeros((1, 48), np.float32), np.ones(1, np.float32))
+    outcomes = iter([EmbedderUnavailable("out of memory", "Try again."), tokens])
+
+    def make() -> QuestionTokens:
+        outcome = next(outcomes)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    question = Question(make)
+    with pytest.raises(EmbedderUnavailable):
+        question.tokens()
+    assert question.tokens() is tokens
 
 
 def test_punctuation_takes_no_room(model: MiniLM) -> None:

@@ -34,6 +34,7 @@ class WordEmbedder:
     def __init__(self) -> None:
         self.fails = False
         self.compared: list[int] = []
+        self.prepared: list[str] = []
 
     def embed(self, texts: Sequence[str], before: Sequence[str] = ()) -> NDArray[float32]:
         vectors = np.full((len(texts), self.dim), 0.01, np.float32)
@@ -56,6 +57,11 @@ class WordEmbedder:
         words = text.lower().split()
         found = [set(one.decode("utf-8").split()) for one in tokens]
         return [float("nan") if "nan" in one else sum(word in one for word in words) / len(words) for one in found]
+
+    def prepare_to_compare(self, text: str) -> None:
+        self.prepared.append(text)
+        if self.fails:
+            raise EmbedderUnavailable("It is away.")
 
     def state(self) -> str:
         return "ready"
@@ -160,3 +166,30 @@ def test_without_such_an_embedder_there_are_none(memory: LocalMemory, clock: Clo
     assert tokens_of(with_vectors, ids) == {}
     for embeddings in (with_vectors.embeddings, memory.embeddings):
         assert embeddings.compare_tokens("ice", {1: b"ice"}) == {}
+
+
+def test_a_search_prepares_while_it_looks_for_candidates(words: LocalMemory, embedder: WordEmbedder) -> None:
+    write(words)
+    assert recall(words, "where the walrus sleeps", Scope()).hits
+    # The first question finds a model that the store does not know yet: nothing is done ahead.
+    assert recall(words, "what is in the harbour", Scope()).hits
+    until(lambda: embedder.prepared == ["what is in the harbour"])
+
+
+def test_what_is_compared_as_a_whole_is_not_prepared(words: LocalMemory, embedder: WordEmbedder) -> None:
+    write(words)
+    recall(words, "where the walrus sleeps", Scope())
+    assert words.embeddings.embed_query("the harbour freezes") is not None
+    recall(words, "what is in the harbour", Scope())
+    until(lambda: bool(embedder.prepared))
+    assert embedder.prepared == ["what is in the harbour"]
+
+
+def test_what_fails_ahead_fails_where_it_is_needed(words: LocalMemory, embedder: WordEmbedder) -> None:
+    write(words)
+    recall(words, "where the walrus sleeps", Scope())
+    embedder.fails = True
+    assert recall(words, "what is in the harbour", Scope()).by_meaning
+    assert words.embeddings.state == "failed: It is away."
+    embedder.fails = False
+    assert recall(words, "what is in the harbour", Scope()).hits and words.embeddings.state == "ready"

@@ -28,7 +28,7 @@ class Embedder(Protocol):
     One that reads questions differently from what answers them also has a method `embed_query(text)`. One that also
     compares word by word has `embed_with_tokens(texts, before)`, which returns the vectors and, for each text, bytes to
     be kept with it; and `compare_tokens(text, tokens)`, which returns how well each of such bytes answers a question.
-    It raises ValueError for bytes that it cannot read.
+    It raises ValueError for bytes that it cannot read. What it needs for that, `prepare_to_compare(text)` may do ahead.
     """
 
     @property

@@ -81,18 +81,20 @@ class MiniLM(OnnxEmbedder):
         self._folder = folder
 
     def files(self) -> ModelFiles:
-        missing = [name for name in ("model.onnx", "tokenizer.json") if not (self._folder / name).is_file()]
+        names = ("model.onnx", "token_vectors.onnx", "tokenizer.json")
+        missing = [name for name in names if not (self._folder / name).is_file()]
         advice = "Install Commonplace again from its wheel, or run `make install` in a source checkout."
         if missing:
             raise EmbedderUnavailable(
-                f"The built-in model is incomplete: {' and '.join(missing)} not found in the package.", advice
+                f"The built-in model is incomplete: {', '.join(missing)} not found in the package.", advice
             )
-        model, tokenizer = self._folder / "model.onnx", self._folder / "tokenizer.json"
-        return ModelFiles("The built-in model", advice, model, tokenizer, MAX_TOKENS, DIM)
+        model, tokens, tokenizer = (self._folder / name for name in names)
+        return ModelFiles("The built-in model", advice, model, tokenizer, MAX_TOKENS, tokens, DIM)
 
     def cost(self) -> ModelCost:
         files = self.files()
-        return ModelCost(files.model.stat().st_size + files.tokenizer.stat().st_size, DIM, MAX_TOKENS)
+        paths = (files.model, files.token_model, files.tokenizer)
+        return ModelCost(sum(path.stat().st_size for path in paths if path is not None), DIM, MAX_TOKENS)
 
 
 class FolderEmbedder(OnnxEmbedder):

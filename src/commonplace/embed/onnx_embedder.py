@@ -4,9 +4,7 @@ Texts are run in small batches of similar length. Small, because the tensors of 
 cache: 256 tokens at once are twice as fast as 4,096, and keep the memory of the process low. Several batches run side
 by side instead of several threads sharing one, which at this size mostly wait for each other.
 
-A graph may also make a short vector for each token, to compare a question with a passage word by word. The vector of a
-passage says what it is about as a whole; these say whether it holds what each word of the question asks for. They are
-stored in four bits a number, which ranks as well as more would: 24 bytes a token.
+A model may have a second graph, which makes a short vector for each token (token_vectors.py).
 """
 
 from __future__ import annotations
@@ -14,17 +12,25 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
 from itertools import takewhile
 from pathlib import Path
 from string import punctuation
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from commonplace import malloc
 from commonplace.embed import NOT_LOADED, READY, ModelCost, failed_state
+from commonplace.embed.token_vectors import (
+    OUTPUTS,
+    STATES_OUTPUT,
+    LatestQuestions,
+    Question,
+    QuestionTokens,
+    compare_tokens,
+    pack_tokens,
+)
 from commonplace.errors import EmbedderUnavailable
 from commonplace.text.tokens import without_surrogates
 
@@ -53,21 +59,18 @@ TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
 TEXT_OUTPUTS = ("sentence_embedding", "sentence_embeddings", "embedding", "embeddings")
 # A graph with this input pools by itself, the tokens that are marked in it.
 POOLED_INPUT = "pooled"
-# What a graph may have beside: short vectors of the tokens, and how much each matters in a question.
-TOKEN_VECTOR_OUTPUTS = ("token_vectors", "token_weights")
 
-# The tokens of so many questions are remembered: they are compared just after the question was embedded.
-REMEMBERED = 256
-
+Made = TypeVar("Made")
 Tokens = tuple[list[int], int, int]
 """The tokens that are read, and which of them the vector represents."""
 
 
 class ReadTexts(NamedTuple):
-    """What a model makes of texts: a unit vector of each, and what it says of their tokens, if it does."""
+    """What a model makes of texts: a unit vector of each, and what its second graph reads, if it has one."""
 
     vectors: NDArray[float32]
-    tokens: tuple[NDArray[float32], NDArray[float32]] | None = None
+    mask: NDArray[Any]
+    states: NDArray[float32] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,8 @@ class ModelFiles:
     model: Path
     tokenizer: Path
     max_tokens: int
+    # The graph that makes token vectors.
+    token_model: Path | None = None
     # Numbers per vector, where they are known; else the model is tried.
     dim: int | None = None
     # One of the three above; None if nothing says it.
@@ -108,7 +113,7 @@ class OnnxEmbedder(ABC):
         self._loading = threading.Lock()
         self._model: OnnxModel | None = None
         self._failure: EmbedderUnavailable | None = None
-        self._questions: dict[str, QuestionTokens] = {}
+        self._questions = LatestQuestions()
 
     @property
     @abstractmethod
@@ -126,25 +131,35 @@ class OnnxEmbedder(ABC):
     def cost(self) -> ModelCost: ...
 
     def embed(self, texts: Sequence[str], before: Sequence[str] = ()) -> NDArray[float32]:
-        return self.embed_with_tokens(texts, before)[0]
+        return self._embedded(texts, before, with_tokens=False)[0]
+
+    def embed_with_tokens(
+        self, texts: Sequence[str], before: Sequence[str] = ()
+    ) -> tuple[NDArray[float32], list[bytes]]:
+        """The vector of each text, and its token vectors as they are stored; empty if the model makes none."""
+        return self._embedded(texts, before, with_tokens=True)
 
     def embed_query(self, text: str) -> NDArray[float32]:
         """The vector of a question, which some models read with another prefix than what answers it."""
         return self._read_question(text)[0]
 
-    def _read_question(self, text: str) -> tuple[NDArray[float32], QuestionTokens | None]:
-        """The vector of a question and its tokens, which are remembered."""
+    def prepare_to_compare(self, text: str) -> None:
+        """Make the token vectors of a question that was just embedded, before `compare_tokens` needs them."""
+        if (question := self._questions.get(text)) is not None:
+            question.tokens()
+
+    def compare_tokens(self, text: str, passages: Sequence[bytes]) -> list[float]:
+        """How well passages hold what each word of a question asks for. ValueError for what is no token vectors."""
+        question = self._questions.get(text) or self._read_question(text)[1]
+        return compare_tokens(question.tokens(), passages)
+
+    def _read_question(self, text: str) -> tuple[NDArray[float32], Question]:
+        """The vector of a question, and what its token vectors can be made of, which is remembered."""
         model = self._loaded()
         prefix = model.files.query_prefix
         read = model.read([model.tokens(text, "", prefix)], prefix)
-        if read.tokens is None:
-            return read.vectors[0], None
-        vectors, weights = read.tokens
-        question = QuestionTokens(vectors[0], weights[0] / weights[0].sum())
-        with self._loading:
-            while len(self._questions) >= REMEMBERED:
-                del self._questions[next(iter(self._questions))]
-            self._questions[text] = question
+        question = Question(lambda: model.question_tokens(read))
+        self._questions.add(text, question)
         return read.vectors[0], question
 
     def state(self) -> str:
@@ -152,17 +167,9 @@ class OnnxEmbedder(ABC):
             return failed_state(self._failure.message)
         return NOT_LOADED if self._model is None else READY
 
-    def compare_tokens(self, text: str, passages: Sequence[bytes]) -> list[float]:
-        """How well passages hold what each word of a question asks for. ValueError for what is no token vectors."""
-        question = self._questions.get(text) or self._read_question(text)[1]
-        if question is None:
-            raise ValueError("this model makes no token vectors")
-        return compare_tokens(question, passages)
-
-    def embed_with_tokens(
-        self, texts: Sequence[str], before: Sequence[str] = ()
+    def _embedded(
+        self, texts: Sequence[str], before: Sequence[str], *, with_tokens: bool
     ) -> tuple[NDArray[float32], list[bytes]]:
-        """The vector of each text, and its token vectors as they are stored; empty if the model makes none."""
         import numpy as np
 
         model = self._loaded()
@@ -170,24 +177,29 @@ class OnnxEmbedder(ABC):
         vectors = np.empty((len(texts), model.dim), dtype=np.float32)
         packed = [b""] * len(texts)
         contexts = before or [""] * len(texts)
+
+        def read(batch: list[Tokens]) -> tuple[NDArray[float32], list[bytes]]:
+            read = model.read(batch, prefix)
+            return read.vectors, model.packed_tokens(read, batch) if with_tokens else [b""] * len(batch)
+
         for start in range(0, len(texts), WINDOW):
             stop = start + WINDOW
             pairs = zip(texts[start:stop], contexts[start:stop], strict=True)
             window = [model.tokens(text, context, prefix) for text, context in pairs]
             batches = list(_batches(window))
-            for batch, read in zip(batches, self._run(model, window, batches, prefix), strict=True):
-                vectors[[start + place for place in batch]] = read.vectors
-                for row, place in enumerate(batch):
-                    packed[start + place] = model.packed_tokens(read, row, window[place])
+            made = self._run(read, [[window[place] for place in batch] for batch in batches])
+            for batch, (rows, tokens) in zip(batches, made, strict=True):
+                vectors[[start + place for place in batch]] = rows
+                for place, some in zip(batch, tokens, strict=True):
+                    packed[start + place] = some
         return vectors, packed
 
-    def _run(self, model: OnnxModel, window: list[Tokens], batches: list[list[int]], prefix: str) -> list[ReadTexts]:
-        work = [[window[place] for place in batch] for batch in batches]
+    def _run(self, read: Callable[[list[Tokens]], Made], work: list[list[Tokens]]) -> list[Made]:
         threads = min(self._threads, len(work))
         if threads <= 1:
-            return [model.read(batch, prefix) for batch in work]
+            return [read(batch) for batch in work]
         with ThreadPoolExecutor(threads, thread_name_prefix="commonplace-embed") as pool:
-            return list(pool.map(lambda batch: model.read(batch, prefix), work))
+            return list(pool.map(read, work))
 
     def _loaded(self) -> OnnxModel:
         """The model, loaded once. A failure is final for this process: files do not appear while it runs."""
@@ -225,6 +237,7 @@ class OnnxModel:
             self._tokenizer.enable_truncation(files.max_tokens)
             mask = self._encoding("a").special_tokens_mask
             self._session: InferenceSession = open_session(files.model)
+            self._token_session = None if files.token_model is None else open_session(files.token_model)
         # Both libraries raise kinds of their own, some of them bare, when a file or a shared library is bad.
         except Exception as error:
             raise files.unavailable(f"cannot be loaded: {_first_line(error)}") from error
@@ -234,8 +247,7 @@ class OnnxModel:
         self._inputs = _checked_inputs(self._session, files)
         self._output = _chosen_output(self._session, files)
         self._pools = POOLED_INPUT in self._inputs
-        outputs = {one.name for one in self._session.get_outputs()}
-        self._token_outputs = TOKEN_VECTOR_OUTPUTS if outputs.issuperset(TOKEN_VECTOR_OUTPUTS) else ()
+        self._outputs = [self._output, *([STATES_OUTPUT] if self._token_session else [])]
         # Punctuation says nothing by itself, and is a third of the tokens.
         self._punctuation = frozenset(map(self._tokenizer.token_to_id, punctuation))
         self._offsets: dict[str, NDArray[float32]] = {}
@@ -296,20 +308,38 @@ class OnnxModel:
     def _encoding(self, text: str) -> Encoding:
         return self._tokenizer.encode(without_surrogates(text[:MAX_CHARS]))
 
-    def packed_tokens(self, read: ReadTexts, row: int, tokens: Tokens) -> bytes:
-        """The token vectors of a text that was read; none if the model makes none."""
-        if read.tokens is None:
-            return b""
-        ids, start, stop = tokens
-        places = [place for place in range(start, stop) if ids[place] not in self._punctuation]
-        return pack_tokens(read.tokens[0][row, places or range(start, stop)])
+    def packed_tokens(self, read: ReadTexts, batch: list[Tokens]) -> list[bytes]:
+        """The token vectors of texts that were read; empty if the model makes none."""
+        if read.states is None:
+            return [b""] * len(batch)
+        vectors, _weights = self._token_vectors(read)
+        packed = []
+        for row, (ids, start, stop) in enumerate(batch):
+            places = [place for place in range(start, stop) if ids[place] not in self._punctuation]
+            packed.append(pack_tokens(vectors[row, places or range(start, stop)]))
+        return packed
+
+    def question_tokens(self, read: ReadTexts) -> QuestionTokens:
+        """The token vectors of a question that was read. ValueError if the model makes none."""
+        vectors, weights = self._token_vectors(read)
+        return QuestionTokens(vectors[0], weights[0] / weights[0].sum())
+
+    def _token_vectors(self, read: ReadTexts) -> tuple[NDArray[float32], NDArray[float32]]:
+        if self._token_session is None:
+            raise ValueError("this model makes no token vectors")
+        feeds = {STATES_OUTPUT: read.states, "attention_mask": read.mask}
+        try:
+            vectors, weights = self._token_session.run(OUTPUTS, feeds)
+        except Exception as error:
+            raise self.files.unavailable(f"failed: {_first_line(error)}") from error
+        return vectors, weights
 
     def vectors(self, batch: list[Tokens], prefix: str) -> NDArray[float32]:
         """A unit vector for each of these texts, which were all read with this prefix."""
         return self.read(batch, prefix).vectors
 
     def read(self, batch: list[Tokens], prefix: str) -> ReadTexts:
-        """A unit vector for each of these texts, which were all read with this prefix, and what is said of tokens."""
+        """A unit vector for each of these texts, which were all read with this prefix, and what its tokens became."""
         import numpy as np
 
         longest = max(len(tokens) for tokens, _, _ in batch)
@@ -324,13 +354,13 @@ class OnnxModel:
         made["position_ids"] = np.broadcast_to(np.arange(longest), ids.shape)
         try:
             feeds = {name: made[name].astype(kind, copy=False) for name, kind in self._inputs.items()}
-            rows, *read = self._session.run([self._output, *self._token_outputs], feeds)
+            rows, *states = self._session.run(self._outputs, feeds)
         except Exception as error:
             raise self.files.unavailable(f"failed: {_first_line(error)}") from error
         offset = self._offsets.get(prefix)
         if not self._pools or offset is not None:
             rows = self._unit(self._pooled(rows, mask, pooled), offset)
-        return ReadTexts(rows, (read[0], read[1]) if read else None)
+        return ReadTexts(rows, mask, *states)
 
     def _pooled(self, rows: NDArray[Any], mask: NDArray[Any], pooled: NDArray[Any]) -> NDArray[float32]:
         import numpy as np
@@ -433,62 +463,3 @@ def _batches(window: list[Tokens]) -> Iterator[list[int]]:
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
-
-
-# A number is stored in steps of this size, from -7 to 7: few are larger.
-TOKEN_STEP = 1 / 16
-MOST_STEPS, ZERO = 7, 8
-# Tokens that are compared at a time: of more, BLAS makes work for several threads, which wait for each other.
-UNPACKED = 256
-
-
-class QuestionTokens(NamedTuple):
-    """The tokens of a question: their vectors, and how much each matters, which is 1 together."""
-
-    vectors: NDArray[float32]
-    weights: NDArray[float32]
-
-
-def pack_tokens(vectors: NDArray[float32]) -> bytes:
-    """Token vectors as they are stored, two numbers a byte."""
-    import numpy as np
-
-    numbers = (np.clip(np.rint(vectors / TOKEN_STEP), -MOST_STEPS, MOST_STEPS) + ZERO).astype(np.uint8)
-    packed: bytes = (numbers[:, 0::2] | numbers[:, 1::2] << 4).tobytes()
-    return packed
-
-
-def compare_tokens(question: QuestionTokens, passages: Sequence[bytes]) -> list[float]:
-    """How well each passage holds what the question asks for, up to 1. ValueError for what is no token vectors.
-
-    Each token of the question counts for the most similar one of the passage, as far as it matters.
-    """
-    import numpy as np
-
-    size = question.vectors.shape[1] // 2
-    if any(not packed or len(packed) % size for packed in passages):
-        raise ValueError(f"token vectors take {size} bytes each")
-    if not passages:
-        return []
-    packed = np.frombuffer(b"".join(passages), np.uint8).reshape(-1, size)
-    similar = np.empty((len(packed), len(question.weights)), np.float32)
-    # A few at a time, in the same place: the system clears the memory of large arrays each time they are made.
-    numbers = np.empty((min(UNPACKED, len(packed)), size, 2), np.float32)
-    for start in range(0, len(packed), UNPACKED):
-        some = packed[start : start + UNPACKED]
-        unpacked = _numbers().take(some, axis=0, out=numbers[: len(some)], mode="clip").reshape(len(some), 2 * size)
-        np.matmul(unpacked, question.vectors.T, out=similar[start : start + UNPACKED])
-    starts = np.cumsum([0, *(len(passage) // size for passage in passages[:-1])])
-    # The rows are tokens of passages: the most similar one of each passage is a maximum over neighbouring rows.
-    scores: list[float] = (np.maximum.reduceat(similar, starts, axis=0) @ question.weights).tolist()
-    return scores
-
-
-@cache
-def _numbers() -> NDArray[float32]:
-    """The two numbers of each byte."""
-    import numpy as np
-
-    halves = np.arange(256)
-    pairs = np.stack([halves & 15, halves >> 4], axis=1)
-    return ((pairs - ZERO) * TOKEN_STEP).astype(np.float32)

@@ -142,14 +142,17 @@ class Embeddings:
         return embedder is None or (self._adopted and embedder.is_local and embedder.state() == READY)
 
     def embed_query(self, text: str) -> NDArray[float32] | None:
-        """The vector of a question, or None if none can be made."""
-        return self.begin_query(text)()
+        """The vector of a question that is compared with vectors only, or None if none can be made."""
+        return self.begin_query(text, with_tokens=False)()
 
-    def begin_query(self, text: str) -> Callable[[], NDArray[float32] | None]:
+    def begin_query(self, text: str, *, with_tokens: bool = True) -> Callable[[], NDArray[float32] | None]:
         """Have another thread make the vector of a question, and scan with it; what this returns waits for it, once.
 
-        Unless the model is ready, it is made at once: then it has to be loaded, and the store told of it.
+        That thread goes on with what comparing token vectors needs. Unless the model is ready, the vector is made at
+        once: then it has to be loaded, and the store told of it.
         """
+        from concurrent.futures import Future
+
         embedder = self._embedder
         if embedder is None or not text.strip():
             return lambda: None
@@ -165,12 +168,23 @@ class Embeddings:
             vector = self._made(text, lambda: own(text))
             return lambda: vector
 
-        def make() -> NDArray[float32]:
-            vector = own(text)
-            self._store.scan_ahead(vector)
-            return vector
+        making: Future[NDArray[float32]] = Future()
+        prepare: Callable[[str], None] | None = getattr(embedder, "prepare_to_compare", None) if with_tokens else None
 
-        making = _question_threads(os.getpid()).submit(make)
+        def make() -> None:
+            try:
+                vector = own(text)
+                self._store.scan_ahead(vector)
+            except BaseException as error:  # noqa: BLE001 - whoever waits for the vector gets it
+                making.set_exception(error)
+                return
+            making.set_result(vector)
+            if prepare is not None:
+                # What fails here fails again where it is needed.
+                with contextlib.suppress(EmbedderUnavailable, ValueError):
+                    prepare(text)
+
+        _question_threads(os.getpid()).submit(make)
         return cache(lambda: self._made(text, making.result))
 
     def _made(self, text: str, make: Callable[[], NDArray[float32]]) -> NDArray[float32] | None:
