@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -73,7 +74,7 @@ def test_tokens_are_made_once_and_by_one_of_those_who_wait() -> None:
 
 def test_tokens_that_could_not_be_made_are_tried_again() -> None:
     tokens = QuestionTokens(np.zeros((1, 48), np.float32), np.ones(1, np.float32))
-    outcomes = iter([EmbedderUnavailable("out of memory", "Try again."), tokens])
+    outcomes: Iterator[Exception | QuestionTokens] = iter([EmbedderUnavailable("out of memory", "Try again."), tokens])
 
     def make() -> QuestionTokens:
         outcome = next(outcomes)

@@ -35,6 +35,7 @@ from commonplace.errors import EmbedderUnavailable
 from commonplace.text.tokens import without_surrogates
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy import float32
     from numpy.typing import NDArray
     from onnxruntime import InferenceSession
@@ -340,27 +341,28 @@ class OnnxModel:
 
     def read(self, batch: list[Tokens], prefix: str) -> ReadTexts:
         """A unit vector for each of these texts, which were all read with this prefix, and what its tokens became."""
-        import numpy as np
-
-        longest = max(len(tokens) for tokens, _, _ in batch)
-        ids = np.full((len(batch), longest), self.files.pad_id, dtype=np.int64)
-        mask, pooled = np.zeros_like(ids), np.zeros_like(ids)
-        for row, (tokens, start, stop) in enumerate(batch):
-            ids[row, : len(tokens)] = tokens
-            mask[row, : len(tokens)] = 1
-            pooled[row, start:stop] = 1
-        made = {"input_ids": ids, "attention_mask": mask, POOLED_INPUT: pooled}
-        made["token_type_ids"] = np.zeros_like(ids)
-        made["position_ids"] = np.broadcast_to(np.arange(longest), ids.shape)
+        ids, mask, pooled = _padded(batch, self.files.pad_id)
         try:
-            feeds = {name: made[name].astype(kind, copy=False) for name, kind in self._inputs.items()}
-            rows, *states = self._session.run(self._outputs, feeds)
+            rows, *states = self._session.run(self._outputs, self._feeds(ids, mask, pooled))
         except Exception as error:
             raise self.files.unavailable(f"failed: {_first_line(error)}") from error
         offset = self._offsets.get(prefix)
         if not self._pools or offset is not None:
             rows = self._unit(self._pooled(rows, mask, pooled), offset)
         return ReadTexts(rows, mask, *states)
+
+    def _feeds(
+        self, ids: NDArray[np.int64], mask: NDArray[np.int64], pooled: NDArray[np.int64]
+    ) -> dict[str, NDArray[Any]]:
+        """The inputs of the graph."""
+        import numpy as np
+
+        made: dict[str, NDArray[Any]] = {"input_ids": ids, "attention_mask": mask, POOLED_INPUT: pooled}
+        if "token_type_ids" in self._inputs:
+            made["token_type_ids"] = np.zeros_like(ids)
+        if "position_ids" in self._inputs:
+            made["position_ids"] = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)
+        return {name: made[name].astype(kind, copy=False) for name, kind in self._inputs.items()}
 
     def _pooled(self, rows: NDArray[Any], mask: NDArray[Any], pooled: NDArray[Any]) -> NDArray[float32]:
         import numpy as np
@@ -392,6 +394,23 @@ class OnnxModel:
                 raise self.files.unavailable("made a vector without direction.")
             rows = rows / length
         return rows
+
+
+def _padded(batch: list[Tokens], pad_id: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Texts as rows of the same length: their tokens, which of these are read, and which the vector represents."""
+    import numpy as np
+
+    if len(batch) == 1 and batch[0][1:] == (0, len(batch[0][0])):
+        # A question.
+        ids = np.array([batch[0][0]], np.int64)
+        return ids, (all_of_it := np.ones_like(ids)), all_of_it
+    ids = np.full((len(batch), max(len(tokens) for tokens, _, _ in batch)), pad_id, dtype=np.int64)
+    mask, pooled = np.zeros_like(ids), np.zeros_like(ids)
+    for row, (tokens, start, stop) in enumerate(batch):
+        ids[row, : len(tokens)] = tokens
+        mask[row, : len(tokens)] = 1
+        pooled[row, start:stop] = 1
+    return ids, mask, pooled
 
 
 def _checked_inputs(session: InferenceSession, files: ModelFiles) -> dict[str, str]:

@@ -20,12 +20,14 @@ from commonplace.memory.rerank import (
 )
 from commonplace.memory.search_candidates import (
     ParsedQuestion,
+    begin_question,
     embed_waiting,
     evidence_by_meaning,
     find_candidates,
     first_passages,
     parse_question,
     something_waits,
+    understand,
 )
 from commonplace.model import MESSAGE_ROLES, Item, Scope, Session
 from commonplace.ranking.scores_and_relevance import (
@@ -167,8 +169,10 @@ def recall_scopes(
     if isinstance(question, ParsedQuestion):
         return answers(question)
 
+    begun = begin_question(memory, question)
+
     def unless_something_waits() -> tuple[ParsedQuestion, list[RecallResult] | None]:
-        parsed = parse_question(memory, question)
+        parsed = understand(memory, begun)
         return parsed, None if something_waits(memory, parsed) else answers(parsed)
 
     # Who speaks there is part of what is understood: one moment for both, unless it would wait for somebody.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from commonplace.errors import StoreError, TooLarge
 from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS, NO_WAIT
@@ -62,6 +62,9 @@ QUESTION_SECONDS, QUESTION_PASSAGES = 2.0, 1_000
 TOPIC_SECONDS = 10.0
 
 
+PendingVector: TypeAlias = "Callable[[], NDArray[float32] | None]"
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
     """A question, understood once: its words, its meaning (None when only words can be used), and whom it names.
@@ -72,7 +75,7 @@ class ParsedQuestion:
     """
 
     query: Query
-    pending_vector: Callable[[], NDArray[float32] | None]
+    pending_vector: PendingVector
     names: frozenset[str]
     role: str | None = None
     time: NamedTime | None = None
@@ -92,16 +95,35 @@ def _parse_again(question: str) -> Query:
     return parse_query(question, QUERY_COLUMNS)
 
 
-def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = True) -> ParsedQuestion:
-    """What a question asks for; to ask it again costs no second look at its meaning."""
+class BegunQuestion(NamedTuple):
+    """A question of which the words are known, before anything is read for it."""
+
+    query: Query
+    by_meaning: bool
+    # None if the model did not begin yet.
+    vector: PendingVector | None
+
+
+def begin_question(memory: LocalMemory, question: str, *, by_meaning: bool = True) -> BegunQuestion:
+    """Parse a question, and have the model begin with it."""
     if len(question) > MAX_QUERY:
         raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
     query = _parse_again(question) if len(question) <= SHORT_QUERY else parse_query(question, QUERY_COLUMNS)
+    # A model that is ready begins at once, unless the question may name a speaker: then it is read without the name.
+    at_once = by_meaning and memory.embeddings.is_ready and not may_name_somebody(query.text)
+    return BegunQuestion(query, by_meaning, memory.embeddings.begin_query(query.text) if at_once else None)
+
+
+def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = True) -> ParsedQuestion:
+    """What a question asks for; to ask it again costs no second look at its meaning."""
+    return understand(memory, begin_question(memory, question, by_meaning=by_meaning))
+
+
+def understand(memory: LocalMemory, begun: BegunQuestion) -> ParsedQuestion:
+    """What a question asks for, whom it names included."""
+    query, by_meaning, vector = begun
     words = [] if query.strict else [word for word in query.words if word.token not in _ROLES]
     embed = memory.embeddings.begin_query if by_meaning else _no_vector
-    # A model that is ready begins at once, unless the question may name a speaker: then it is read without the name.
-    at_once = memory.embeddings.is_ready and not may_name_somebody(query.text)
-    vector = embed(query.text) if at_once else None
     named = memory.store.speakers(words) if words else []
     # Who speaks is seldom said in what they say: with the name, "Wow, Ann!" would be nearest to all about Ann.
     text = without_names(query.text, [word.surface for word in named])
@@ -181,6 +203,7 @@ def find_candidates(
     """Evidence by passage, the item each passage belongs to, and how many matched."""
     query, near = parsed.query, cache(lambda: _near(memory, parsed, scope, k))
     # Its words are looked up while its vector is made.
+    titled = _conversations_named(memory, parsed, scope)
     answer = memory.store.search_text(query, scope, k, lambda: list(near()))
     vector = parsed.vector
     cosines: dict[int, float] = {}
@@ -195,7 +218,7 @@ def find_candidates(
     share = 1.0 if query.strict or query.has_content_words else EMPTY_WORDS
     found = answer.found.get
     evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * found(p, 0.0)) for p in owner}
-    if titled := _conversations_named(memory, parsed, scope):
+    if titled:
         # A conversation with this title answers as if its first message held most of the words of its title.
         best = max(scores.values(), default=1.0)
         for passage, item_id in first_passages(memory, list(titled)).items():
