@@ -169,3 +169,45 @@ def test_what_has_begun_is_finished_when_they_close() -> None:
     assert done == [1]
     with pytest.raises(RuntimeError):
         workers.later(lambda: None)
+
+
+async def until_idle(workers: Workers) -> None:
+    while not workers.idle_seconds:
+        await asyncio.sleep(0.001)
+
+
+def test_the_thread_that_worked_last_goes_on() -> None:
+    """Each thread has a connection of its own, which has in memory what it read."""
+    workers, gates = Workers(4), [threading.Event() for _ in range(4)]
+
+    async def story() -> None:
+        busy = [asyncio.ensure_future(workers.do(gate.wait, who)) for who, gate in enumerate(gates)]
+        for gate, one in zip(gates, busy, strict=True):
+            gate.set()
+            await one
+        await until_idle(workers)
+        names = []
+        for _ in range(20):
+            names.append(await workers.do(lambda: threading.current_thread().name))
+            await until_idle(workers)
+        assert len(set(names)) == 1
+
+    play(workers, story)
+
+
+def test_it_is_known_for_how_long_they_have_been_idle() -> None:
+    workers, gate = Workers(2), threading.Event()
+
+    async def story() -> None:
+        assert workers.idle_seconds > 1_000, "nothing has been worked on yet"
+        waiting = asyncio.ensure_future(workers.do(gate.wait))
+        while not workers.running:
+            await asyncio.sleep(0.001)
+        assert workers.idle_seconds == 0.0
+        gate.set()
+        assert await waiting
+        await until_idle(workers)
+        first = workers.idle_seconds
+        assert 0.0 < first <= workers.idle_seconds < 60.0
+
+    play(workers, story)

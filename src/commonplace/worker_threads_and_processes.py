@@ -77,10 +77,12 @@ class Workers:
         if slow is not None:
             slow._yields_to = self
         self._yields_to: Workers | None = None
-        self._called = float("-inf")
+        self._called = self._ended = float("-inf")
         self._most_threads, self._share, self._at_once = threads, share or threads, at_once or threads
         self._most_waiting, self._name = most_waiting, name
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        # Threads without work, the one that worked last at the end.
+        self._sleeping: list[threading.Condition] = []
         self._waiting: OrderedDict[Hashable, deque[_Job]] = OrderedDict()
         self._running: Counter[Hashable] = Counter()
         self._began: dict[int, float] = {}
@@ -92,8 +94,14 @@ class Workers:
     @property
     def running(self) -> int:
         """How many calls are being worked on."""
-        with self._changed:
+        with self._lock:
             return self._running.total()
+
+    @property
+    def idle_seconds(self) -> float:
+        """For how long nothing has been worked on."""
+        with self._lock:
+            return 0.0 if self._running else time.monotonic() - self._ended
 
     async def do(self, work: Callable[[], _T], caller: Hashable = None) -> _T:
         """Wait for a piece of work without blocking the event loop. It runs in the context of the call.
@@ -113,18 +121,19 @@ class Workers:
     def close(self) -> None:
         """Finish what has begun, and begin nothing more."""
         atexit.unregister(self.close)
-        with self._changed:
+        with self._lock:
             self._closed = True
             jobs = [job for queue in self._waiting.values() for job in queue]
             self._waiting.clear()
-            self._changed.notify_all()
+            while self._sleeping:
+                self._wake_one()
         for job in jobs:
             _settle_soon(job.done, asyncio.Future.cancel)
         for thread in self._threads:
             thread.join()
 
     def _submit(self, job: _Job, caller: Hashable, most: int | None) -> None:
-        with self._changed:
+        with self._lock:
             if self._closed:
                 raise RuntimeError("these workers have ended")
             queue = self._waiting.setdefault(caller, deque())
@@ -138,37 +147,44 @@ class Workers:
                 self._threads.append(thread)
                 thread.start()
             if not self._watching or not self._seconds_until_free():
-                self._changed.notify()
+                self._wake_one()
+
+    def _wake_one(self) -> None:
+        """Wake the thread that worked last: its connection has most pages of the store in memory."""
+        if self._sleeping:
+            self._sleeping.pop().notify()
 
     def _work(self) -> None:
         thread = threading.get_ident()
         current_thread.waits = lambda: self._not_counted(thread)
-        while (taken := self._take(thread)) is not None:
+        taken = self._take(thread)
+        while taken is not None:
             caller, job = taken
             began = time.monotonic()
-            try:
-                _run(job)
-                self._stand_back(time.monotonic() - began)
-            finally:
-                # What a result holds must not live until the next job comes.
-                del job, taken
-                with self._changed:
-                    del self._began[thread]
-                    self._running[caller] -= 1
-                    if not self._running[caller]:
-                        del self._running[caller]
+            _run(job)
+            self._stand_back(time.monotonic() - began)
+            # What a result holds must not live until the next job comes.
+            del job, taken
+            taken = self._take(thread, caller)
+
+    def _end(self, thread: int, caller: Hashable) -> None:
+        self._ended = time.monotonic()
+        del self._began[thread]
+        self._running[caller] -= 1
+        if not self._running[caller]:
+            del self._running[caller]
 
     @contextlib.contextmanager
     def _not_counted(self, thread: int) -> Iterator[None]:
         """While a thread waits, another may work."""
-        with self._changed:
+        with self._lock:
             del self._began[thread]
-            if self._waiting and self._idle:
-                self._changed.notify()
+            if self._waiting:
+                self._wake_one()
         try:
             yield
         finally:
-            with self._changed:
+            with self._lock:
                 self._began[thread] = time.monotonic()
 
     def _stand_back(self, took: float) -> None:
@@ -177,20 +193,27 @@ class Workers:
         if others is not None and time.monotonic() - others._called < BUSY_SECONDS:
             time.sleep(min(MOST_COURTESY_SECONDS, COURTESY * took))
 
-    def _take(self, thread: int) -> tuple[Hashable, _Job] | None:
-        """The next job, waiting for one if needed; None once there will be no more."""
-        with self._changed:
+    def _take(self, thread: int, *ended: Hashable) -> tuple[Hashable, _Job] | None:
+        """The next job after one of this caller, waiting for one if needed; None once there will be no more."""
+        woken = threading.Condition(self._lock)
+        with self._lock:
+            for caller in ended:
+                self._end(thread, caller)
             while not self._closed:
                 pause = self._seconds_until_free()
                 if not pause and (taken := self._next_job()) is not None:
                     self._began[thread] = time.monotonic()
-                    if self._waiting and self._idle and not self._watching:
-                        self._changed.notify()
+                    if self._waiting and not self._watching:
+                        self._wake_one()
                     return taken
                 watches = bool(pause and self._waiting)
                 self._idle += 1
                 self._watching += watches
-                self._changed.wait(pause if watches else None)
+                self._sleeping.append(woken)
+                woken.wait(pause if watches else None)
+                if woken in self._sleeping:
+                    # Its time was over, and nobody woke it.
+                    self._sleeping.remove(woken)
                 self._watching -= watches
                 self._idle -= 1
             return None

@@ -73,6 +73,9 @@ MAX_HELLO, MAX_LOG = 1 << 20, 1 << 18
 _CHUNK = 1 << 16
 # Seconds after which what a window with a new profile can be told at once is prepared.
 PREPARE_AFTER = 1.0
+# Models that only some calls need are loaded when nobody called for so many seconds, or at last after so many: loading
+# takes a core and slows whoever searches meanwhile by a third.
+LOAD_WHEN_IDLE, MOST_LOAD_AFTER = 0.5, 30.0
 
 Answer = Callable[[LocalMemory, Mapping[str, Any]], dict[str, Any]]
 
@@ -310,18 +313,21 @@ class Resident:
         await serve_lines(server, WindowLines(reader, write, settings.max_body_mb << 20).next, write)
 
     def _prepare_soon(self, settings: Settings, env: Mapping[str, str]) -> None:
-        """Load what the first calls need, and prepare what such a window can be told before we are ready next time."""
+        """Prepare what such a window can be told before we are ready next time, and load what later calls need."""
         profile = settings.profile
         if profile in self._prepared:
             return
 
         def prepare() -> None:
-            self._memories.warm_up(settings, env)
             write_replies(self.data, profile, asyncio.run(static_replies(profile, self._workers)))
 
         async def wait_and_prepare() -> None:
             await asyncio.sleep(PREPARE_AFTER)
             await asyncio.to_thread(prepare)
+            until = time.monotonic() + MOST_LOAD_AFTER
+            while self._workers.idle_seconds < LOAD_WHEN_IDLE and time.monotonic() < until:
+                await asyncio.sleep(LOAD_WHEN_IDLE / 2)
+            await asyncio.to_thread(self._memories.warm_up, settings, env)
 
         task = self._prepared[profile] = asyncio.create_task(wait_and_prepare())
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
