@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.client import StdioClient, commonplace_server, environment, median_ms
-from benchmarks.process_memory import shared_memory_mb
+from benchmarks.process_memory import shared_memory_mb, wait_until_idle
 from benchmarks.stores import store_of
 from commonplace.resident_client.ask_resident import ask
 
@@ -128,7 +128,9 @@ def _windows(ways: Mapping[str, Way]) -> Rows:
             taken[name] = time.perf_counter() - began
             if name != SDK:
                 list(pool.map(lambda client: client.call("search", query=QUESTION), clients))
-                used[name] = shared_memory_mb([*(client.pid for client in clients), *_residents(way)])
+                processes = [*(client.pid for client in clients), *_residents(way)]
+                wait_until_idle(processes)
+                used[name] = shared_memory_mb(processes)
     rows = [
         (f"six windows at once to tools/list: {name}", f"{figure * 1000:.0f} ms", f"{figure / taken[SDK]:.2f} x")
         for name, figure in taken.items()
