@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from commonplace.embed.model_files import MiniLM
-from commonplace.embed.token_vectors import Question, QuestionTokens, compare_tokens, pack_tokens
+from commonplace.embed.onnx_embedder import Question, QuestionTokens, compare_tokens, pack_tokens
 from commonplace.errors import EmbedderUnavailable
 
 QUESTION = "Which database holds the sessions?"

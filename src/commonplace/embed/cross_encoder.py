@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 from commonplace import malloc
 from commonplace.embed.model_files import MODEL
-from commonplace.embed.onnx_embedder import MAX_CHARS, open_session
+from commonplace.embed.onnx_embedder import MAX_CHARS
+from commonplace.embed.onnx_graph import open_session
 from commonplace.errors import EmbedderUnavailable
 from commonplace.text.tokens import without_surrogates
 

@@ -18,7 +18,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from commonplace.embed import ModelCost
-from commonplace.embed.onnx_embedder import CLS, LAST, MEAN, ModelFiles, OnnxEmbedder, OnnxModel
+from commonplace.embed.onnx_embedder import OnnxEmbedder, OnnxModel
+from commonplace.embed.onnx_graph import CLS, LAST, MEAN, ModelFiles
 from commonplace.errors import EmbedderUnavailable
 
 # Of the built-in model.

@@ -4,32 +4,36 @@ Texts are run in small batches of similar length. Small, because the tensors of 
 cache: 256 tokens at once are twice as fast as 4,096, and keep the memory of the process low. Several batches run side
 by side instead of several threads sharing one, which at this size mostly wait for each other.
 
-A model may have a second graph, which makes a short vector for each token (token_vectors.py).
+A model may have a second graph, which makes a short vector for each token, to compare a question with a passage word by
+word. The vector of a passage says what it is about as a whole; these say whether it holds what each word of the
+question asks for. They are stored in four bits a number, which ranks as well as more would: 24 bytes a token. The graph
+reads what the last layers of the model read, so that the vector of a question is there before its token vectors.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import cache
 from itertools import takewhile
-from pathlib import Path
 from string import punctuation
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from commonplace import malloc
 from commonplace.embed import NOT_LOADED, READY, ModelCost, failed_state
-from commonplace.embed.token_vectors import (
-    OUTPUTS,
-    STATES_OUTPUT,
-    LatestQuestions,
-    Question,
-    QuestionTokens,
-    compare_tokens,
-    pack_tokens,
+from commonplace.embed.onnx_graph import (
+    CLS,
+    LAST,
+    MEAN,
+    POOLED_INPUT,
+    TOKEN_OUTPUTS,
+    ModelFiles,
+    checked_inputs,
+    chosen_output,
+    first_line,
+    open_session,
 )
 from commonplace.errors import EmbedderUnavailable
 from commonplace.text.tokens import without_surrogates
@@ -49,17 +53,21 @@ WINDOW = 512
 MAX_CHARS = 16_384
 # Tokens of the text before, its last ones, that are read as context.
 CONTEXT_TOKENS = 64
-# Which tokens become the vector: all of them, the first or the last one.
-MEAN, CLS, LAST = "mean", "cls", "last"
 # Unrelated texts whose mean cosine is above this are too near each other.
 NARROW_CONE = 0.2
 # Fewer of them say nothing.
 FEWEST_TEXTS = 4
-# What a graph may call a vector for each token, and a vector for the text.
-TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
-TEXT_OUTPUTS = ("sentence_embedding", "sentence_embeddings", "embedding", "embeddings")
-# A graph with this input pools by itself, the tokens that are marked in it.
-POOLED_INPUT = "pooled"
+# What the graph of a text's vector gives out for the graph of its token vectors.
+STATES_OUTPUT = "states"
+# Short vectors of the tokens, and how much each matters in a question.
+TOKEN_VECTOR_OUTPUTS = ("token_vectors", "token_weights")
+# A number is stored in steps of this size, from -7 to 7: few are larger.
+TOKEN_STEP = 1 / 16
+MOST_STEPS, ZERO = 7, 8
+# Tokens that are compared at a time: of more, BLAS makes work for several threads, which wait for each other.
+UNPACKED = 256
+# The tokens of so many questions are remembered: they are compared just after the question was embedded.
+REMEMBERED = 256
 
 Made = TypeVar("Made")
 Tokens = tuple[list[int], int, int]
@@ -72,34 +80,6 @@ class ReadTexts(NamedTuple):
     vectors: NDArray[float32]
     mask: NDArray[Any]
     states: NDArray[float32] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFiles:
-    """The files of a model and how it wants to be used. `title` and `advice` are for messages."""
-
-    title: str
-    advice: str
-    model: Path
-    tokenizer: Path
-    max_tokens: int
-    # The graph that makes token vectors.
-    token_model: Path | None = None
-    # Numbers per vector, where they are known; else the model is tried.
-    dim: int | None = None
-    # One of the three above; None if nothing says it.
-    pooling: str | None = None
-    query_prefix: str = ""
-    passage_prefix: str = ""
-    pad_id: int = 0
-    # Layers after pooling that only a graph with a vector for the whole text has applied.
-    needs_text_output: bool = False
-
-    def unavailable(self, why: str) -> EmbedderUnavailable:
-        """An error about this model. It may reach callers of a server, so it names no path of this machine."""
-        for path in (self.model, self.tokenizer):
-            why = why.replace(str(path), path.name)
-        return EmbedderUnavailable(f"{self.title} {why}", self.advice)
 
 
 class OnnxEmbedder(ABC):
@@ -241,12 +221,12 @@ class OnnxModel:
             self._token_session = None if files.token_model is None else open_session(files.token_model)
         # Both libraries raise kinds of their own, some of them bare, when a file or a shared library is bad.
         except Exception as error:
-            raise files.unavailable(f"cannot be loaded: {_first_line(error)}") from error
+            raise files.unavailable(f"cannot be loaded: {first_line(error)}") from error
         # Special tokens before and after each text.
         self._lead = mask.index(0) if 0 in mask else 0
         self._trail = mask[::-1].index(0) if 0 in mask else 0
-        self._inputs = _checked_inputs(self._session, files)
-        self._output = _chosen_output(self._session, files)
+        self._inputs = checked_inputs(self._session, files)
+        self._output = chosen_output(self._session, files)
         self._pools = POOLED_INPUT in self._inputs
         self._outputs = [self._output, *([STATES_OUTPUT] if self._token_session else [])]
         # Punctuation says nothing by itself, and is a third of the tokens.
@@ -330,9 +310,9 @@ class OnnxModel:
             raise ValueError("this model makes no token vectors")
         feeds = {STATES_OUTPUT: read.states, "attention_mask": read.mask}
         try:
-            vectors, weights = self._token_session.run(OUTPUTS, feeds)
+            vectors, weights = self._token_session.run(TOKEN_VECTOR_OUTPUTS, feeds)
         except Exception as error:
-            raise self.files.unavailable(f"failed: {_first_line(error)}") from error
+            raise self.files.unavailable(f"failed: {first_line(error)}") from error
         return vectors, weights
 
     def vectors(self, batch: list[Tokens], prefix: str) -> NDArray[float32]:
@@ -345,7 +325,7 @@ class OnnxModel:
         try:
             rows, *states = self._session.run(self._outputs, self._feeds(ids, mask, pooled))
         except Exception as error:
-            raise self.files.unavailable(f"failed: {_first_line(error)}") from error
+            raise self.files.unavailable(f"failed: {first_line(error)}") from error
         offset = self._offsets.get(prefix)
         if not self._pools or offset is not None:
             rows = self._unit(self._pooled(rows, mask, pooled), offset)
@@ -413,61 +393,6 @@ def _padded(batch: list[Tokens], pad_id: int) -> tuple[NDArray[np.int64], NDArra
     return ids, mask, pooled
 
 
-def _checked_inputs(session: InferenceSession, files: ModelFiles) -> dict[str, str]:
-    """The inputs of the graph and the numpy types that they take."""
-    known = ("input_ids", "attention_mask", "token_type_ids", "position_ids", POOLED_INPUT)
-    inputs = session.get_inputs()
-    strange = [one.name for one in inputs if one.name not in known]
-    if strange or not any(one.name == "input_ids" for one in inputs):
-        raise files.unavailable(
-            f"takes the inputs {', '.join(one.name for one in inputs)}; a sentence model takes input_ids,"
-            " attention_mask, and perhaps token_type_ids or position_ids."
-        )
-    fixed = [one.name for one in inputs if any(isinstance(size, int) for size in one.shape or ())]
-    if fixed:
-        raise files.unavailable(f"takes texts of one fixed size only (its input {fixed[0]} is {inputs[0].shape}).")
-    types = {one.name: one.type.removeprefix("tensor(").removesuffix(")") for one in inputs}
-    return {name: "float32" if kind == "float" else kind for name, kind in types.items()}
-
-
-def _chosen_output(session: InferenceSession, files: ModelFiles) -> str:
-    names = [one.name for one in session.get_outputs()]
-    tokens = next((name for name in TOKEN_OUTPUTS if name in names), None)
-    text = next((name for name in TEXT_OUTPUTS if name in names), None)
-    if files.needs_text_output and text is None:
-        raise files.unavailable(
-            "has layers after pooling that its ONNX file does not contain (modules.json names them; the file has no"
-            " output sentence_embedding)."
-        )
-    # With a vector for each token, the text before can be read and left out of the vector.
-    if tokens and files.pooling == MEAN and not files.needs_text_output:
-        return tokens
-    chosen = text or tokens or (names[0] if len(names) == 1 else None)
-    if chosen is None:
-        raise files.unavailable(
-            f"has the outputs {', '.join(names)}; one of {', '.join((*TOKEN_OUTPUTS, TEXT_OUTPUTS[0]))} is needed."
-        )
-    return chosen
-
-
-def open_session(path: Path) -> InferenceSession:
-    """An ONNX file as onnxruntime runs it here: on one thread of the processor, silent, calling nobody."""
-    # The library sends telemetry unless this is set before its import; two names, of two versions.
-    os.environ.update(ORT_DISABLE_TELEMETRY="1", ORT_TELEMETRY_DISABLED="1")
-    # It imports a part of numpy, which fails while another thread is in the middle of importing numpy.
-    import numpy  # noqa: F401, ICN001
-    from onnxruntime import InferenceSession, SessionOptions, disable_telemetry_events
-
-    # The same for the systems where it does not look at the environment.
-    disable_telemetry_events()
-    options = SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    # Errors only: a warning of the library must not reach a terminal or a protocol stream.
-    options.log_severity_level = 3
-    return InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
 def _batches(window: list[Tokens]) -> Iterator[list[int]]:
     """Places in the window, shortest text first, cut so that no batch is larger than BATCH_TOKENS."""
     batch: list[int] = []
@@ -480,5 +405,87 @@ def _batches(window: list[Tokens]) -> Iterator[list[int]]:
         yield batch
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+class QuestionTokens(NamedTuple):
+    """The tokens of a question: their vectors, and how much each matters, which is 1 together."""
+
+    vectors: NDArray[float32]
+    weights: NDArray[float32]
+
+
+class Question:
+    """The tokens of a question, made by the first who needs them, while others wait."""
+
+    def __init__(self, make: Callable[[], QuestionTokens]) -> None:
+        self._lock = threading.Lock()
+        self._make: Callable[[], QuestionTokens] | None = make
+        self._made: QuestionTokens | None = None
+
+    def tokens(self) -> QuestionTokens:
+        with self._lock:
+            if self._made is None:
+                assert self._make is not None
+                # What they are made of is not kept.
+                self._made, self._make = self._make(), None
+            return self._made
+
+
+class LatestQuestions:
+    """The latest questions by their texts."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._questions: dict[str, Question] = {}
+
+    def add(self, text: str, question: Question) -> None:
+        with self._lock:
+            while len(self._questions) >= REMEMBERED:
+                del self._questions[next(iter(self._questions))]
+            self._questions[text] = question
+
+    def get(self, text: str) -> Question | None:
+        return self._questions.get(text)
+
+
+def pack_tokens(vectors: NDArray[float32]) -> bytes:
+    """Token vectors as they are stored, two numbers a byte."""
+    import numpy as np
+
+    numbers = (np.clip(np.rint(vectors / TOKEN_STEP), -MOST_STEPS, MOST_STEPS) + ZERO).astype(np.uint8)
+    packed: bytes = (numbers[:, 0::2] | numbers[:, 1::2] << 4).tobytes()
+    return packed
+
+
+def compare_tokens(question: QuestionTokens, passages: Sequence[bytes]) -> list[float]:
+    """How well each passage holds what the question asks for, up to 1. ValueError for what is no token vectors.
+
+    Each token of the question counts for the most similar one of the passage, as far as it matters.
+    """
+    import numpy as np
+
+    size = question.vectors.shape[1] // 2
+    if any(not packed or len(packed) % size for packed in passages):
+        raise ValueError(f"token vectors take {size} bytes each")
+    if not passages:
+        return []
+    packed = np.frombuffer(b"".join(passages), np.uint8).reshape(-1, size)
+    similar = np.empty((len(packed), len(question.weights)), np.float32)
+    # A few at a time, in the same place: the system clears the memory of large arrays each time they are made.
+    numbers = np.empty((min(UNPACKED, len(packed)), size, 2), np.float32)
+    for start in range(0, len(packed), UNPACKED):
+        some = packed[start : start + UNPACKED]
+        unpacked = _numbers().take(some, axis=0, out=numbers[: len(some)], mode="clip").reshape(len(some), 2 * size)
+        np.matmul(unpacked, question.vectors.T, out=similar[start : start + UNPACKED])
+    starts = np.cumsum([0, *(len(passage) // size for passage in passages[:-1])])
+    # The rows are tokens of passages: the most similar one of each passage is a maximum over neighbouring rows.
+    scores: list[float] = (np.maximum.reduceat(similar, starts, axis=0) @ question.weights).tolist()
+    return scores
+
+
+@cache
+def _numbers() -> NDArray[float32]:
+    """The two numbers of each byte."""
+    import numpy as np
+
+    halves = np.arange(256)
+    pairs = np.stack([halves & 15, halves >> 4], axis=1)
+    return ((pairs - ZERO) * TOKEN_STEP).astype(np.float32)
