@@ -101,7 +101,7 @@ class Workers:
     def idle_seconds(self) -> float:
         """For how long nothing has been worked on."""
         with self._lock:
-            return 0.0 if self._running else time.monotonic() - self._ended
+            return 0.0 if self._running or self._waiting else time.monotonic() - self._ended
 
     async def do(self, work: Callable[[], _T], caller: Hashable = None) -> _T:
         """Wait for a piece of work without blocking the event loop. It runs in the context of the call.
@@ -157,7 +157,8 @@ class Workers:
     def _work(self) -> None:
         thread = threading.get_ident()
         current_thread.waits = lambda: self._not_counted(thread)
-        taken = self._take(thread)
+        with self._lock:
+            taken = self._take(thread)
         while taken is not None:
             caller, job = taken
             began = time.monotonic()
@@ -165,7 +166,9 @@ class Workers:
             self._stand_back(time.monotonic() - began)
             # What a result holds must not live until the next job comes.
             del job, taken
-            taken = self._take(thread, caller)
+            with self._lock:
+                self._end(thread, caller)
+                taken = self._take(thread)
 
     def _end(self, thread: int, caller: Hashable) -> None:
         self._ended = time.monotonic()
@@ -193,30 +196,27 @@ class Workers:
         if others is not None and time.monotonic() - others._called < BUSY_SECONDS:
             time.sleep(min(MOST_COURTESY_SECONDS, COURTESY * took))
 
-    def _take(self, thread: int, *ended: Hashable) -> tuple[Hashable, _Job] | None:
-        """The next job after one of this caller, waiting for one if needed; None once there will be no more."""
+    def _take(self, thread: int) -> tuple[Hashable, _Job] | None:
+        """The next job, waiting for one if needed; None once there will be no more. Called with the lock."""
         woken = threading.Condition(self._lock)
-        with self._lock:
-            for caller in ended:
-                self._end(thread, caller)
-            while not self._closed:
-                pause = self._seconds_until_free()
-                if not pause and (taken := self._next_job()) is not None:
-                    self._began[thread] = time.monotonic()
-                    if self._waiting and not self._watching:
-                        self._wake_one()
-                    return taken
-                watches = bool(pause and self._waiting)
-                self._idle += 1
-                self._watching += watches
-                self._sleeping.append(woken)
-                woken.wait(pause if watches else None)
-                if woken in self._sleeping:
-                    # Its time was over, and nobody woke it.
-                    self._sleeping.remove(woken)
-                self._watching -= watches
-                self._idle -= 1
-            return None
+        while not self._closed:
+            pause = self._seconds_until_free()
+            if not pause and (taken := self._next_job()) is not None:
+                self._began[thread] = time.monotonic()
+                if self._waiting and not self._watching:
+                    self._wake_one()
+                return taken
+            watches = bool(pause and self._waiting)
+            self._idle += 1
+            self._watching += watches
+            self._sleeping.append(woken)
+            woken.wait(pause if watches else None)
+            if woken in self._sleeping:
+                # Its time was over, and nobody woke it.
+                self._sleeping.remove(woken)
+            self._watching -= watches
+            self._idle -= 1
+        return None
 
     def _next_job(self) -> tuple[Hashable, _Job] | None:
         for caller, jobs in self._waiting.items():

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from benchmarks.embedding import fp32 as build_fp32
 
-import minilm_adapter
-import minilm_source
-import minilm_token_graph
 from commonplace.embed.model_files import MiniLM
 
 
@@ -20,11 +16,4 @@ def model() -> MiniLM:
 @pytest.fixture(scope="session")
 def fp32(tmp_path_factory: pytest.TempPathFactory) -> MiniLM:
     """The same graph before quantisation."""
-    folder: Path = tmp_path_factory.mktemp("fp32")
-    source = minilm_source.fetch()
-    tensors = minilm_adapter.merged(source.tensors, minilm_adapter.read(minilm_adapter.ENCODER))
-    tokens = minilm_adapter.read(minilm_adapter.TOKEN_VECTORS)
-    (folder / "model.onnx").write_bytes(minilm_token_graph.build_encoder(tensors, None, tokens).SerializeToString())
-    (folder / "token_vectors.onnx").write_bytes(minilm_token_graph.build(tensors, None, tokens).SerializeToString())
-    (folder / "tokenizer.json").write_bytes(source.tokenizer)
-    return MiniLM(folder=folder)
+    return build_fp32(tmp_path_factory.mktemp("fp32"))

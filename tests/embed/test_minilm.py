@@ -146,8 +146,9 @@ def test_a_package_without_its_model_says_so(tmp_path: Path) -> None:
 def test_a_damaged_model_is_an_embedder_failure(tmp_path: Path, damaged: str) -> None:
     for name in ("model.onnx", "token_vectors.onnx", "tokenizer.json"):
         (tmp_path / name).write_bytes(b"not a model" if name == damaged else (MODEL / name).read_bytes())
-    with pytest.raises(EmbedderUnavailable, match="cannot be loaded"):
+    with pytest.raises(EmbedderUnavailable, match="cannot be loaded") as refused:
         MiniLM(folder=tmp_path).embed(["x"])
+    assert str(tmp_path) not in refused.value.message, "callers of a server may read it"
 
 
 def test_importing_the_room_loads_no_library() -> None:

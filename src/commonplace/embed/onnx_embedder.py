@@ -159,7 +159,7 @@ class OnnxEmbedder(ABC):
         packed = [b""] * len(texts)
         contexts = before or [""] * len(texts)
 
-        def read(batch: list[Tokens]) -> tuple[NDArray[float32], list[bytes]]:
+        def embed_batch(batch: list[Tokens]) -> tuple[NDArray[float32], list[bytes]]:
             read = model.read(batch, prefix)
             return read.vectors, model.packed_tokens(read, batch) if with_tokens else [b""] * len(batch)
 
@@ -168,7 +168,7 @@ class OnnxEmbedder(ABC):
             pairs = zip(texts[start:stop], contexts[start:stop], strict=True)
             window = [model.tokens(text, context, prefix) for text, context in pairs]
             batches = list(_batches(window))
-            made = self._run(read, [[window[place] for place in batch] for batch in batches])
+            made = self._run(embed_batch, [[window[place] for place in batch] for batch in batches])
             for batch, (rows, tokens) in zip(batches, made, strict=True):
                 vectors[[start + place for place in batch]] = rows
                 for place, some in zip(batch, tokens, strict=True):

@@ -44,8 +44,8 @@ class ModelFiles:
 
     def unavailable(self, why: str) -> EmbedderUnavailable:
         """An error about this model. It may reach callers of a server, so it names no path of this machine."""
-        for path in (self.model, self.tokenizer):
-            why = why.replace(str(path), path.name)
+        for path in (self.model, self.token_model, self.tokenizer):
+            why = why if path is None else why.replace(str(path), path.name)
         return EmbedderUnavailable(f"{self.title} {why}", self.advice)
 
 
