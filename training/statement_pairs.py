@@ -1,4 +1,4 @@
-"""Pairs of statements that the contradiction model learns from: the format of `statement_pairs.txt`."""
+"""Pairs of statements that the contradiction model learns from: the format of `statement_pairs*.txt`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-FILE = Path(__file__).with_name("statement_pairs.txt")
+FILES = tuple(Path(__file__).with_name(name) for name in ("statement_pairs.txt", "statement_pairs_in_voices.txt"))
 NONE = "none"
 # How a later statement contradicts an earlier one, or that it does not.
 KINDS = (
@@ -29,9 +29,9 @@ class Pair(NamedTuple):
         return zlib.crc32(self.earlier.encode()) % 10 == 0
 
 
-def read_pairs(path: Path = FILE) -> list[Pair]:
-    """The pairs of a file: kind, earlier and later statement, with tabs between."""
-    lines = path.read_text(encoding="utf-8").splitlines()
+def read_pairs(*paths: Path) -> list[Pair]:
+    """The pairs of some files, or of all: kind, earlier and later statement, with tabs between."""
+    lines = [line for path in paths or FILES for line in path.read_text(encoding="utf-8").splitlines()]
     return [Pair(*line.split("\t")) for line in lines if line and not line.startswith("#")]
 
 

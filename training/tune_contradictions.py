@@ -21,11 +21,13 @@ from torch.nn import functional
 
 from training.base_model import write_half_precision
 from training.encoder import LAYERS, STEPS, WIDTH, Encoder, learned_parameters, merged, pad, read_safetensors
-from training.statement_pairs import FILE, KINDS, NONE, Pair, read_pairs
-from training.tune_cross_encoder import PASSAGE_TOKENS, QUESTION_TOKENS, CrossEncoder
+from training.statement_pairs import FILES, KINDS, NONE, Pair, read_pairs
+from training.tune_cross_encoder import PASSAGE_TOKENS, CrossEncoder
 from training.tune_encoder import Tokens
 from training.worlds import read_worlds
 
+# What is read of the later statement, which may tell a change in passing.
+STATEMENT_TOKENS = 96
 # Halves of two pairs that are nearer than this may be about the same.
 TOO_NEAR = 0.8
 # So many more are looked at, in case some are too near.
@@ -107,7 +109,7 @@ def embed(encoder: Encoder, tokens: Tokens, texts: Sequence[str]) -> Tensor:
 def read_together(tokens: Tokens, pair: Pair) -> Row:
     """Both statements as the product reads them: the later one first, as a question, then the earlier one."""
     later, earlier = tokens.ids(pair.later), tokens.ids(pair.earlier)
-    mine, its = later[1:-1][:QUESTION_TOKENS], earlier[1:-1][:PASSAGE_TOKENS]
+    mine, its = later[1:-1][:STATEMENT_TOKENS], earlier[1:-1][:PASSAGE_TOKENS]
     row = [later[0], *mine, later[-1], *its, later[-1]]
     return Row(row, len(mine) + 2, pair.kind)
 
@@ -201,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("out", type=Path, help="the adapter that is written")
     parser.add_argument("--encoder", type=Path, required=True, help="the adapter of the encoder")
     parser.add_argument("--folder", type=Path, default=Path("build/training"), help="where the base model is")
-    parser.add_argument("--pairs", type=Path, nargs="+", default=[FILE])
+    parser.add_argument("--pairs", type=Path, nargs="+", default=FILES)
     parser.add_argument("--start", type=Path, help="an adapter to begin with: that of the cross-encoder reads pairs")
     parser.add_argument("--average-with", type=Path, help="an adapter of another run: the mean is written")
     parser.add_argument("--rank", type=int, default=16)
@@ -216,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     tokens = Tokens(options.folder / "tokenizer.json", 256)
     base = merged(read_safetensors(options.folder / "base.safetensors"), read_safetensors(options.encoder))
-    pairs = list(dict.fromkeys(pair for path in options.pairs for pair in read_pairs(path)))
+    pairs = list(dict.fromkeys(read_pairs(*options.pairs)))
     apart = [pair for pair in pairs if pair.held_out]
     learned = [pair for pair in pairs if not pair.held_out]
     encoder = Encoder(base, 1).to(options.device)
