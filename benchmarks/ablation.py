@@ -19,7 +19,7 @@ from benchmarks.dialogue_store import StoredDialogue, Way, stored_dialogue
 from benchmarks.dialogues import Dialogue, pooled, sets
 from benchmarks.measures import ALL, Answered, averages, figures
 from benchmarks.tool_clients import InProcess
-from commonplace.memory import recall, search_candidates
+from commonplace.memory import search_candidates
 from commonplace.ranking import scores_and_relevance
 from commonplace.store.sql import items
 from commonplace.text import query_grammar
@@ -46,7 +46,7 @@ STEPS: tuple[tuple[str, tuple[Change, ...]], ...] = (
     ("without token vectors", ((scores_and_relevance, "TOKEN_WEIGHT", 0.0),)),
     ("without a better neighbour", ((scores_and_relevance, "BEST_NEIGHBOUR_BOOST", 0.0),)),
     ("without adjacent words", ((scores_and_relevance, "ADJACENT_BOOST", 0.0),)),
-    ("without standing instructions", ((recall, "RULE_BOOST", 0.0),)),
+    ("without standing instructions", ((scores_and_relevance, "RULE_BOOST", 0.0),)),
     ("without reading together", ((scores_and_relevance, "ANSWER_WEIGHT", 0.0),)),
     ("without the penalty for questions", ((scores_and_relevance, "QUESTION_PENALTY", 0.0),)),
     ("with quoted titles as filters", ((query_grammar, "_is_prose", lambda lexemes: _no_quotes(lexemes)),)),

@@ -27,7 +27,7 @@ from training.worlds import Line, Question, World, read_world, read_worlds
 
 from commonplace import config
 from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
-from commonplace.memory.hints import hint_text, prompt_hints
+from commonplace.memory.hints import Seen, hint_text, prompt_hints
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember
@@ -97,7 +97,7 @@ def replay(memory: LocalMemory, lines: dict[str, int], prompts: Sequence[Questio
         if number % SESSION == 0:
             shown = set()
         began = time.perf_counter()
-        text, hints = hint_text("prompt", prompt_hints(memory, PROJECT, prompt.text, shown))
+        text, hints = hint_text("prompt", prompt_hints(memory, PROJECT, prompt.text, Seen(shown)))
         counts.seconds.append(time.perf_counter() - began)
         gold = set(prompt.gold)
         counts.prompts += 1

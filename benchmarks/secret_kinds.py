@@ -241,5 +241,10 @@ FRAMED: Mapping[str, tuple[Sequence[str], Made]] = {
         ("https://acme.webhook.office.com/webhookb2/{}",),
         lambda rng: f"{uuid(rng)}@{uuid(rng)}/IncomingWebhook/{letters(rng, 32, HEX)}/{uuid(rng)}",
     ),
+    "pin": (("SMARTCARD_PIN={}", "The PIN is {}.", '{{"pin": "{}"}}', "| PIN | {} |"), of(6, DIGITS)),
+    "kubernetes secret": (
+        ("kind: Secret\ndata:\n  tls.crt: {}", '{{"kind": "Secret", "data": {{"url": "{}"}}}}'),
+        lambda rng: base64.b64encode(rng.randbytes(30)).decode(),
+    ),
     "requests auth": (("requests.get(url, auth=('bot', '{}'))",), password),
 }  # fmt: skip

@@ -358,6 +358,8 @@ class Writer:
                 self.ids[entry.number] = self.ids[entry.replaces or 0]
                 continue
             new = NewItem(entry.text, type=entry.type, project=entry.project, created_ms=entry.at_ms)
+            # Between two statements of a day a running server has made all vectors.
+            self.memory.embeddings.catch_up()
             done = remember_item(self.memory, new)
             self.ids[entry.number] = done.item.id
             self.slots[done.item.id] = entry
@@ -424,6 +426,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         clock = [ms(0)]
         settings = config.load({"data_dir": folder, "embedder": options.embedder}, env={})
         memory = open_memory(settings, lambda: clock[0])
+        # As in a process that runs for longer than a moment.
+        memory.embeddings.embed_query("load the model")
         writer = Writer(memory, clock)
         writer.write(year)
         memory.embeddings.catch_up()

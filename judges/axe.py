@@ -26,7 +26,7 @@ def judge(folder: Path) -> Report:
     checks, findings = 0, []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(QUIET))
-        with served(folder / "full") as full:
+        with served(folder / "full", COMMONPLACE_EMBEDDER="builtin") as full:
             empty = Served(folder, "--port", "0", **UNLIMITED)
             try:
                 for state, server in (("empty", empty), ("full", full)):

@@ -19,20 +19,20 @@ UNLIMITED = {"COMMONPLACE_RATE_LIMIT": "1000000", "COMMONPLACE_RATE_BURST": "100
 
 
 @contextlib.contextmanager
-def remembered(folder: Path) -> Iterator[LocalMemory]:
+def remembered(folder: Path, **env: str) -> Iterator[LocalMemory]:
     """The memory in a folder, filled."""
     folder.mkdir(parents=True, exist_ok=True)
-    with contextlib.closing(open_memory(config.load(env=environment(folder)))) as memory:
+    with contextlib.closing(open_memory(config.load(env=environment(folder, **env)))) as memory:
         fill(memory)
         yield memory
 
 
 @contextlib.contextmanager
-def served(folder: Path) -> Iterator[Served]:
+def served(folder: Path, **env: str) -> Iterator[Served]:
     """A `commonplace serve` process on a filled memory."""
-    with remembered(folder):
+    with remembered(folder, **env):
         pass
-    server = Served(folder, "--port", "0", **UNLIMITED)
+    server = Served(folder, "--port", "0", **UNLIMITED, **env)
     try:
         yield server
     finally:

@@ -24,6 +24,7 @@ from tests.postgres_server import PostgresServer, running_server
 from tests.store_template import write_new_store
 
 from commonplace import config
+from commonplace.caller_variables import AGENT_VARIABLES
 from commonplace.config import Settings
 from commonplace.memory.local_memory import LocalMemory, Models, open_memory
 
@@ -46,6 +47,7 @@ ON_BOTH = (
 
 # What takes longest is begun first, so that nobody waits for the last worker at the end.
 LONGEST = (
+    "journeys/test_two_weeks_of_a_team.py",
     "rest/test_fuzzing.py",
     "torture/test_torture.py",
     "leaks/test_rest.py",
@@ -147,7 +149,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     folder = tmp_path_factory.getbasetemp() / "homes" / str(next(_numbers))
     folder.mkdir(parents=True)
     for name in list(os.environ):
-        if name.startswith(("COMMONPLACE_", "KIRO_MEMORY_", "XDG_", "CLAUDE_", "CODEX_", "GEMINI_")):
+        of_others = name.startswith(("COMMONPLACE_", "KIRO_MEMORY_", "XDG_", "CLAUDE_", "CODEX_", "GEMINI_"))
+        if of_others or name in AGENT_VARIABLES:
             monkeypatch.delenv(name)
     # A hook leaves no process behind; tests/capture/hooks/test_spawn_drain.py has what it does otherwise.
     monkeypatch.setenv("COMMONPLACE_HOOKS_DRAIN", "off")
@@ -155,6 +158,8 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("COMMONPLACE_RESIDENT", "off")
     # A busy machine changes nothing: a test of what a hook does when it has waited long enough takes this away.
     monkeypatch.setenv("COMMONPLACE_HOOKS_SECONDS", "60")
+    monkeypatch.setenv("COMMONPLACE_NICENESS", "0")
+    monkeypatch.setenv("COMMONPLACE_WATCHDOG_SECONDS", "120")
     for name in ("HOME", "USERPROFILE", "LOCALAPPDATA", "APPDATA"):
         monkeypatch.setenv(name, str(folder))
     yield folder

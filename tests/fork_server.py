@@ -142,7 +142,6 @@ PREPARED = (
     "commonplace.mcp.stdio",
     "commonplace.http_server.server",
     "commonplace.store.sqlite.store",
-    "commonplace.text.contradiction_detection",
     "uvicorn.lifespan.on",
     "uvicorn.protocols.http.auto",
 )

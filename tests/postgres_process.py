@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -39,7 +40,7 @@ class PostgresProcess:
             self._run("pg_basebackup", "-d", following.url, "-R", "-c", "fast", "--no-sync")
 
     def address(self, database: str) -> str:
-        return make_conninfo(host=self.host, port=self.port, user="postgres", dbname=database)
+        return make_conninfo(host=self.host, port=self.port, user="postgres", dbname=database, connect_timeout=PATIENCE)
 
     def start(self) -> None:
         """Return when it answers. After a kill its memory may still be in use for a moment: then it is tried again."""
@@ -60,7 +61,12 @@ class PostgresProcess:
     def kill(self) -> None:
         """As a power cut would: nothing is finished, nobody is told."""
         assert self._process is not None
+        sessions = self.run("SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
         self._process.kill()
+        # Left alone they would go on answering until they notice.
+        for (session,) in sessions:
+            with contextlib.suppress(OSError):
+                os.kill(session, getattr(signal, "SIGKILL", signal.SIGTERM))
         self._process.wait(PATIENCE)
 
     def promote(self) -> None:
@@ -84,7 +90,7 @@ class PostgresProcess:
         if self._process is None or self._process.poll() is not None:
             return False
         with contextlib.suppress(psycopg.Error):
-            psycopg.connect(self.url, connect_timeout=PATIENCE).close()
+            psycopg.connect(self.url).close()
             return True
         return False
 
@@ -104,7 +110,7 @@ def running(settings: Sequence[str] = (), following: PostgresProcess | None = No
 def any_of(servers: Sequence[PostgresProcess], database: str) -> str:
     """The address of a database that one of several servers has for writing."""
     hosts, ports = (",".join(str(getattr(server, name)) for server in servers) for name in ("host", "port"))
-    return make_conninfo(host=hosts, port=ports, user="postgres", dbname=database)
+    return make_conninfo(host=hosts, port=ports, user="postgres", dbname=database, connect_timeout=PATIENCE)
 
 
 def _program(name: str) -> str:

@@ -11,10 +11,9 @@ from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from commonplace.data_folder import data_folder
-from commonplace.errors import InvalidInput
+from commonplace.data_folder import DATABASE_NAME, closed_folder, data_folder
+from commonplace.errors import InvalidInput, StoreError
 
-DATABASE_NAME = "commonplace.db"
 KEY_FILE_NAME = "api-key"
 PROFILES = ("all", "core", "kiro", "memories", "ecm", "sekha", "chatgpt")
 EMBEDDERS = ("builtin", "endpoint", "off")
@@ -131,6 +130,11 @@ def load(overrides: Mapping[str, object] | None = None, env: Mapping[str, str] |
     env = os.environ if env is None else env
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     data_dir = _path(data_folder(str(given.get("data_dir") or ""), env))
+    if (closed := closed_folder(data_dir)) is not None:
+        raise StoreError(
+            f"The data folder {data_dir} cannot be read: this user may not open {closed}.",
+            f"If it is yours, open it: chmod u+rwx {closed}. If not, choose another folder: COMMONPLACE_DATA_DIR.",
+        )
     layers = (_from_file(data_dir, env), _from_environment(env), given)
     chosen: dict[str, Any] = {}
     for layer in layers:
@@ -168,9 +172,14 @@ def _path(name: str) -> Path:
         raise InvalidInput(f"{name!r} cannot be a path: {error}.", "Name another file or folder.") from error
 
 
-def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
+def config_file(data_dir: Path, env: Mapping[str, str]) -> Path:
+    """The file with the settings, whether it is there or not."""
     named = env.get("COMMONPLACE_CONFIG")
-    path = _path(named) if named else data_dir / "config.toml"
+    return _path(named) if named else data_dir / "config.toml"
+
+
+def _from_file(data_dir: Path, env: Mapping[str, str]) -> dict[str, object]:
+    named, path = env.get("COMMONPLACE_CONFIG"), config_file(data_dir, env)
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -390,7 +399,7 @@ SETTING_DESCRIPTIONS: dict[str, dict[str, str]] = {
         "space": "The space to use.",
         "remote_url": "The server for `sync` and `promote`.",
         "remote_key": "The key to that server, which decides the space.",
-        "sync_private": "Projects that never leave this machine, separated by commas.",
+        "sync_private": "Projects that never leave this machine: names or patterns, separated by commas.",
     },
 }
 SETTING_MEANINGS = {name: meaning for group in SETTING_DESCRIPTIONS.values() for name, meaning in group.items()}

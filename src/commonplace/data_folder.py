@@ -8,6 +8,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 def data_folder(given: str, env: Mapping[str, str]) -> str:
@@ -15,6 +16,7 @@ def data_folder(given: str, env: Mapping[str, str]) -> str:
     return given or env.get("COMMONPLACE_DATA_DIR") or env.get("KIRO_MEMORY_DATA_DIR") or _usual(env)
 
 
+DATABASE_NAME = "commonplace.db"
 # Below the data folder: a folder for each server elsewhere that hooks send to, with a spool of its own.
 TEAMS = "teams"
 
@@ -33,3 +35,32 @@ def _usual(env: Mapping[str, str]) -> str:
     else:
         parent = env.get("XDG_DATA_HOME") or os.path.join(home, ".local", "share")
     return os.path.join(parent, "commonplace")
+
+
+def on_read_only_disk(folder: Path) -> bool:
+    """Whether the file system of a folder is read-only, where the system tells."""
+    if sys.platform == "win32":
+        return False
+    try:
+        return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    except OSError:
+        return False
+
+
+def closed_folder(folder: Path) -> Path | None:
+    """The folder, or the one above it, that keeps this user from looking into it; None if nothing does."""
+    for path in (*reversed(folder.absolute().parents), folder):
+        wanted = os.X_OK if path != folder else os.R_OK | os.X_OK
+        if os.path.isdir(path) and not os.access(path, wanted):
+            return path
+    return None
+
+
+def read_only_files(database: Path) -> list[Path]:
+    """Which of the folder, the database and the files that SQLite keeps beside it cannot be written.
+
+    SQLite gives those the mode that the database had when they were made. The modes are looked at because root may
+    write anything.
+    """
+    files = (database.parent, database, *(database.with_name(database.name + end) for end in ("-wal", "-shm")))
+    return [path for path in files if path.exists() and not (path.stat().st_mode & 0o200 and os.access(path, os.W_OK))]

@@ -14,8 +14,18 @@ if TYPE_CHECKING:
 
 _NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 _NICENESS = 10
+# In place of that: on a machine that is very busy, what stands back hardly runs at all.
+NICENESS_VARIABLE = "COMMONPLACE_NICENESS"
 # The lowest file descriptor for the lock, above the standard streams, and one above all that may be open.
 _LOCK_DESCRIPTOR, _DESCRIPTORS = 10, 1024
+
+
+def stand_back() -> None:
+    """Let other processes have the processor before this one."""
+    try:
+        os.nice(int(os.environ.get(NICENESS_VARIABLE) or _NICENESS))
+    except (OSError, AttributeError, ValueError):
+        pass
 
 
 def open_lock(path: str) -> int:
@@ -92,7 +102,7 @@ def _become(
     os.closerange(3, held)
     os.closerange(held + 1, _DESCRIPTORS)
     if background:
-        os.nice(_NICENESS)
+        stand_back()
     if max_seconds:
         import signal
 

@@ -100,7 +100,9 @@ class Unauthorized(CommonplaceError):
     code = "UNAUTHORIZED"
     exit_code = 8
     http_status = 401
-    default_hint = "Send `Authorization: Bearer <key>`. `commonplace keys create NAME` creates a key."
+    default_hint = (
+        "Send `Authorization: Bearer <key>`. Whoever runs the server makes keys: `commonplace keys create NAME`."
+    )
 
 
 class KeyMissing(Unauthorized):

@@ -10,7 +10,7 @@ import json
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
@@ -46,6 +46,8 @@ MEMORIES_ROUTES = ("/api/sdk",)
 SEKHA_AGENT = "Sekha-"
 """How the User-Agent of Sekha's Python and JavaScript SDKs begins."""
 BAD_REQUEST, UNPROCESSABLE = 400, 422
+# Of a caller that closed the connection before it was answered: the status that proxies log for it, and its code.
+CLOSED_BY_CALLER, CALLER_LEFT = 499, "CALLER_LEFT"
 _TYPES = {
     400: "validation_error",
     401: "auth_error",
@@ -147,9 +149,6 @@ Row = TypeVar("Row")
 class MethodHandler(ABC, Generic[Row]):
     """An ASGI application for one path, with the rows of a table (endpoints or pages) by their methods."""
 
-    # What is answered here, as an error calls it.
-    answers_with: ClassVar[str] = "call"
-
     def __init__(self, path: str, rows: Mapping[str, Row]) -> None:
         self._path, self._rows = path, rows
         also = ("HEAD", "OPTIONS") if "GET" in rows else ("OPTIONS",)
@@ -169,12 +168,12 @@ class MethodHandler(ABC, Generic[Row]):
         except CommonplaceError as error:
             return self.refuse(error, request, row)
         except (ClientDisconnect, CallerLeft):
-            # Nobody reads it.
-            return Response(status_code=400)
+            # Nobody reads it, but the log and the metrics tell it from a bad request.
+            request.scope.setdefault("state", {})["error"] = CALLER_LEFT
+            return Response(status_code=CLOSED_BY_CALLER)
         except Exception as error:
             log.exception("%s %s failed", request.method, self._path)
-            failure = CommonplaceError(f"The {self.answers_with} failed: {type(error).__name__}.")
-            return self.refuse(failure, request, row)
+            return self.refuse(self.failure(error), request, row)
 
     @abstractmethod
     async def answer(self, row: Row, request: Request) -> Response:
@@ -183,6 +182,10 @@ class MethodHandler(ABC, Generic[Row]):
     @abstractmethod
     def refuse(self, error: CommonplaceError, request: Request, row: Row | None) -> Response:
         """An error as whoever calls here reads it; `row` is None if nothing here answers the method."""
+
+    def failure(self, error: Exception) -> CommonplaceError:
+        """What a fault of ours is called."""
+        return CommonplaceError(f"The call failed: {type(error).__name__}.")
 
     def wrong_method_hint(self) -> str:
         return f"There is {self._allow}."

@@ -31,6 +31,8 @@ KNOWLEDGE_TYPES = frozenset({"decision", "constraint", "heuristic", "rejected"})
 KEY_SCOPES = ("read", "write", "admin")
 # What people call whoever has a key of that scope.
 ROLES = {"read": "reader", "write": "writer", "admin": "admin"}
+# The name of the key that a server makes when it starts for the first time.
+FIRST_KEY_NAME = "first"
 # How what an item says came to be there, the most trusted first; None: not known.
 ORIGINS = ("person", "agreed", "agent", "captured", "imported")
 # From 1 downwards.
@@ -44,6 +46,10 @@ VIA = " via "
 # When an item holds, from a moment up to but without another, and when it expires; who said it, and its review.
 VALIDITY_FIELDS = ("valid_from_ms", "valid_until_ms", "expires_ms")
 SOURCE_FIELDS = ("author", "origin", "review")
+PRIVATE_TAG = "private"
+"""The tag of what others are neither told nor sent."""
+PINNED_TAG, HIDDEN_TAG = "profile-pinned", "profile-hidden"
+"""Tags by which a person shows a memory in the profile, or hides it from it."""
 SAME_AS = "same_as"
 """The field of the metadata that has the uids of statements which say the same."""
 # Who says a message, and how important a conversation is that nobody has rated.
@@ -52,6 +58,9 @@ DEFAULT_IMPORTANCE = 5.0
 MEMORY_TYPES = ("rule", "decision", "fact", "note", "skill", "constraint", "heuristic", "rejected")
 # What has to be followed until somebody takes it back.
 BINDING_TYPES = ("rule", "constraint")
+
+# Of a title where an item is shown to a programmer.
+_LONGEST_REPR = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +100,20 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who writes or changes something, and in which way (ORIGINS); None where that is not known."""
+    """Who writes or changes something, and in which way (ORIGINS); None where that is not known.
+
+    `may_quote`: whether records that a person brings may name other authors than themselves and their agents.
+    """
 
     name: str | None = None
     origin: str | None = None
+    may_quote: bool = field(default=True, compare=False)
 
 
 UNKNOWN_AUTHOR = Author()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Item:
     """One remembered thing, as it is in the store."""
 
@@ -134,6 +147,11 @@ class Item:
     damaged: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def metadata(self) -> Mapping[str, object]:
+        """What programs noted with it: the same as `meta`."""
+        return self.meta
+
+    @property
     def short_id(self) -> str:
         """What to look it up by; its number where the uid is damaged."""
         return str(self.id) if "uid" in self.damaged else self.uid[-12:]
@@ -142,6 +160,11 @@ class Item:
     def text(self) -> str:
         """What it says in running text: its body, or the narrative that stands for one."""
         return self.body.strip() or self.details.get("narrative", "").strip()
+
+    def __repr__(self) -> str:
+        title = self.title if len(self.title) <= _LONGEST_REPR else self.title[: _LONGEST_REPR - 1] + "…"
+        project = "" if self.project is None else f", project={self.project!r}"
+        return f"Item({self.id}, {self.type!r}, {title!r}{project})"
 
     @property
     def trust(self) -> float:
@@ -200,6 +223,11 @@ class Session:
     bytes: int
     forgotten_ms: int | None = None
     damaged: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def metadata(self) -> Mapping[str, object]:
+        """What programs noted with it: the same as `meta`."""
+        return self.meta
 
     @property
     def short_id(self) -> str:
@@ -262,19 +290,27 @@ class SessionDraft:
     follows: bool = False
 
 
+# What belongs to no project applies everywhere if somebody stated it. Conversations, observations and summaries without
+# a project, such as imported chats, are only told to who asks for them.
+GLOBAL_KINDS: tuple[Kind, ...] = ("memory",)
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Which part of a space a question is about. Empty tuples and None mean "no restriction".
 
-    `project` is any spelling of a project; `with_global` adds the items that belong to none. `tag` narrows to items
-    with a tag that contains it, or one of its comma separated parts. `sessions` narrows to some sessions' items, and
-    `since_ms` and `until_ms` to those of a time, from the one up to but without the other. `author` is a person, with
-    the agents that write for them, or an agent; `review` is PROPOSED or SETTLED. What does not hold at `at_ms`, by
-    default now, is left out, unless `lapsed`; with `coming` what begins later is there too.
+    `project` is any spelling of a project; `with_global` adds what applies everywhere: the statements (GLOBAL_KINDS)
+    that belong to none, `with_unfiled` all that belongs to none. `only_global` means all that belongs to none; with
+    `with_global`, what applies everywhere.
+    `tag` narrows to items with a tag that contains it, or one of its comma separated parts. `sessions` narrows to some
+    sessions' items, and `since_ms` and `until_ms` to those of a time, from the one up to but without the other.
+    `author` is a person, with the agents that write for them, or an agent; `review` is PROPOSED or SETTLED. What does
+    not hold at `at_ms`, by default now, is left out, unless `lapsed`; with `coming` what begins later is there too.
     """
 
     project: str | None = None
     with_global: bool = False
+    with_unfiled: bool = False
     only_global: bool = False
     kinds: tuple[Kind, ...] = ()
     types: tuple[str, ...] = ()
@@ -298,8 +334,16 @@ class Scope:
     def around(
         cls, project: str | None, kinds: tuple[Kind, ...] = (), types: tuple[str, ...] = (), tag: str = ""
     ) -> Scope:
-        """What holds in the project: its own and what belongs to none."""
+        """What holds in the project: its own, and the statements that apply everywhere; without one, only these."""
         return cls(project, with_global=True, only_global=project is None, kinds=kinds, types=types, tag=tag)
+
+    def has_place_of(self, item: Item, project: str | None) -> bool:
+        """Whether it is in the part of an item, by its project; `project` is the canonical name of the scope's own."""
+        if item.project is not None:
+            return not self.only_global and (self.project is None or item.project == project)
+        if self.with_unfiled or (self.project is None and not self.with_global):
+            return True
+        return self.with_global and item.kind in GLOBAL_KINDS
 
 
 class TextHit(NamedTuple):
@@ -400,6 +444,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,40}")
 MAX_INTEGER = 2**63 - 1
 
 ID_HINT = "An id is a number, a UUID, or the last twelve hex digits of one. A search or a list shows them."
+CONVERSATION_HINT = "`commonplace sessions` lists the ids."
 
 _lock = threading.Lock()
 _last = 0

@@ -12,13 +12,15 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
-from commonplace.config import listed
 from commonplace.errors import CommonplaceError, Conflict, Forbidden, InvalidInput, QuotaExceeded, RemoteError, TooLarge
 from commonplace.http_client import HttpClient
 from commonplace.memory import sync_and_archive
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.permissions import is_person
+from commonplace.memory.private_projects import private_projects
 from commonplace.memory.sync_and_archive import RECORD_FORMAT, Name, Peer, Record, SyncScope, parse_record_name
+from commonplace.model import PRIVATE_TAG
 
 # How many changes are compared at once, and how much is sent in one request.
 BATCH = 500
@@ -148,7 +150,11 @@ class Sync:
         self._peer = Peer() if last < peer.pulled else peer
 
     def pull(self) -> None:
-        """Take in what changed there."""
+        """Take in what changed there.
+
+        What an agent may not bring is refused, and is there for the person who pulls next.
+        """
+        start, by_person = self._peer, is_person(self._memory)
         while True:
             digests, mark = self._remote.changes(self._peer.pulled, BATCH, self._scope.projects)
             differing = sync_and_archive.differing_records(self._memory, digests, self._scope)
@@ -158,8 +164,14 @@ class Sync:
             else:
                 self._fetch(differing)
             if mark == self._peer.pulled:
-                return
-            self._save_position(replace(self._peer, pulled=mark))
+                break
+            advanced = replace(self._peer, pulled=mark)
+            if by_person:
+                self._save_position(advanced)
+            else:
+                self._peer = advanced
+        if not by_person:
+            self._peer = start
 
     def push(self) -> None:
         """Tell what changed here, and once more what was refused."""
@@ -176,13 +188,26 @@ class Sync:
             self._save_position(replace(self._peer, pushed=since, refused=tuple(self._refused)))
 
     def promote(self, ids: Sequence[int | str]) -> None:
-        """Tell these items only, as they are now: neither their history nor their sessions go with them."""
+        """Tell these items only, as they are now: neither their history nor their sessions go with them.
+
+        A person may share one of a private project as well.
+        """
         names: list[Name] = [("item", get_item(self._memory, id_).uid) for id_ in ids]
-        chosen = sync_and_archive.named_records(self._memory, names, replace(self._scope, projects=(), without=()))
+        scope = replace(self._scope, projects=())
+        if is_person(self._memory):
+            scope = replace(scope, without=())
+        chosen = sync_and_archive.named_records(self._memory, names, scope)
         private = {name for _what, name in names} - {one.name for one in chosen}
         if private:
+            item = get_item(self._memory, min(private))
+            if not scope.means(item.project):
+                raise Forbidden(
+                    f"Item {item.uid[-12:]} is of {item.project or 'no project'}, which the setting sync_private keeps"
+                    " on this machine.",
+                    "Let a person promote it.",
+                )
             raise InvalidInput(
-                f"Item {min(private)[-12:]} is tagged {sync_and_archive.PRIVATE_TAG}.",
+                f"Item {item.uid[-12:]} is tagged {PRIVATE_TAG}.",
                 "Remove the tag first: commonplace edit.",
             )
         self._push_records([replace(one, history=()) for one in chosen], alone=True)
@@ -195,6 +220,11 @@ class Sync:
             # One that is not there any more was renamed meanwhile, and comes under its new name.
             left = [name for name in left if name not in got] if got & {*left} else left[MAX_RECORDS:]
             wanted = [one for one in records if not self._is_excluded(one)]
+            if not is_person(self._memory):
+                # An agent's copy is its own, and gives way to what was said there wherever the two meet.
+                wanted = [
+                    {**one, "version": v - 1 if isinstance(v := one.get("version"), int) else v} for one in wanted
+                ]
             for outcome in sync_and_archive.take_records(self._memory, wanted):
                 self.summary.note(asdict(outcome), sent=False)
             self._advance(len(str(records)))
@@ -247,6 +277,11 @@ class Sync:
         self._peer = peer
 
 
+def sync_scope(memory: LocalMemory, projects: Sequence[str]) -> SyncScope:
+    """What is exchanged with a server: of these projects only, if any are named; nothing that is private."""
+    return SyncScope(tuple(projects), private_projects(memory), include_private=False)
+
+
 def sync_with(
     memory: LocalMemory,
     url: str,
@@ -258,9 +293,8 @@ def sync_with(
     dry_run: bool = False,
 ) -> SyncSummary:
     """Pull, then push, so that both sides hold the same; what is tagged private stays here."""
-    scope = SyncScope(tuple(projects), listed(memory.settings.sync_private), include_private=False)
     with contextlib.closing(RemoteServer(url, key)) as server:
-        run = Sync(memory, server, scope, dry_run=dry_run)
+        run = Sync(memory, server, sync_scope(memory, projects), dry_run=dry_run)
         if pull:
             run.pull()
         if push:

@@ -27,6 +27,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
+from commonplace.detached_process import stand_back
 from commonplace.errors import CommonplaceError, RateLimited
 from commonplace.thread_waits import current_thread
 
@@ -266,7 +267,6 @@ HELPERS = 2
 MOST_WAITING_FOR_HELPERS = 4
 # A helper without work ends after so many seconds, and the next work starts another one.
 IDLE_SECONDS = 60.0
-NICENESS = 10
 _ENTRY = "from commonplace.worker_threads_and_processes import serve_parent; serve_parent()"
 
 
@@ -433,7 +433,7 @@ class _Helper:
 def serve_parent() -> None:
     """The whole life of a helper: job after job from standard input, until that closes or nothing comes for long."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _stand_back()
+    _yield_to_server()
     replies = os.fdopen(os.dup(1), "wb")
     # What anything prints must not be taken for a reply.
     os.dup2(2, 1)
@@ -484,9 +484,8 @@ def _answer(replies: IO[bytes], reply: _Reply) -> None:
     replies.flush()
 
 
-def _stand_back() -> None:
+def _yield_to_server() -> None:
     """Let the server have the processor first, and the system end this process first if memory runs out."""
-    with contextlib.suppress(OSError, AttributeError):
-        os.nice(NICENESS)
+    stand_back()
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")

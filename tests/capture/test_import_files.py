@@ -194,7 +194,7 @@ def test_of_an_unpacked_export_only_the_conversations_are_read(memory: LocalMemo
     ("name", "data", "why"),
     [
         ("empty.json", b"", "it is empty"),
-        ("user.json", b'{"email": "a@b.c"}', "its JSON is in no known format"),
+        ("user.json", b'{"email": "a@b.c"}', "its JSON is in none of the formats that can be imported"),
         ("photo.jpg", b"\xff\xd8\0", "it is not text"),
         ("latin.txt", "Grüße".encode("latin-1"), "not UTF-8 text: see byte 2"),
         ("broken.zip", b"PK\x03\x04 nonsense", "a damaged zip"),

@@ -9,17 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.capture.ingest_transcripts import IngestRun
+from commonplace.hosts.hook_event import Event
 from commonplace.memory.conversations import ConversationChanges, latest_conversations, update_conversation
 from commonplace.memory.conversations import forget_session as forget_session
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
 from commonplace.memory.import_items_and_records import save_source_mark
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
+from commonplace.memory.review import dismiss, list_proposals
 from commonplace.model import Scope, SessionScope
+from commonplace.text.dates import DAY_MS, iso_time
 
 from .ingest_helpers import bodies_at_once, ingest, messages, place, session, talk
-from .transcripts.corpus import Claude, jsonl, write
+from .transcripts.corpus import FOLDER, SESSION, Claude, jsonl, write
 
 
 @pytest.fixture
@@ -230,3 +234,51 @@ def test_two_at_once_keep_everything_once(
         assert session(memory).messages == 4 and len(messages(other)) == 4
     finally:
         other.close()
+
+
+DECIDED = "We decided to always write a BOM in CSV files, because Excel needs it."
+
+
+def deciding(at_ms: int) -> Claude:
+    """A session in which a person decides something, and the agent says that it did as well."""
+    claude, when = Claude(), {"timestamp": iso_time(at_ms)}
+    claude.user("The export shows broken umlauts in Excel, please fix it.", **when)
+    claude.says("It writes a byte order mark now.", **when)
+    claude.user(f"Good. {DECIDED} <private>We decided to fire Bob.</private>", **when)
+    claude.says("Noted. We decided to keep the commas.", **when)
+    return claude
+
+
+def proposed(memory: LocalMemory) -> list[str]:
+    return [item.body for item in list_proposals(memory).items]
+
+
+def test_what_a_person_stated_is_proposed_once(memory: LocalMemory, path: Path) -> None:
+    write(path, deciding(memory.clock() - DAY_MS).records)
+    assert ingest(memory, path).proposed == 1
+    (item,) = list_proposals(memory).items
+    assert (item.body, item.type, item.project, item.origin) == (DECIDED, "decision", "my-api", "captured")
+    assert memory.store.sessions_of([item.id])[item.id].key == session(memory).key
+    save_source_mark(memory, str(path), {})
+    assert ingest(memory, path).proposed == 0 and proposed(memory) == [DECIDED]
+    dismiss(memory, [item.id])
+    claude = deciding(memory.clock() - DAY_MS)
+    claude.user(DECIDED, timestamp=iso_time(memory.clock()))
+    assert ingest(memory, write(path, claude.records)).messages.added == 1
+    assert proposed(memory) == []
+
+
+def test_old_sessions_and_those_of_agents_propose_nothing(memory: LocalMemory, path: Path) -> None:
+    assert ingest(memory, write(path, deciding(memory.clock() - 40 * DAY_MS).records)).messages.added == 4
+    helper = path.with_suffix("") / "subagents" / "agent-1.jsonl"
+    records = [{**one, "isSidechain": True, "agentId": "1"} for one in deciding(memory.clock()).records]
+    assert ingest(memory, write(helper, records)).messages.added
+    assert proposed(memory) == []
+
+
+def test_what_hooks_saw_is_not_proposed_again(memory: LocalMemory, path: Path) -> None:
+    at_ms = memory.clock()
+    said = Event("claude-code", "prompt", session=SESSION, cwd=FOLDER, at_ms=at_ms, text=DECIDED)
+    remember_events(memory, [said])
+    assert len(proposed(memory)) == 1
+    assert ingest(memory, write(path, deciding(at_ms).records)).proposed == 0

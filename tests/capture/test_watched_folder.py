@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.polling import until
 
 from commonplace.capture.watched_folder import WatchedFolder, watch_folder
 from commonplace.config import Settings
@@ -109,10 +110,7 @@ def test_watching_imports_until_the_block_ends(settings: Settings, folder: Path)
     memory = open_memory(settings)
     done = threading.Event()
     with watch_folder(lambda: memory, str(folder), lambda _words: done.set(), every=0.01):
-        for _ in range(1000):
-            if (folder / "imported").exists() and not (folder / "note.txt").exists():
-                break
-            done.wait(0.01)
+        until(lambda: (folder / "imported").exists() and not (folder / "note.txt").exists())
     assert not done.is_set() and status(memory)["total"] == 2
     memory.close()
 

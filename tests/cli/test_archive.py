@@ -25,7 +25,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def test_everything_goes_elsewhere_and_back(run: Run, story: list[int], folder: Path, tmp_path: Path) -> None:
     elsewhere = ("--data-dir", str(tmp_path / "elsewhere"))
     done = run("export", "--everything", "--output", "memory.zip")
-    assert done.out == "Exported 6 items, 1 sessions, 1 projects to memory.zip\n"
+    assert done.out == "Exported 6 items, 1 session, 1 project to memory.zip\n"
     assert run("import", "memory.zip", *elsewhere, "--json").data["items"] == {"added": 6, "known": 0, "skipped": 0}
     data = run("export", "--everything", "--output", "there", *elsewhere, "--json").data
     assert (data["path"], data["format"], data["counts"]["items"]) == ("there", "commonplace-archive", 6)

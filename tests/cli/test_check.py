@@ -57,7 +57,7 @@ def test_a_backup_is_made_listed_and_put_back(run: Run, folder: Path) -> None:
     run("add", "Pear")
     assert Path(made["path"]).name in run("backup", "list").out
     dry = run("backup", "restore", "latest", "--dry-run")
-    assert dry.code == 0 and "1 items would be lost" in dry.out and "lost: Pear" in dry.out
+    assert dry.code == 0 and "Of the items, 1 would be lost" in dry.out and "lost: Pear" in dry.out
     done = run("backup", "restore", "latest", "--json").data
     assert done["difference"]["lost"] == 1 and done["store"]["items"] == 1 and Path(done["kept"]).is_file()
     assert "Pear" not in run("list").out

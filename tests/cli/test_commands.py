@@ -125,10 +125,11 @@ def test_search_shows_a_table(run: Run, story: list[int]) -> None:
 
 def test_search_answers_programs(run: Run, story: list[int]) -> None:
     data = run("search", "middleware", "--json").data
-    assert set(data) == {"results", "total", "by_meaning", "waiting_for_vectors"} and data["by_meaning"] is False
+    fields = {"results", "total", "by_meaning", "waiting_for_vectors", "note"}
+    assert set(data) == fields and data["by_meaning"] is False
     (hit,) = data["results"]
-    fields = "id uid short_id kind type title content project created_at created_at_epoch relevance semantic lexical"
-    assert set(hit) == {*fields.split(), "is_stale", "author", "origin"}
+    shown = "id uid short_id kind type title content project created_at created_at_epoch relevance semantic lexical"
+    assert set(hit) == {*shown.split(), "is_stale", "author", "origin"}
     assert (hit["id"], hit["content"]) == (2, "Added a middleware that checks tokens")
     assert 0 < hit["relevance"] <= 1
 

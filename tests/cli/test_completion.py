@@ -140,7 +140,7 @@ def test_bash_completes(folder: Path) -> None:
     )
     env = {**os.environ, "PATH": program_on_path(folder)}
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=env, timeout=60)
-    assert done.stdout.split() == ["recall", "shop-api", "show"], done
+    assert done.stdout.split() == ["recall", "shop-api", "show", "shown"], done
 
 
 @pytest.mark.usefixtures("filled")

@@ -41,7 +41,7 @@ def test_what_is_installed_is_found_and_told(run: Run, home: Path) -> None:
     assert done.code == 0
     assert [line.split(" (")[0] for line in done.out.splitlines()] == [
         "Cursor: connected, with 9 hooks",
-        "Codex CLI: connected, with 7 hooks",
+        "Codex CLI: connected, with 8 hooks",
         "Zed: connected, without hooks",
     ]
     assert "~/.cursor/mcp.json" in done.out and "/hooks" in done.err
@@ -238,8 +238,8 @@ def test_an_address_has_the_same_tools_as_a_server_that_is_started(run: Run, hom
 
 def test_hooks_follow_the_connection_to_a_server_elsewhere(run: Run, home: Path, settings: Settings) -> None:
     key = "sk-sekha-" + "0" * 48
-    elsewhere = ("connect", "claude-code", "--http", "https://memory.example/mcp")
-    assert "own memory" not in run(*elsewhere, "--key", key).err
+    elsewhere = ("connect", "claude-code", "--http", "https://memory.example/mcp", "--no-check")
+    assert "own memory" not in run(*elsewhere, "--key", key, "--share", "all").err
     teams = settings.data_dir.absolute() / "teams"
     (folder,) = teams.iterdir()
     hooks = (home / ".claude" / "settings.json").read_text(encoding="utf-8")

@@ -17,6 +17,7 @@ import apsw
 import pytest
 
 from commonplace.capture.hooks.hook_command import HOSTS
+from commonplace.doctor.editor_checks import SLOW_ADVICE
 from commonplace.hosts.host import EDITOR_NAMES
 
 from .conftest import Outcome, Run
@@ -51,7 +52,9 @@ def test_every_editor_is_connected_started_and_fired(run: Run, data_dir: Path) -
     data = done.data
     assert done.code == 0 and data["healthy"], [one for one in data["findings"] if one["state"] == "failure"]
     assert {what: one["state"] for what, one in of(done, "connections").items()} == dict.fromkeys(EVERY, "ok")
-    assert {what: one["state"] for what, one in of(done, "hooks").items()} == dict.fromkeys(HOSTS, "ok")
+    # A busy machine may be slow, which is a remark: that each hook works is what counts here.
+    hooks = of(done, "hooks")
+    assert {what for what, one in hooks.items() if one["state"] == "ok" or one["advice"] == SLOW_ADVICE} == set(HOSTS)
     assert all("8 tools" in one["sentence"] for one in of(done, "connections").values())
     assert {one["area"] for one in data["findings"]} == {
         *("store", "index", "model", "connections", "hooks", "recall", "spool", "resident", "versions"),

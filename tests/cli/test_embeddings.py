@@ -28,6 +28,25 @@ def test_meaning_works_right_after_add(run: Run) -> None:
     assert "keywords only" not in people.err
 
 
+@pytest.mark.parametrize("command", ["search", "recall"])
+def test_where_nothing_clearly_answers_people_and_programs_are_told(run: Run, command: str) -> None:
+    run("add", "The restore test of the backups takes place on the first Monday of a month")
+    run("add", "The office coffee machine is cleaned on Fridays")
+    known, unknown = "when is the restore test of the backups?", "when was the last penetration test of the office?"
+    arguments = ("--min-score", "0") if command == "recall" else ()
+    assert "Nothing clearly answers" not in run(command, known, *arguments).err
+    assert run(command, known, *arguments, "--json").data["note"] == ""
+    assert "Nothing clearly answers" in run(command, unknown, *arguments).err
+    assert "Nothing clearly answers" in run(command, unknown, *arguments, "--json").data["note"]
+
+
+def test_recall_and_explain_give_scores_and_no_shares(run: Run) -> None:
+    run("add", "After logging in, people get a signed JWT that is refreshed silently for 30 days")
+    assert "%" in run("search", "how do users stay authenticated").out
+    for command in ("recall", "explain"):
+        assert "%" not in run(command, "how do users stay authenticated").out
+
+
 def test_demo_finds_by_meaning(run: Run) -> None:
     report = run("demo", "--json").data
     logged_in, nosql, strict = report["searches"]

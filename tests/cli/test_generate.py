@@ -27,7 +27,7 @@ def test_one_rule_reaches_both_editors_of_a_project(spawn: Run, run: Run, reposi
     claude.write_text("# Our app\n\n- Write tests first\n", encoding="utf-8")
     cursor.parent.mkdir(parents=True)
     cursor.write_text("---\nglobs: src/api/**\nalwaysApply: false\n---\n- Validate input\n", encoding="utf-8")
-    assert spawn("learn").code == 0
+    assert spawn("learn", "--accept").code == 0
     assert spawn("add", "Use pnpm, not npm", "--type", "rule", "--project", "here").code == 0
     assert spawn("add", "Use cargo", "--type", "rule", "--project", "another").code == 0
     done = spawn("generate")

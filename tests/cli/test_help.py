@@ -22,7 +22,15 @@ NAMES = [name for name, _where, _what in COMMANDS]
 # Run in test_encrypt.py.
 NEED_A_SETTING = ("encrypt", "decrypt")
 # Waits for a stream or a proposal that is not there; tried in test_streams.py and test_review.py.
-NEED_MORE = ("streams cancel", "review accept", "review dismiss", "review undo", "> commonplace.fish", "topics show")
+NEED_MORE = (
+    "streams cancel",
+    "import --undo",
+    "review accept",
+    "review dismiss",
+    "review undo",
+    "> commonplace.fish",
+    "topics show",
+)
 # Those of the last four are run in test_sync.py.
 NEED_A_SERVER = ("mcp", "serve", "sync", "push", "pull", "promote")
 
@@ -106,9 +114,8 @@ def fill(run: Run, folder: Path) -> None:
     (folder / "notes.jsonl").write_text(json.dumps({"content": "From a file"}) + "\n", encoding="utf-8")
     write_chats(folder)
     (Path.home() / ".cursor").mkdir()
-    subprocess.run(
-        "git init -q . && git -c user.name=a -c user.email=a@b.c commit -q --allow-empty -m First", shell=True
-    )
+    commit = "git -c user.name=a -c user.email=a@b.c commit -q --allow-empty -m First"
+    subprocess.run(f"git init -q . && git config commonplace.project my-api && {commit}", shell=True)
     lines = [{"content": f"{text}, for service {part}"} for part in "abcde" for text in MEMORIES]
     lines[11] = {"content": MEMORIES[0], "type": "decision"}
     done = run("add", "--jsonl", "-", "-p", "my-api", stdin="\n".join(map(json.dumps, lines)))

@@ -100,7 +100,7 @@ def test_the_format_can_be_said(run: Run, folder: Path) -> None:
 def test_when_nothing_can_be_read_the_command_fails_and_says_why(run: Run, folder: Path) -> None:
     (folder / "photo.jpg").write_bytes(b"\xff\xd8\0")
     done = run("import", "photo.jpg")
-    assert done.code == 2 and "photo.jpg: it is not text" in done.err and "chatgpt (conversations.json" in done.err
+    assert done.code == 2 and "photo.jpg: it is not text" in done.err and "commonplace help import" in done.err
     outcome = run("import", "photo.jpg", "--json")
     assert outcome.code == 2 and outcome.error["files"] == {"read": 0, "skipped": 1}
 
@@ -178,3 +178,47 @@ def test_what_cannot_be_imported_by_its_name_is_told(run: Run, folder: Path) -> 
     assert run("import", "--from", "sekha", "--format", "text", "chats", "--json").code == 2
     other = run("import", "--from", "sekha", "chats/colours.txt", "--json")
     assert other.code == 2 and "colours.txt" in other.error["message"]
+
+
+def test_an_import_is_taken_back_as_a_whole_and_brought_back(run: Run, folder: Path) -> None:
+    run("add", "Something of our own", "--global")
+    (folder / "conversations.json").write_text(json.dumps(exported(3)), encoding="utf-8")
+    (folder / "notes").mkdir()
+    fact = {"id": "a", "memory": "Prefers green tea", "created_at": "2025-03-15T14:30:00+00:00"}
+    (folder / "notes" / "mem0.json").write_text(json.dumps({"results": [fact]}), encoding="utf-8")
+    first = run("import", "conversations.json", "notes", "--json").data["import_id"]
+    assert run("import", "conversations.json", "--json").data["import_id"] is None
+    (listed,) = run("import", "--list", "--json").data["imports"]
+    assert (listed["id"], listed["files"]) == (first, ["conversations.json", "notes"])
+    assert (listed["conversations"], listed["messages"], listed["items"]) == (3, 3, 1)
+    done = run("import", "--undo", first)
+    assert done.out == "Took back 3 conversations and 1 other item.\n" and f"--redo {first}" in done.err
+    assert [one["content"] for one in run("list", "--json").data["items"]] == ["Something of our own"]
+    assert run("conversations", "--json").data["conversations"] == []
+    assert run("import", "--undo", first).code == 4
+    assert "taken back" in run("import", "--list").out
+    assert run("import", "--redo", first).code == 0
+    assert len(run("list", "--json").data["items"]) == 5
+    assert len(run("conversations", "--json").data["conversations"]) == 3
+    assert run("import", "--undo", "nothing").code == 3
+
+
+def test_messages_that_joined_an_older_conversation_are_taken_back_alone(run: Run, folder: Path) -> None:
+    chat = folder / "conversations.json"
+    whole = exported(1, conversation_id="c1")
+    chat.write_text(json.dumps(whole), encoding="utf-8")
+    run("import", "conversations.json")
+    later = {"message": {"id": "later", "author": {"role": "user"}, "content": {"parts": ["And now?"]}}, "parent": "a"}
+    whole[0]["mapping"]["later"] = later
+    chat.write_text(json.dumps(whole), encoding="utf-8")
+    second = run("import", "conversations.json", "--json").data
+    assert second["messages"]["added"] == 1
+    run("import", "--undo", second["import_id"])
+    assert [one["content"] for one in run("list", "--json").data["items"]] == ["Question 0"]
+
+
+def test_broken_json_is_told_with_its_line(run: Run, folder: Path) -> None:
+    (folder / "bad.json").write_text('{"a": 1,\n "b": }', encoding="utf-8")
+    done = run("import", "bad.json")
+    assert done.code == 2 and "bad.json: it is not valid JSON (line 2: expecting value)" in done.err
+    assert "commonplace help import" in done.err and len(done.err) < 300

@@ -26,6 +26,18 @@ def test_sessions_are_found_where_they_lie(run: Run, home: Path) -> None:
     assert "sixty seconds" in run("search", "sixty", "--json").out
 
 
+def test_the_files_of_agents_stay_as_they_are(run: Run, home: Path) -> None:
+    folder = furnish(home)
+
+    def state() -> dict[Path, tuple[bytes, int]]:
+        files = [path for path in folder.rglob("*") if path.is_file()]
+        return {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+    before = state()
+    assert before and run("ingest").code == 0 and run("ingest").code == 0
+    assert state() == before
+
+
 def test_nothing_to_find_is_no_failure(run: Run) -> None:
     done = run("ingest")
     assert done.code == 0 and "No sessions were found" in done.err
@@ -75,7 +87,7 @@ def test_vectors_are_announced(run: Run, home: Path, monkeypatch: pytest.MonkeyP
     furnish(home)
     monkeypatch.setenv("COMMONPLACE_EMBEDDER", "builtin")
     done = run("ingest")
-    assert done.code == 0 and "passages have their vectors" in done.err
+    assert done.code == 0 and "Search by meaning follows: 6 passages to go" in done.err
 
 
 def test_progress_is_shown_to_people(spawn_in_terminal: Run, home: Path) -> None:
@@ -98,7 +110,7 @@ def test_watching_follows_sessions_until_it_is_told_to_end(run: Run, home: Path,
         claude = login()
         claude.user("Is there a test for it?")
         path.write_bytes(jsonl(claude.records) + b'{"type": "user", "mess')
-        wait_for_output(process.stdout, b"1 new messages in 1 sessions.")
+        wait_for_output(process.stdout, b"1 new message in 1 session.")
         path.unlink()
         other = home / ".codex" / "sessions" / "rollout-x.jsonl"
         other.parent.mkdir(parents=True)
@@ -107,7 +119,7 @@ def test_watching_follows_sessions_until_it_is_told_to_end(run: Run, home: Path,
         item = {"type": "message", "role": "user", "content": words}
         request = {"type": "response_item", "timestamp": "2026-03-17T10:01:00Z", "payload": item}
         other.write_text(f"{json.dumps(meta)}\n{json.dumps(request)}\n", encoding="utf-8")
-        wait_for_output(process.stdout, b"1 new messages in 1 sessions.")
+        wait_for_output(process.stdout, b"1 new message in 1 session.")
         process.send_signal(ending)
         assert process.wait(60) == 0
     finally:

@@ -21,7 +21,8 @@ def test_a_person_is_shown_what_was_read_and_why_not(run: Run, folder: Path) -> 
         "CLAUDE.md\t1\t1\t",
         ".windsurfrules\t0\t0\t.windsurfrules is not UTF-8 text",
     ]
-    assert done.err == "Learned 1; 1 were already known.\n"
+    waits = "The rules wait for your review: `commonplace review`. `--accept` lets them hold at once.\n"
+    assert done.err == f"Learned 1; 1 were already known.\n{waits}"
     assert run("learn", "--project", "here").err == "Learned 0; 2 were already known.\n"
 
 

@@ -25,7 +25,7 @@ def work(run: Run) -> None:
 def test_a_project_is_shown_by_its_short_name(run: Run, work: None) -> None:
     out = run("overview", "my-api").out
     assert out.startswith("my-api\n") and "- Write the docs" in out
-    assert "Keep sessions in Redis. Restarts lost them." in out and "- Add login" in out
+    assert "Keep sessions in Redis because restarts lost them." in out and "- Add login" in out
     data = run("overview", "my-api", "--json").data
     assert data["project"] == "github.com/acme/my-api" and len(data["open"]) == 2
 
@@ -53,3 +53,22 @@ def test_what_cannot_be_meant_is_refused(run: Run, work: None) -> None:
 def test_an_empty_memory_says_what_to_do(run: Run) -> None:
     done = run("overview")
     assert done.code == 0 and "commonplace connect" in done.err
+
+
+def test_what_was_rejected_is_not_listed_as_decided(run: Run) -> None:
+    run("add", "GraphQL for the public API. Partners asked for plain REST.", "-t", "rejected", "-p", "my-api")
+    run("add", "I prefer small pull requests", "-t", "heuristic", "-p", "my-api")
+    out = run("overview", "my-api").out
+    assert "Decided" not in out and "decision" not in out.partition("Rejected")[0]
+    assert "GraphQL for the public API. Partners asked for plain REST." in out.partition("Rejected")[2]
+    data = run("overview", "my-api", "--json").data
+    assert data["decisions"] == [] and [one["type"] for one in data["rejected"]] == ["rejected"]
+    assert run("overview", "--all", "--json").data["projects"][0]["decision"] is None
+
+
+def test_what_was_decided_is_told_in_its_own_words(run: Run) -> None:
+    said = "Production runs on Hetzner Cloud in Falkenstein, because of the price and German data centres"
+    run("add", said, "-t", "decision", "-p", "my-api")
+    run("add", "Two lock files broke the build.", "--title", "Use pnpm only", "-t", "decision", "-p", "my-api")
+    out = run("overview", "my-api").out
+    assert f"{said}\n" in out and "Use pnpm only: Two lock files broke the build.\n" in out

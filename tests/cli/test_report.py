@@ -117,3 +117,23 @@ def test_a_person_gets_tables(spawn_in_terminal: Run, week: None) -> None:
     assert "Sessions" in shown and "Modified" not in shown
     assert "not fixed" in shown and "src/auth.ts" in shown and "Write the docs" in shown
     assert SECRET not in shown
+
+
+def test_a_proposal_says_that_nobody_accepted_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMONPLACE_AGENT_MEMORIES", "proposed")
+    monkeypatch.setenv("CLAUDECODE", "1")
+    run("add", "Use Rust", "-t", "decision", "-p", "my-api")
+    assert "- **decision (proposed)** Use Rust" in run("report", "-p", "my-api").out
+    assert "decision (proposed)\tUse Rust" in run("report", "-p", "my-api", "--format", "terminal").out
+    assert "decision (proposed)\tUse Rust" in run("list", "-p", "my-api").out
+    assert run("report", "-p", "my-api", "--json").data["decisions"][0]["review"] == "proposed"
+
+
+def test_no_title_is_cut_in_a_pipe(run: Run) -> None:
+    said = (
+        "Offline data is stored with op-sqlite, encrypted with a key from the keychain, and synced when the app starts"
+    )
+    run("add", said, "-t", "decision", "-p", "my-api")
+    for command in (("list",), ("search", "offline data"), ("report", "-p", "my-api")):
+        out = run(*command).out
+        assert said in out and "…" not in out

@@ -106,3 +106,17 @@ def test_where_nothing_was_done_nothing_is_undone(run: Run) -> None:
     assert run("restore", "1", "--json").data == {"restored": []}
     done = run("contradictions", "1", "2", "--undo", "--json")
     assert (done.code, done.error["code"]) == (4, "CONFLICT")
+
+
+def test_superseding_says_how_to_undo_it(run: Run) -> None:
+    run("add", "Use npm", "--global")
+    run("add", "Bread is baked on Mondays", "--global")
+    undo = "commonplace restore 1"
+    assert run("supersede", "1", "--by", "2").err == f"Undo: {undo}\n"
+    assert run(*undo.split()[1:]).out == "Restored memory 1: Use npm\n"
+
+
+def test_pairs_are_named_as_people_would_say_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("add", "Sessions last 30 days", "-t", "fact", "--global")
+    run("add", "Sessions last 60 days", "-t", "fact", "--global")
+    assert "1 of 1: 2 replaces 1, it seems\n" in run("contradictions").out

@@ -32,6 +32,15 @@ def test_a_key_for_each_and_one_to_take_it_back(spawn_in_terminal: Run, store: S
     }
 
 
+def test_it_is_shown_with_what_it_goes_against(spawn_in_terminal: Run, store: Settings) -> None:
+    with Memory(store.data_dir, embedder="off") as memory:
+        memory.remember("MongoDB for orders: transactions were too slow", type="rejected")
+        memory.remember("We decided to use MongoDB for orders", type="decision", proposed=True)
+    done = spawn_in_terminal("review", typed="sq")
+    against = [line for line in done.out.splitlines() if "seems to go against" in line]
+    assert len(against) == 1 and "transactions were too slow" in against[0], done.out
+
+
 def test_it_is_listed_accepted_and_dismissed_by_id(run: Run, store: Settings) -> None:
     listed = run("review", "--json").data["proposals"]
     assert [one["title"] for one in listed] == ["Never log bodies", "Use tabs everywhere", "Deploy on Mondays"]
@@ -44,6 +53,16 @@ def test_it_is_listed_accepted_and_dismissed_by_id(run: Run, store: Settings) ->
     assert len(run("review", "--json").data["proposals"]) == 2
     again = run("review", "accept", first)
     assert again.code == 4 and "not waiting" in again.err
+
+
+def test_the_history_names_who_accepted_and_whose_it_was(run: Run, folder: Path, settings: Settings) -> None:
+    with Memory(settings.data_dir, embedder="off", author="anna via claude-code") as memory:
+        id_ = str(memory.remember("Deploy on Mondays", type="rule", proposed=True).id)
+    run("review", "accept", id_)
+    head, line = run("history", id_).out.splitlines()
+    shown = dict(zip(head.split("\t"), line.split("\t"), strict=False))
+    accepted = run("show", id_, "--json").data["items"][0]["author"]
+    assert (shown["op"], shown["author"], shown["was_by"]) == ("accept", accepted, "anna via claude-code")
 
 
 def test_an_agent_in_a_shell_is_an_agent(run: Run, store: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

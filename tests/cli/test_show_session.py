@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -69,3 +70,41 @@ def test_nothing_there_is_told(run: Run, tmp_path: Path) -> None:
     assert done.code == 3 and done.error["code"] == "NO_RESULTS" and done.error["suggestion"]
     assert run("sessions", "show", "no-such-session").code == 3
     assert run("sessions", "show", "--budget", "5").code == 2
+
+
+CAPTURED = "5f0b2c1e-1111-4222-8333-0000000000aa"
+
+
+@pytest.fixture
+def captured(spawn: Run, run: Run, folder: Path) -> None:
+    """A session that the hooks of an editor captured, today."""
+    tool = {"tool_name": "Bash", "tool_input": {"command": "pytest tests/test_login.py"}}
+    failed = {"stdout": "FAILED tests/test_login.py::test_login - TimeoutError", "exit_code": 1}
+    events: list[tuple[str, dict[str, object]]] = [
+        ("UserPromptSubmit", {"prompt": "Why is the login so slow today?"}),
+        ("PostToolUse", {**tool, "tool_response": failed}),
+        ("Stop", {"last_assistant_message": "The timeout was too short, so I raised it to 30 s."}),
+    ]
+    for event, fields in events:
+        payload = {"session_id": CAPTURED, "cwd": str(folder), "hook_event_name": event, **fields}
+        assert spawn("hook", "claude-code", event, stdin=json.dumps(payload)).code == 0
+    assert run("drain").code == 0
+
+
+def test_a_captured_session_shows_what_was_asked_run_and_answered(run: Run, captured: None) -> None:
+    out = run("sessions", "show", CAPTURED).out
+    parts = ["Why is the login so slow today?", "Ran pytest tests/test_login.py", "TimeoutError", "raised it to 30 s"]
+    places = [out.rindex(part) for part in ["## Asked", *parts]]
+    assert places == sorted(places)
+    data = run("sessions", "show", f"claude-code:{CAPTURED}", "--json").data
+    assert [one["role"] for one in data["messages"]] == ["user", "tool", "assistant"]
+    assert run("sessions", "show", CAPTURED, "--last", "1", "--json").data["left_out"] == 2
+
+
+def test_the_newest_session_is_the_one_where_something_happened_last(run: Run, captured: None) -> None:
+    assert "# Why is the login so slow today?" in run("sessions", "show").out
+
+
+def test_an_unknown_id_says_where_the_ids_are(run: Run) -> None:
+    done = run("sessions", "show", "no-such-session")
+    assert (done.code, done.err.splitlines()[-1]) == (3, "hint: `commonplace sessions` lists the ids.")

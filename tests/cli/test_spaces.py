@@ -34,17 +34,27 @@ def test_a_space_is_made_once(run: Run) -> None:
     assert (done.code, done.data["error"]["code"]) == (2, "VALIDATION_ERROR")
 
 
-def test_a_person_is_invited_and_listed(run: Run) -> None:
+def test_a_person_is_invited_and_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run("spaces", "create", "team")
     done = run("spaces", "invite", "team", "ada")
     assert re.fullmatch(r"sk-sekha-[0-9a-f]{48}\n", done.out)
-    assert "ada" in done.err and "writer" in done.err and "connect --http http://127.0.0.1:8765/mcp" in done.err
+    assert "ada" in done.err and "writer" in done.err and "--http https://<your server>/mcp" in done.err
+    monkeypatch.setenv("COMMONPLACE_ALLOWED_HOSTS", "memory.example.org")
+    named = run("spaces", "invite", "team", "bo").err
+    assert "--http https://memory.example.org/mcp" in named and "--share" in named and "--no-hooks" not in named
     assert done.out.strip() not in done.err
+    reader = run("spaces", "invite", "team", "ci", "--role", "reader").err
+    assert "--no-hooks" in reader and "--share" not in reader
     more = ("--role", "reader", "--project", "my-api", "--expires", "90d", "--json")
     made = run("spaces", "invite", "team", "reports", *more).data
     assert (made["space"], made["role"], made["project"]) == ("team", "reader", "my-api")
     assert made["key"].startswith(made["prefix"]) and made["url"].endswith("/mcp")
-    assert [key["name"] for key in run("spaces", "people", "team", "--json").data["keys"]] == ["ada", "reports"]
+    assert [key["name"] for key in run("spaces", "people", "team", "--json").data["keys"]] == [
+        "ada",
+        "bo",
+        "ci",
+        "reports",
+    ]
     assert "reports" in run("spaces", "people", "team").out
     assert run("keys", "--json").data["keys"] == []
 
@@ -86,3 +96,20 @@ def test_a_space_that_is_none_is_told_so(run: Run, line: tuple[str, ...]) -> Non
     assert (done.code, done.data["error"]["code"]) == (3, "NOT_FOUND")
     assert "commonplace spaces" in done.data["error"]["suggestion"]
     assert len(run("spaces", "--json").data["spaces"]) == 1
+
+
+def test_commands_in_an_empty_space_say_where_the_memories_are(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("spaces", "create", "team")
+    assert "team" not in run("list").err
+    monkeypatch.setenv("COMMONPLACE_SPACE", "team")
+    run("add", "Deploys run on Mondays", "--global")
+    assert "This store also has" not in run("list").err
+    monkeypatch.delenv("COMMONPLACE_SPACE")
+    said = "The space default is empty. This store also has team: `COMMONPLACE_SPACE=team` before a command chooses it."
+    for command in (("list",), ("search", "deploys"), ("review",), ("export", "--everything", "-o", "all.zip")):
+        assert said in run(*command).err, command
+    run("add", "Ours", "--global")
+    done = run("export", "--everything", "-o", "ours.zip")
+    assert (
+        "Exported 1 item, 0 sessions, 0 projects of the space default to ours.zip" in done.out and said not in done.err
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.capture.hooks.spool import count_failure, spool_folder
 from commonplace.config import Settings
 from commonplace.memory.local_memory import wall_clock
 from commonplace.memory.status_and_stats import Fault, save_check_result
@@ -79,7 +80,7 @@ def test_in_a_project_it_says_what_is_known_open_and_waiting(run: Run, repositor
     assert done.code == 0 and re.search(r"github\.com/acme/my-api: 3 items, last used ", done.out)
     assert "\nOpen steps\n  - Write test 1\n" in done.out and "  and 2 more: commonplace report\n" in done.out
     assert re.search(r"commonplace contradictions +settle 1 recent contradiction\n", done.out)
-    assert re.search(r"commonplace context +show what an agent sees about my-api\n", done.out)
+    assert re.search(r"commonplace context --start +show what a session in my-api starts with\n", done.out)
     assert len(done.out.splitlines()) < 20
 
 
@@ -99,3 +100,21 @@ def test_what_is_stored_cannot_take_over_the_terminal(run: Run, repository: str)
     run("add", "--kind", "summary", "--session", "s", "--field", "next_steps=\x1b[31mred\x07")
     done = run()
     assert "  - red\n" in done.out and "\x1b" not in done.out and "\x07" not in done.out
+
+
+def test_a_session_without_memories_lost_nothing(run: Run, settings: Settings) -> None:
+    for _ in range(6):
+        count_failure(spool_folder(str(settings.data_dir)), "hook", "opening-too-slow")
+    said = "6 sessions started without memories: reading them took over a second. Nothing was lost."
+    assert said in run().out and "could not be stored" not in run().out
+    assert run("status", "--json").data["hooks"]["failed"] == 0
+    count_failure(spool_folder(str(settings.data_dir)), "hook", "not-writable")
+    assert run("--json").data["problems"] == ["1 captured event could not be stored.", said]
+
+
+def test_the_demo_ends_with_what_is_left_to_do_here(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "`commonplace connect claude-code` connects an editor" in run("demo").err
+    (Path.home() / ".codex").mkdir()
+    assert "shows what connecting Codex CLI would change" in run("demo").err
+    assert run("connect", "codex").code == 0
+    assert run("demo").err.endswith("Next: `commonplace` shows where you stand.\n")

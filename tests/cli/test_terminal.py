@@ -60,7 +60,8 @@ def test_a_terminal_gets_colour_and_a_table(spawn_in_terminal: Run, run: Run) ->
     run("add", "A long text " * 50)
     done = spawn_in_terminal("list", NO_COLOR="", TERM="xterm-256color")
     assert "\x1b[" in done.out and "\x1b[5m" not in done.out
-    assert "[red]Not markup[/red] :smile:" in done.out and "…" in done.out and "now" in done.out
+    assert "[red]Not markup[/red] :smile:" in done.out and "…" in done.out
+    assert re.search(r"mnow |m\d+ (s|min)", done.out)
     bare = spawn_in_terminal("list", NO_COLOR="1", TERM="xterm-256color")
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", bare.out)
     assert all(len(line.rstrip()) <= 80 for line in re.sub(r"\x1b\[[0-9;]*m", "", bare.out).splitlines())

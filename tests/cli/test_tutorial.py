@@ -125,7 +125,8 @@ def run_commands(section: str, terminal: Run) -> None:
     for line, shown in given:
         program, *arguments = shlex.split(line)
         assert program == "commonplace"
-        done = terminal(*arguments, typed="a" if arguments == ["review"] else "")
+        # Wide enough for "12 s ago" where the page says "now": a busy machine shortens no title.
+        done = terminal(*arguments, typed="a" if arguments == ["review"] else "", COLUMNS="100")
         assert done.code == 0, f"{line}: {done.out}"
         seen = re.sub(r"\x1b\[[\d;]*m", "", done.out)
         assert [one for one in shown if not shows(seen, one)] == [], seen

@@ -129,6 +129,17 @@ def test_any_spelling_of_an_id_and_the_key_find_a_session(store: Store, message_
     assert store.resolve_session(ref("nobody"), "nobody") is None
 
 
+def test_the_name_that_an_agent_gives_a_session_finds_it_while_only_one_has_it(
+    store: Store, message_draft: Make
+) -> None:
+    stored = keep(store, message_draft, "claude-code:50%_done", "hello")
+    assert store.resolve_session(ref("50%_done"), "50%_done") == stored.id
+    for other in ("50%xdone", "%_done", "done"):
+        assert store.resolve_session(ref(other), other) is None
+    keep(store, message_draft, "codex:50%_done", "hello")
+    assert store.resolve_session(ref("50%_done"), "50%_done") is None
+
+
 def test_appending_counts_bumps_the_revision_and_refuses_the_slower(
     store: Store, neighbour: Store, message_draft: Make
 ) -> None:

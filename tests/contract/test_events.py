@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from commonplace.errors import InvalidInput
-from commonplace.model import Draft, SessionDraft
+from commonplace.model import Author, Draft, SessionDraft
 from commonplace.store.protocol import Store
 from commonplace.store.types import Event
 
@@ -45,6 +46,14 @@ def test_an_event_says_what_it_is_about(store: Store, draft: Callable[..., Draft
     (event,), _mark = store.events(START, 10)
     assert (event.kind, event.type, event.title, event.at_ms) == ("memory", "rule", "Zod", THEN)
     assert event.project == "github.com/acme/my-api" and len(event.uid) == 36
+
+
+def test_an_event_says_who_did_it(store: Store, draft: Callable[..., Draft]) -> None:
+    (stored,) = store.put([replace(draft("Use zod"), author="ada via cursor", origin="agent")], THEN)
+    assert [event.author for event in store.events(START, 10)[0]] == ["ada via cursor"]
+    changed = replace(draft("Use zod 4"), author="bo", origin="person")
+    store.rewrite(stored.id, changed, THEN + 1, by=Author("bo", "person"))
+    assert [event.author for event in store.events(START, 10)[0]] == [None, "bo"]
 
 
 def test_conversations_are_told_as_well(store: Store, draft: Callable[..., Draft]) -> None:

@@ -136,10 +136,8 @@ def test_items_are_counted_by_day_and_kind(store: Store) -> None:
     assert store.items_per_day(Scope(project="acme", kinds=("summary",)), *ever) == {today - 1: {"summary": 1}}
     assert store.items_per_day(Scope(types=("command",)), *ever) == {today + 400: {"observation": 1}}
     assert store.items_per_day(Scope(only_global=True), 0, ever[1]) == {today + 400: {"observation": 1}}
-    assert store.items_per_day(Scope(project="acme", with_global=True), midnight, ever[1]) == {
-        today: {"memory": 2},
-        today + 400: {"observation": 1},
-    }
+    # What happened outside any project does not apply to this one; what was stated for every project does.
+    assert store.items_per_day(Scope(project="acme", with_global=True), -DAY, ever[1]) == {-1: {"memory": 2}, **acme}
     assert store.items_per_day(Scope(), midnight + 1, midnight + DAY - 1) == {}
     assert store.items_per_day(Scope(), midnight + 1, midnight + DAY) == {today: {"memory": 1}}
     assert store.items_per_day(Scope(project="nobody"), *ever) == {}

@@ -98,7 +98,7 @@ def test_proposing_again_what_was_dismissed_brings_nothing_back_and_a_person_doe
     assert put("zebra one", HOOK, PROPOSED) == waiting
     assert ids(store) == []
     assert put("zebra one", Author("anna via cursor", "agent")) == waiting
-    assert read(store, waiting).review == PROPOSED, "an agent does not accept"
+    assert ids(store) == [] and read(store, waiting).review == DISMISSED, "an agent overrules nobody"
     assert put("zebra one") == waiting
     assert (read(store, waiting).review, read(store, waiting).origin) == (ACCEPTED, "agreed")
 

@@ -44,6 +44,8 @@ def test_a_mark_is_kept_as_it_was_noted(store: Store) -> None:
     store.save_source_mark("/a/file", {"size": 3, "name": "naïve", "none": None}, THEN)
     store.save_source_mark("/a/other", {}, THEN)
     assert store.source_mark("/a/file") == {"size": 3, "name": "naïve", "none": None}
+    assert store.source_marks("/a/f") == {"/a/file": {"size": 3, "name": "naïve", "none": None}}
+    assert [*store.source_marks("/a/")] == ["/a/file", "/a/other"] and store.source_marks("import:") == {}
     store.save_source_mark("/a/file", {"size": 4}, THEN + 1)
     assert store.source_mark("/a/file") == {"size": 4} and store.source_mark("/a/other") == {}
 

@@ -43,7 +43,7 @@ def test_an_entry_takes_no_less_than_is_assumed_before_it_is_written(memory: Loc
     item = get_item(memory, remember(memory, NewItem(text, kind="memory", type="note", created_ms=0)).id)
     entry = ContextItem(item, text, 0.0, Signals(0.0, 0.0, 0.0, 0.0))
     texts = len(item.title) + len(text) + len(item.type)
-    assert ContextRows().tokens(entry) >= LEAST_ENTRY_TOKENS + texts // CHARACTERS_PER_TOKEN
+    assert ContextRows(memory).tokens(entry) >= LEAST_ENTRY_TOKENS + texts // CHARACTERS_PER_TOKEN
 
 
 @pytest.mark.promise("kiro:get_context:token-estimate")

@@ -43,7 +43,7 @@ def test_a_topic_is_told_in_phases(wise_past: Call) -> None:
     dates = [date for date, _event in timeline_entries(reply)]
     assert dates == sorted(set(dates)) and len(dates) >= 3
     assert {entry["session"] for entry in reply["timeline"]} == {"shop"}
-    days = f"Came up on {len(dates)} days from 2025-01-15 to {dates[-1]} in shop."
+    days = f"It came up on {len(dates)} days from 2025-01-15 to {dates[-1]} in shop."
     assert reply["summary"].startswith(f"{days} First (2025-01-15): The initial OAuth setup works: ")
     assert " Then (2025-01-20): Added token refresh logic" in reply["summary"]
     assert f" Most recently ({dates[-1]}): " in reply["summary"]
@@ -101,7 +101,7 @@ def test_one_entry_for_each_session_and_day(memory: LocalMemory) -> None:
         ("2025-02-01", "zoo"),
         ("2025-02-02", "zoo"),
     ]
-    assert reply["summary"].startswith("Came up on 2 days from 2025-02-01 to 2025-02-02 in zoo.")
+    assert reply["summary"].startswith("It came up on 2 days from 2025-02-01 to 2025-02-02 in zoo.")
 
 
 @pytest.mark.promise("ecm:explain:depth")
@@ -173,7 +173,7 @@ def test_many_days_are_told_in_a_few_phases(memory: LocalMemory) -> None:
         remember(memory, NewItem(kind="observation", content=text, session=f"s{n}", created_ms=local(day)))
     reply = calling(memory)("explain", topic="turnstile")
     assert reply["summary"].count(" Then (") == 4
-    assert reply["summary"].startswith("Came up on 40 days from 2025-01-01 to 2025-02-12 in global.")
+    assert reply["summary"].startswith("It came up on 40 days from 2025-01-01 to 2025-02-12 in global.")
 
 
 def test_a_topic_of_nothing_known(past: Call) -> None:

@@ -150,10 +150,9 @@ def test_what_is_forgotten_is_in_no_answer_until_it_is_restored(memories: Memori
         (
             "fact",
             "API rate limit is 100 requests per minute",
-            "API rate limit is 50 per minute",
+            "API rate limit is 50 requests per minute",
             "a different number from",
         ),
-        ("decision", "Chose Jest for unit tests", "Chose Vitest for unit tests", "a different choice from"),
     ],
 )
 @pytest.mark.promise("memories:decided:contradictions")
@@ -172,14 +171,15 @@ def test_a_contradiction_is_named_with_how_to_supersede_it(
     assert memories("add_memory", content=later, type=type_, project_id=APP).data["contradicts"] == []
 
 
-def test_only_statements_in_the_same_scope_contradict(memories: Memories) -> None:
-    memories.add("Use pnpm, not npm", "rule")
+def test_only_statements_that_apply_together_contradict(memories: Memories) -> None:
+    everywhere = memories.add("Use pnpm, not npm", "rule")
     memories.add("Use pnpm, not npm", "rule", project_id="shop")
     memories.add("Use pnpm, not npm", "skill", project_id=APP)
-    for type_, project in (("rule", APP), ("skill", "")):
-        reply = memories("add_memory", content="Use npm, not pnpm", type=type_, project_id=project)
-        assert reply.data["contradicts"] == []
-        assert "contradict" not in reply.text
+    reply = memories("add_memory", content="Use npm, not pnpm", type="rule", project_id=APP)
+    assert [one["id"] for one in reply.data["contradicts"]] == [everywhere]
+    reply = memories("add_memory", content="Use npm, not pnpm", type="skill", project_id="")
+    assert reply.data["contradicts"] == []
+    assert "contradict" not in reply.text
 
 
 def everywhere(memories: Memories) -> dict[str, bool]:

@@ -67,8 +67,8 @@ def test_reads_are_about_the_project_that_the_server_runs_in(settings: Settings,
     opened = open_memory(replace(settings, project="my-app"), clock)
     try:
         memories = Memories(opened)
-        memories.add("zebra everywhere", "rule")
-        memories.add("zebra of the app", "rule", project_id=APP)
+        memories.add("zebra everywhere", "rule", project_id="global")
+        memories.add("zebra of the app", "rule")
         memories.add("zebra of the shop", "rule", project_id="shop")
         everywhere, ours = ["zebra everywhere"], ["zebra of the app"]
         rules = memories("get_rules").data
@@ -199,6 +199,14 @@ def test_rules_are_told_whatever_the_limit_and_take_no_place_of_memories(memorie
         "A zebra has stripes",
     }
     assert reply.text.count("\n- ") == 70
+
+
+def test_what_was_only_asked_before_is_nothing_to_know(memories: Memories) -> None:
+    memories.add("The zebra is called Zoe")
+    for number in range(8):
+        asked = NewItem(f"Feed the zebra {number}", "observation", "prompt", session=f"claude-code:{number}")
+        remember(memories.memory, asked)
+    assert memories.contents("get_context", query="feed the zebra", limit=3) == ["The zebra is called Zoe"]
 
 
 def test_a_context_says_that_nothing_is_relevant(memories: Memories) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.conftest import THEN, Clock
 from tests.dialects.conftest import TOOLS, Call
 
+from commonplace.dialects.tool_profiles import tools_of
+from commonplace.errors import NoResults
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember, remember_all
@@ -244,3 +247,40 @@ def test_an_unknown_project_is_said_and_a_near_one_is_named(example: LocalMemory
     assert reply["observations"] == [] and reply["summaries"] == []
     assert reply["notice"] == "There is no project 'my-apy'. Did you mean 'my-api'?"
     assert "notice" not in call("search", query="authentication", project="my-api")
+
+
+def test_every_everyday_tool_says_that_a_project_is_unknown(example: LocalMemory) -> None:
+    """A slip in the name of a project, which `search` tells; the tools are those of `core`."""
+    core = {tool.name: tool for tool in tools_of("core")}
+    said = "There is no project 'my-apy'. Did you mean 'my-api'?"
+    context = core["get_context"]
+    for arguments in (
+        {"project": "my-apy"},
+        {"project": "my-apy", "query": "authentication"},
+        {"project": "my-apy", "query": "authentication", "token_budget": 400},
+        {"project_id": "my-apy"},
+        {"project_id": "my-apy", "query": "authentication"},
+    ):
+        assert context.run(example, arguments).data["notice"] == said, arguments
+        known = {name: "my-api" if value == "my-apy" else value for name, value in arguments.items()}
+        assert "notice" not in context.run(example, known).data, known
+    asked = {"query": "authentication", "project": "my-apy"}
+    assert core["search"].run(example, asked).data["notice"] == said
+    with pytest.raises(NoResults) as nothing:
+        core["recall"].run(example, asked)
+    assert said in nothing.value.hint
+
+
+def test_what_starts_a_project_by_its_name_says_so(example: LocalMemory) -> None:
+    add = next(tool for tool in tools_of("core") if tool.name == "add_memory")
+    arguments = {"content": "Prices are kept in cents.", "type": "decision", "project_id": "my-apy"}
+    reply = add.run(example, arguments)
+    assert reply.data["notice"] == "@my-apy is a new project. Did you mean 'my-api'?"
+    assert reply.data["notice"] in (reply.text or "")
+    more = add.run(example, {**arguments, "content": "Dates are in UTC."})
+    assert "notice" not in more.data, "by now it is known"
+    # A window's own project may well be new.
+    window = replace(example, settings=replace(example.settings, project="github.com/acme/new-shop"))
+    for project in (None, "new-shop", "global"):
+        told = add.run(window, {**arguments, "content": f"For {project}.", "project_id": project})
+        assert "notice" not in told.data, project

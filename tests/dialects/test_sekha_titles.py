@@ -40,7 +40,8 @@ def test_a_conversation_is_found_by_its_title(memory: LocalMemory, call: Call, q
     assert found(call, query) == [(id_, "Quarterly budget")]
 
 
-def test_the_other_tools_find_it_too(memory: LocalMemory, call: Call) -> None:
+def test_the_other_tools_find_it_too(memory: LocalMemory) -> None:
+    call = calling(for_project(memory, "shop"))
     stored(call, "Quarterly budget")
     assert call("search", query="Quarterly budget")["observations"][0]["text"] == MESSAGES[0]["content"]
     assert call("search_memories", query="Quarterly budget")["memories"][0]["content"] == MESSAGES[0]["content"]

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.hooks.hint_output import SessionHints
+from commonplace.capture.hooks.hint_output import SessionHints, hint_files
 from commonplace.capture.hooks.spool import spool_folder
+from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.doctor import editor_checks
 from commonplace.doctor.doctor_context import DoctorContext
 from commonplace.hosts.connections import (
@@ -70,9 +71,23 @@ def test_what_is_connected_is_started_once_and_its_hooks_are_fired(context: Doct
     assert len(context.answers) == 1
     fired = [*editor_checks.check_hooks(context)]
     assert states(fired) == {"claude-code": "ok", "kiro": "ok"}
-    assert "ran 9 hooks" in fired[0].sentence
+    assert "ran 10 hooks" in fired[0].sentence
     # Nothing is left of it.
     assert not [*Path(spool_folder(str(context.settings.data_dir))).iterdir()]
+
+
+def test_what_the_doctor_tries_is_no_failure_of_a_session(
+    filled: DoctorContext, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own session starts may come too late on a busy machine; nobody was without anything."""
+    connect("claude-code")
+    monkeypatch.setenv("COMMONPLACE_HOOKS_SECONDS", "0.001")
+    assert states([*editor_checks.check_hooks(filled)]).keys() == {"claude-code"}
+    monkeypatch.delenv("COMMONPLACE_HOOKS_SECONDS")
+    assert states([*editor_checks.check_hooks(filled)]).keys() == {"claude-code"}
+    assert spool_state(filled.settings).hook_failures == {}
+    assert states([*editor_checks.check_spool(filled)]) == {"waiting": "ok"}
+    assert hint_files(str(filled.settings.data_dir)) == []
 
 
 def test_connections_of_a_project(context: DoctorContext, connect: Connect, tmp_path: Path) -> None:
@@ -153,7 +168,7 @@ def test_hooks_that_capture_here_though_the_server_is_elsewhere(context: DoctorC
     # A key of this memory shows that the server answers from it.
     connect("claude-code", server=Server(url="https://memory.example/mcp", key=secret))
     (found,) = editor_checks.check_hooks(context)
-    assert "ran 9 hooks" in found.sentence
+    assert "ran 10 hooks" in found.sentence
 
 
 def test_a_hook_that_keeps_its_events_elsewhere(context: DoctorContext, connect: Connect, tmp_path: Path) -> None:

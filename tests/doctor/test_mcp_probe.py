@@ -27,7 +27,7 @@ input()
 """
 
 
-def ask(script: str, seconds: float = 20.0) -> ProbeResult:
+def ask(script: str, seconds: float = 60.0) -> ProbeResult:
     return probe_process([sys.executable, "-c", script], {}, seconds)
 
 

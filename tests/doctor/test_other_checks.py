@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +58,7 @@ def test_what_waits_is_a_remark_and_what_waits_for_long_a_failure(filled: Doctor
     now = time.time_ns() // 1_000_000
     leave_event(filled, now, b'{"session_id": "s", "prompt": "Why is the build so slow today?"}')
     (found,) = editor_checks.check_spool(filled)
-    assert found.state == "remark" and "1 events are waiting" in found.sentence
+    assert found.state == "remark" and "1 event is waiting" in found.sentence
     leave_event(filled, now - 3 * 86_400_000, b'{"session_id": "s", "prompt": "Which port does the server use?"}')
     late = failing([*editor_checks.check_spool(filled)])
     assert "3 d ago" in late.sentence and late.fix is not None
@@ -104,9 +105,19 @@ def test_a_session_that_was_told_nothing_is_a_remark(filled: DoctorContext) -> N
     count_failure(folder, "hook", "opening-too-slow")
     count_failure(folder, "hook", "opening-DB_CORRUPT")
     (_waiting, report) = editor_checks.check_spool(filled)
-    assert (report.what, report.state) == ("openings", "remark") and report.sentence.startswith(
-        "2 sessions started without"
+    assert (report.what, report.state) == ("openings", "remark")
+    assert re.match(
+        r"2 sessions started without memories \(too-slow 1, DB_CORRUPT 1\)\. The last was (now|\d+ \w+ ago)",
+        report.sentence,
     )
+    assert report.advice.startswith("Nothing was lost") and report.fix is not None
+    report.fix()
+    for _ in range(3):
+        count_failure(folder, "hook", "opening-too-slow")
+    count_failure(folder, "hook", "hint-DB_BUSY")
+    sentences = {one.what: one.sentence.partition(". ")[0] for one in editor_checks.check_spool(filled)}
+    assert sentences["openings"] == "3 sessions started without memories: reading them took over a second"
+    assert sentences["hints"] == "Hooks could not look up what to show once (DB_BUSY 1)"
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links")

@@ -10,6 +10,7 @@ from commonplace.errors import InvalidInput, NotFound
 from commonplace.hosts.learn_rule_files import LearnedFile, learn
 from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.review import accept, list_proposals
 from commonplace.model import Item, Scope
 
 from .conftest import PROJECT, Generate, Say, tree
@@ -78,12 +79,14 @@ def test_every_format_is_read(memory: LocalMemory, root: Path) -> None:
 def test_learning_twice_adds_nothing(memory: LocalMemory, root: Path) -> None:
     put(root, "CLAUDE.md", "## Style\n\n- Two spaces\n- Use pnpm\n\nA paragraph:\n\n```\ncode\n```\n")
     put(root, ".claude/skills/deploy/SKILL.md", "---\nname: deploy\ndescription: Ship\n---\n# Deploy\n\nmake\n")
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     assert counts(learn(memory, root, PROJECT))["CLAUDE.md"] == (3, 0, "")
     assert counts(learn(memory, root, PROJECT)) == {
         "CLAUDE.md": (0, 3, ""),
         ".claude/skills/deploy/SKILL.md": (0, 1, ""),
     }
     assert len(items_by_text(memory)) == 4
+    assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
 
 
 def test_a_dry_run_keeps_nothing(memory: LocalMemory, root: Path) -> None:
@@ -157,6 +160,8 @@ def test_after_learning_each_tool_is_given_what_it_lacks(memory: LocalMemory, ro
     put(root, ".cursor/rules/api.mdc", "---\nglobs: api/**\nalwaysApply: false\n---\n- Validate input\n")
     before = (root / "CLAUDE.md").read_bytes(), (root / ".cursor/rules/api.mdc").read_bytes()
     learn(memory, root, PROJECT)
+    assert write().changes == (), "what a file says holds once a person accepts it"
+    accept(memory, [item.id for item in list_proposals(memory).items])
     made = write()
     assert {change.path: change.action for change in made.changes} == {
         ".claude/rules/api.md": "create",

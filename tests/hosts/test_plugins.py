@@ -221,3 +221,50 @@ def test_our_own_names_cannot_be_taken_over(machine: Machine) -> None:
     install(machine.packages, "taken-over", code, {"commonplace.hosts": {"cursor": "taken_over:HOST"}})
     machine.json("connect", "cursor")
     assert (machine.home / ".cursor" / "mcp.json").exists() and not (machine.home / ".acme").exists()
+
+
+@pytest.mark.parametrize("code", ["import sys; sys.exit(3)", "raise BaseException('no')"])
+def test_a_package_that_ends_the_program_breaks_only_itself(tmp_path: Path, code: str) -> None:
+    machine = Machine(tmp_path)
+    points = {"commonplace.embedders": {"ending": "ending:embedder"}}
+    install(machine.packages, "ending", f"{code}\n", points)
+    done = machine.run("status", "--json", COMMONPLACE_EMBEDDER="ending")
+    assert "ending" in done.stderr + done.stdout and "Traceback" not in done.stderr
+
+
+# By print, by the descriptor, and by a child.
+PRINTS = """
+import os, subprocess, sys
+print("printed")
+os.write(1, b"raw")
+subprocess.run([sys.executable, "-c", "print('child')"])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a server speaks its protocol on the same descriptor there")
+def test_what_a_package_prints_is_not_taken_for_an_answer(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    blocks_and_prints = PRINTS + "\n".join(blocks("python"))
+    points = tomllib.loads(blocks("toml")[0])["project"]["entry-points"]
+    install(machine.packages, "acme-commonplace", blocks_and_prints, points)
+    added = machine.run("add", "The release is cut on Fridays", "--json", COMMONPLACE_EMBEDDER="acme-model")
+    assert json.loads(added.stdout)
+    assert all(text in added.stderr for text in ("printed", "raw", "child"))
+    machine.json("doctor", "versions")
+    payload = {"cwd": str(machine.project), "session_id": "s1", "question": "Why does the login fail after an hour?"}
+    assert machine.run("hook", "acme", "Asked", stdin=json.dumps(payload)).stdout == ""
+
+
+def test_a_package_that_hangs_is_given_up(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    groups = {group: {"hanging": "hanging:thing"} for group in ("commonplace.hosts", "commonplace.embedders")}
+    install(machine.packages, "hanging", "import threading\nthreading.Event().wait()\n", groups)
+    given_up = {"COMMONPLACE_PLUGIN_SECONDS": "0.2"}
+    named = machine.run("connect", "hanging", **given_up)
+    assert named.returncode != 0 and "hanging 1.0 cannot be used: loading it took longer" in named.stderr
+    hook = machine.run("hook", "hanging", "Stop", stdin="{}", **given_up)
+    assert (hook.returncode, hook.stdout) == (0, "") and "unknown-host" in hook.stderr
+    findings = json.loads(machine.run("doctor", "versions", "--json", **given_up).stdout)["findings"]
+    assert {one["state"] for one in findings if one["what"] == "plugin hanging"} == {"failure"}
+    search = machine.run("search", "anything", COMMONPLACE_EMBEDDER="hanging", **given_up)
+    assert "hanging 1.0 cannot be used" in search.stderr

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
 import pytest
 from tests.http_server.conftest import bearer
 from tests.mcp.conftest import DEADLINE, Served, keyed
+from tests.polling import until
 
 from commonplace.http_server import logs
 
@@ -69,6 +72,19 @@ def test_a_request_is_told_by_its_route_and_its_key(talkative: Talkative) -> Non
     }
     assert (first["level"], first["request_id"], first["space"]) == ("info", "one-of-mine", "default")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", first["time"]) and first["duration_ms"] > 0
+
+
+def test_a_caller_that_left_made_no_bad_request(talkative: Talkative) -> None:
+    server = talkative.server
+    address = urlsplit(server.url)
+    with socket.create_connection((address.hostname or "", address.port or 0), timeout=DEADLINE) as connection:
+        head = f"POST /api/v1/items HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Bearer {server.key}\r\n"
+        connection.sendall(f'{head}Content-Length: 9000\r\n\r\n{{"content": "'.encode())
+    counted = 'commonplace_request_seconds_count{method="POST",route="/api/v1/items",status="499"} 1.0'
+    with httpx2.Client(base_url=server.url, headers=server.headers, timeout=DEADLINE) as client:
+        until(lambda: counted in client.get("/metrics").text)
+    (left,) = (line for line in talkative.lines() if line.get("method") == "POST")
+    assert (left["status"], left["error"]) == (499, "CALLER_LEFT")
 
 
 def test_calls_of_tools_are_told_by_their_names(talkative: Talkative) -> None:

@@ -20,6 +20,11 @@ from commonplace import config
 from commonplace.errors import InvalidInput
 from commonplace.http_server import server as site
 from commonplace.memory import api_keys
+from commonplace.memory.authors import local_writer, with_writer
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.remember import NewItem, remember_item
+from commonplace.memory.told_to_agents import is_own
+from commonplace.model import Author
 
 Serve = Callable[..., Served]
 
@@ -130,6 +135,28 @@ def test_the_first_start_makes_a_key_that_only_its_owner_can_read(serve: Serve, 
     (key,) = api_keys.list_keys(memory)
     memory.close()
     assert (key.name, key.scope, key.project, key.expires_ms) == ("first", "admin", None, None)
+
+
+def test_what_comes_with_the_first_key_is_by_the_person_whose_machine_it_is(serve: Serve) -> None:
+    server = serve(author="Ada")
+    memory = memory_of(server)
+    _key, other = api_keys.create_key(memory, "first", "write")
+    authors = []
+    for number, (key, agent) in enumerate([(server.key, ""), (server.key, "codex"), (other, "")]):
+        headers = bearer(key) | ({"x-commonplace-agent": agent} if agent else {})
+        sent = {"content": f"Tea number {number} is green"}
+        answer = httpx2.post(f"{server.url}/api/v1/items", json=sent, headers=headers, timeout=DEADLINE)
+        authors.append(answer.json()["author"])
+    # Another key does not become that person's by its name.
+    assert authors == ["Ada", "Ada via codex", "first 2"]
+    memory.close()
+
+
+def test_what_the_first_key_stored_under_its_name_is_still_that_persons_own(memory: LocalMemory) -> None:
+    me = local_writer(memory.settings)
+    older = remember_item(with_writer(memory, Author("first", "person")), NewItem("Tea is green", type="rule")).item
+    assert older.author == "first" and is_own(with_writer(memory, me), older)
+    assert not is_own(with_writer(memory, Author("bo", "person")), older)
 
 
 def test_the_next_start_leaves_the_key_as_it_is(serve: Serve) -> None:

@@ -14,6 +14,7 @@ from tests.capture.importers.databases import AT, CAUSANTIC, CLAUDE_MEM, ISO, KI
 from tests.capture.ingest_helpers import ingest, place, talk
 from tests.capture.transcripts.corpus import codex_meta, question_records, replied, write
 from tests.leaks.planting import SEEDS, Seed, everywhere, leaks, leaks_in_files
+from tests.whole_items import all_words, everything_in
 
 from commonplace.capture.hooks.drain_inline import BackgroundDrain
 from commonplace.capture.import_files import import_path
@@ -56,14 +57,14 @@ def read_everywhere(memory: LocalMemory) -> str:
     return (
         session_context(memory, "my-api", 20_000)
         + session_context(memory, None, 20_000)
-        + repr(report(memory, Scope(), 0, 4 * 10**12))
+        + everything_in(report(memory, Scope(), 0, 4 * 10**12))
     )
 
 
 def assert_clean(memory: LocalMemory, settings: Settings) -> None:
     items = browse_items(memory, Scope(), 100).items
     assert items, "something was kept"
-    assert leaks(repr(items)) == [] and leaks(read_everywhere(memory)) == []
+    assert leaks(all_words(items)) == [] and leaks(read_everywhere(memory)) == []
     assert leaks_in_files(settings.data_dir) == {}
 
 

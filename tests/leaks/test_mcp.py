@@ -11,6 +11,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from tests.leaks.planting import SEEDS, Seed, leaks
 from tests.mcp.conftest import ERAS, connected, play
+from tests.whole_items import all_words
 
 from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.memory.local_memory import LocalMemory
@@ -33,7 +34,7 @@ def seed(request: pytest.FixtureRequest, memory: LocalMemory, monkeypatch: pytes
                     memory,
                     NewItem(reply_text, type=type_, title=planted.text, project=project, tags=[planted.text[:90]]),
                 )
-    assert leaks(repr(memory.store.get([1])))
+    assert leaks(all_words(memory.store.get([1]).values()))
     return planted
 
 

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.polling import until
@@ -268,3 +269,30 @@ def test_what_was_held_true_at_a_moment_is_shown(library: Memory) -> None:
     assert [*library.list()] == [*library.search("walrus")] == []
     assert [item.id for item in library.list(include_expired=True)] == [rule.id]
     assert library.edit(rule.id, valid_until="none").valid_until_ms is None
+
+
+def test_what_an_item_says_has_one_name_in_every_result(library: Memory) -> None:
+    item = library.remember("Tea is green", type="fact", project="kitchen", metadata={"by": "ann"})
+    assert item.metadata == {"by": "ann"}
+    against = library.add(NewItem("Tea is not green", type="fact", project="kitchen"))
+    stored = library.store_conversation("Tea", [("user", "Which tea?"), {"role": "assistant", "text": "Green tea."}])
+    says: list[Any] = [
+        item,
+        next(iter(library.search("tea is green", project="kitchen"))),
+        library.context("tea", project="kitchen").items[0],
+        library.timeline(item.id, before=0, after=0)[0],
+        library.contradictions(against.item.id)[0],
+        library.reconstruct(stored.session.id).messages[0],
+        library.recall("which tea", min_score=0.0).chunks[0],
+    ]
+    assert [one.text for one in says if "tea" in one.text.casefold()] == [one.text for one in says]
+    assert stored.session.metadata == stored.session.meta
+    edited = library.edit(item.id, text="Tea is black")
+    assert edited.text == "Tea is black" == library.edit(item.id, content="Tea is black").text
+
+
+def test_an_item_is_shown_to_a_programmer_on_one_short_line(library: Memory) -> None:
+    item = library.remember("Tea is\ngreen " + "and hot " * 50, type="fact", project="kitchen")
+    assert repr(item).startswith(f"Item({item.id}, 'fact', 'Tea is") and repr(item).endswith(", project='kitchen')")
+    assert len(repr(item)) < 120 and "\n" not in repr(item)
+    assert repr(library.remember("Milk")) == f"Item({item.id + 1}, 'note', 'Milk')"

@@ -54,6 +54,22 @@ def test_items_go_there_and_come_back(library: Memory) -> None:
     assert [entry.item.id for entry in library.timeline(item.id, before=0, after=0)] == [item.id]
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "name"), [("CLAUDECODE", "1", "claude-code"), ("AI_AGENT", "ämp", "?mp")]
+)
+def test_a_program_that_an_agent_runs_is_the_agents_there_too(
+    library: Memory, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, name: str
+) -> None:
+    mine = library.remember(f"Valves for {name} are checked by a person", type="rule")
+    monkeypatch.setenv(variable, value)
+    item = library.remember(f"Valves for {name} are checked by an agent", type="rule")
+    assert item.origin == "agent" and (item.author or "").endswith(f"via {name.replace('?', '')}".strip())
+    with pytest.raises(Forbidden, match="Only a person"):
+        library.show_in_profile(mine.id, "hidden")
+    monkeypatch.delenv(variable)
+    assert library.remember(f"Valves for {name} are checked again", type="rule").origin == "person"
+
+
 def test_conversations_and_past_sessions_too(library: Memory) -> None:
     stored = library.store_conversation(
         "Broken pump",

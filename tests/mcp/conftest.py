@@ -33,10 +33,10 @@ Story = Callable[[], Awaitable[None]]
 
 
 def play(story: Story) -> None:
-    """Run an asynchronous test. Nothing waits longer than the deadline."""
+    """Run an asynchronous test. One that hangs ends."""
 
     async def bounded() -> None:
-        with anyio.fail_after(DEADLINE):
+        with anyio.fail_after(5 * DEADLINE):
             await story()
 
     anyio.run(bounded)
@@ -65,7 +65,8 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     home = str(folder / "home")
     return {
         **inherited, "HOME": home, "USERPROFILE": home, "COMMONPLACE_DATA_DIR": str(folder / "data"),
-        "COMMONPLACE_EMBEDDER": "off", "COMMONPLACE_HOOKS_SECONDS": "60", "COMMONPLACE_RESIDENT": "off", **more,
+        "COMMONPLACE_EMBEDDER": "off", "COMMONPLACE_HOOKS_SECONDS": "60", "COMMONPLACE_NICENESS": "0",
+        "COMMONPLACE_RESIDENT": "off", "COMMONPLACE_WATCHDOG_SECONDS": "120", **more,
     }  # fmt: skip
 
 
@@ -73,7 +74,8 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 async def spawned(folder: Path, *arguments: str, era: str = "auto", **env: str) -> AsyncIterator[Client]:
     """A client of a `commonplace mcp` process."""
     program, *rest = command("mcp", *arguments)
-    server = StdioServerParameters(command=program, args=rest, env=environment(folder, **env))
+    # Not in the repository of these tests: its project would be the window's.
+    server = StdioServerParameters(command=program, args=rest, env=environment(folder, **env), cwd=folder)
     with (folder / "stderr.txt").open("a", encoding="utf-8") as errlog:
         async with Client(stdio_client(server, errlog=errlog), mode=era, cache=None) as client:
             yield client

@@ -68,7 +68,7 @@ async def look_back(client: Client) -> None:
     assert last["results"][0]["content"] == STYLED and last["results"][0]["session"] == "blog-2025-03-14"
     reply = await says(client, "explain", topic="the login", depth=5)
     assert [entry["date"] for entry in reply["timeline"]] == sorted(entry["date"] for entry in reply["timeline"])
-    assert reply["summary"].startswith("Came up on ") and reply["keyChunks"]
+    assert reply["summary"].startswith("It came up on ") and reply["keyChunks"]
     assert "timeline" not in await says(client, "explain", topic="the login", includeTimeline=False)
     reply = await says(client, "predict", context=f"Once more {EXPIRES}", limit=2)
     assert any(GUARD in suggestion["summary"] for suggestion in reply["suggestions"])

@@ -60,7 +60,9 @@ async def a_day(agent: Agent, project: str) -> None:
     assert text == f"Stored rule (@my-app): Use pnpm, not npm\nid: {rule['id']} (📌 RULE)"
     await agent.says("add_memory", content="Validate with zod", type="rule", project_id=project, paths=["src/api/**"])
     text, _ = await agent.says("get_rules", project_id=project)
-    assert text.startswith(f"## Project Rules\n- Use pnpm, not npm (id: {rule['id']})\n\n### src/api/**\n- Validate")
+    assert text.startswith(
+        f"## Project Rules\n- (agent) Use pnpm, not npm (id: {rule['id']})\n\n### src/api/**\n- (agent) Validate"
+    )
     text, data = await agent.says("get_context", project_id=project, files=["docs/a.md"])
     assert "zod" not in text and data["rules_for_other_files"] == 1
     stream, _ = await agent.says("start_memory_stream", type="fact", **{"global": True})
@@ -73,12 +75,12 @@ async def a_day(agent: Agent, project: str) -> None:
     await agent.says("cancel_memory_stream", stream_id=other)
     assert (await agent.fails("append_memory_chunk", stream_id=other, chunk="x"))["code"] == "CONFLICT"
     text, _ = await agent.says("get_context", query="zebra", project_id=project)
-    assert text.endswith(f"## Relevant Memories\n📋 FACT (G) {data['memory']['id']}: The zebra sleeps 🦓")
+    assert text.endswith(f"## Relevant Memories\n📋 FACT (G) {data['memory']['id']}: (agent) The zebra sleeps 🦓")
     text, new = await agent.says("add_memory", content="Use npm, not pnpm", type="rule", project_id=project)
     assert new["contradicts"][0]["id"] == rule["id"]
     await agent.says("edit_memory", id=new["id"], supersedes=rule["id"], tags=["npm"])
     text, _ = await agent.says("search_memories", query="npm", type="rule", project_id=project)
-    assert text == f"Found 1 memory:\n\n📌 RULE (P) {new['id']}: Use npm, not pnpm [npm]"
+    assert text == f"Found 1 memory:\n\n📌 RULE (P) {new['id']}: (agent) Use npm, not pnpm [npm]"
     await agent.says("forget_memory", id=new["id"])
     text, data = await agent.says("list_memories", project_id=project)
     assert [memory["content"] for memory in data["memories"]] == ["The zebra sleeps 🦓", "Validate with zod"]
@@ -127,7 +129,7 @@ def test_the_everyday_profile_answers_both_ways(tmp_path: Path) -> None:
             text, data = await agent.says("get_context", project="my-app")
             assert json.loads(text) == data and data["items"][0]["content"] == "Use tabs"
             text, data = await agent.says("get_context", project_id="my-app")
-            assert text.startswith("## Project Rules\n- Use tabs")
+            assert text.startswith("## Project Rules\n- (agent) Use tabs")
 
     play(story)
 

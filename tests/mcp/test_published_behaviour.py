@@ -129,24 +129,32 @@ def test_the_one_get_context_answers_mixed_arguments(door: str, tmp_path: Path) 
             assert data["project"] == "p" and len(data["items"]) == 2
         assert (await text(client, "get_context")) == "No rules yet."
         rules = await text(client, "get_context", project_id="p")
-        assert rules.startswith("## Project Rules\n- Use tabs") and len(rules.splitlines()) == 2
+        assert rules.startswith("## Project Rules\n- (agent) Use tabs") and len(rules.splitlines()) == 2
 
     used(door, tmp_path, use)
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_timeline_tells_what_happened_in_all_projects(door: str, tmp_path: Path) -> None:
-    async def use(client: Client) -> None:
-        ids = [
-            (await call_tool(client, "add_memory", content=f"Step {n}", project_id=place))["number"]
-            for n, place in enumerate(("p", "q", None, "p"))
-        ]
+def test_a_timeline_tells_of_all_projects_only_in_the_profile_of_its_reference(door: str, tmp_path: Path) -> None:
+    ids: list[int] = []
+
+    async def around(client: Client) -> list[tuple[int, str, int]]:
         rows = (await call_tool(client, "timeline", anchor_id=ids[1]))["timeline"]
-        assert [(row["id"], row["project"], row["position"]) for row in rows] == [
-            (ids[0], "p", -1), (ids[1], "q", 0), (ids[2], "global", 1), (ids[3], "p", 2),
+        return [(row["id"], row["project"], row["position"]) for row in rows]
+
+    async def in_all(client: Client) -> None:
+        for n, place in enumerate(("p", "q", None, "p", "q")):
+            added = await call_tool(client, "add_memory", content=f"Step {n}", project_id=place)
+            ids.append(added["number"])
+        assert await around(client) == [(ids[1], "q", 0), (ids[4], "q", 1)]
+
+    async def in_kiro(client: Client) -> None:
+        assert await around(client) == [
+            (ids[0], "p", -1), (ids[1], "q", 0), (ids[2], "global", 1), (ids[3], "p", 2), (ids[4], "q", 3),
         ]  # fmt: skip
 
-    used(door, tmp_path, use)
+    used(door, tmp_path, in_all)
+    used(door, tmp_path, in_kiro, "kiro")
 
 
 @pytest.mark.parametrize("door", DOORS)

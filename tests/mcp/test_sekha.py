@@ -99,9 +99,9 @@ def test_a_day_over_http(tmp_path: Path, era: str) -> None:
 @pytest.mark.promise("sekha:workflow:continuity", "sekha:decided:one-memory")
 def test_another_session_goes_on_where_one_left_off(tmp_path: Path) -> None:
     async def story() -> None:
-        async with spawned(tmp_path, "--profile", "sekha") as client:
+        async with spawned(tmp_path, "--profile", "sekha", COMMONPLACE_PROJECT="shop") as client:
             _, stored = await (await Agent.of(client)).says("memory_store", **TALK)
-        async with spawned(tmp_path, "--profile", "all") as client:
+        async with spawned(tmp_path, "--profile", "all", COMMONPLACE_PROJECT="shop") as client:
             agent = await Agent.of(client)
             _, found = await agent.says("memory_search", query="database queries")
             assert found["results"][0]["conversation_id"] == stored["id"]

@@ -140,7 +140,7 @@ def test_an_error_has_a_code_a_message_and_a_next_step(memory: LocalMemory, era:
 def test_a_failure_of_ours_is_an_error_and_not_the_end(
     memory: LocalMemory, era: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken(*_arguments: object) -> None:
+    def broken(*_arguments: object, **_options: object) -> None:
         raise ZeroDivisionError("a secret path")
 
     async def story() -> None:

@@ -38,6 +38,15 @@ def test_no_two_keys_are_alike(memory: LocalMemory) -> None:
     assert len({api_keys.create_key(memory, "same name")[1] for _ in range(20)}) == 20
 
 
+def test_no_two_valid_keys_are_one_author(memory: LocalMemory) -> None:
+    keys = [api_keys.create_key(memory, name)[0] for name in ("anna", "Anna", " anna ")]
+    assert [key.name for key in keys] == ["anna", "Anna 2", "anna 3"]
+    api_keys.revoke_key(memory, keys[0].id)
+    assert api_keys.create_key(memory, "anna")[0].name == "anna"
+    with pytest.raises(InvalidInput, match="like an agent"):
+        api_keys.create_key(memory, "anna via claude-code")
+
+
 @pytest.mark.parametrize("wrong", ["", "x", "sk-sekha-", "sk-sekha-" + "0" * 48, "Bearer x", "sk-sekha-" + "é" * 48])
 def test_what_is_no_key_of_ours_is_not_let_in(memory: LocalMemory, wrong: str) -> None:
     api_keys.create_key(memory, "laptop")

@@ -24,6 +24,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember_item
 from commonplace.memory.rules import active_rules, rule_set
+from commonplace.memory.settle_contradictions import reopen_contradiction, settle_contradiction
 from commonplace.model import Item, Scope
 
 DAY = 86_400_000
@@ -144,6 +145,25 @@ def test_as_of_shows_what_was_superseded_edited_and_forgotten_since(memory: Loca
     assert sorted(listed(memory)) == ["The otter service listens on port 8080", "The walrus service runs on Fly"]
     restore_items(memory, [old.id])
     assert "The walrus service runs on Fly" not in listed(memory, then)
+
+
+def test_what_was_replaced_later_held_until_the_new_one_was_said(memory: LocalMemory, clock: Clock) -> None:
+    old = say(memory, "The walrus service runs on Heroku")
+    between = clock.forward(days=1)
+    clock.forward(days=1)
+    new = say(memory, "The walrus service runs on Fly")
+    both = clock.forward(days=1)
+    clock.forward(days=5)
+    settle_contradiction(memory, old.id, new.id, "new")
+    assert get_item(memory, old.id).valid_until_ms == new.created_ms
+    assert listed(memory, between) == ["The walrus service runs on Heroku"]
+    assert listed(memory, both) == ["The walrus service runs on Fly"]
+    assert found(memory, "where does the walrus service run?", both) == ["The walrus service runs on Fly"]
+    reopen_contradiction(memory, old.id, new.id)
+    assert get_item(memory, old.id).valid_until_ms is None and len(listed(memory, both)) == 2
+    settled = clock.forward(days=1)
+    settle_contradiction(memory, old.id, new.id, "old")
+    assert get_item(memory, new.id).valid_until_ms == settled
 
 
 def test_as_of_a_moment_before_something_was_said_it_is_not_there(memory: LocalMemory, clock: Clock) -> None:

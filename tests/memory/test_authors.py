@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.conftest import Clock
 
@@ -23,7 +25,7 @@ from commonplace.memory.import_items_and_records import ImportedItem, import_ite
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember, remember_item
-from commonplace.model import ORIGINS, Author, Item, Scope
+from commonplace.model import ORIGINS, Author, Item, Key, Scope
 
 ANNA, BEN = Author("anna", "person"), Author("ben", "person")
 
@@ -44,11 +46,13 @@ def anna(memory: LocalMemory) -> LocalMemory:
         ({"USER": "anna"}, "Anna Berg", Author("Anna Berg", "person")),
         ({"LOGNAME": "anna", "CLAUDECODE": "1"}, "", Author("anna via claude-code", "agent")),
         ({"LOGNAME": "anna", "CURSOR_AGENT": "1"}, "Anna", Author("Anna via cursor", "agent")),
+        ({"LOGNAME": "anna", "CODEX_SANDBOX_NETWORK_DISABLED": "1"}, "", Author("anna via codex", "agent")),
+        ({"LOGNAME": "anna", "AI_AGENT": "amp\n"}, "", Author("anna via amp", "agent")),
+        ({"LOGNAME": "anna", "AI_AGENT": "1", "CLAUDECODE": "1"}, "", Author("anna via claude-code", "agent")),
+        ({"LOGNAME": "anna", "CLAUDECODE": ""}, "", Author("anna", "person")),
     ],
 )
 def test_who_works_on_this_machine(settings: Settings, env: dict[str, str], author: str, expected: Author) -> None:
-    from dataclasses import replace
-
     assert local_writer(replace(settings, author=author), env) == expected
 
 
@@ -63,8 +67,19 @@ def test_who_works_on_this_machine(settings: Settings, env: dict[str, str], auth
         ({"x-commonplace-agent": "reviewer"}, True, Author("anna", "person")),
     ],
 )
-def test_who_calls_over_http(headers: dict[str, str], by_login: bool, expected: Author) -> None:
-    assert http_writer("anna", headers, by_login=by_login) == expected
+def test_who_calls_over_http(settings: Settings, headers: dict[str, str], by_login: bool, expected: Author) -> None:
+    assert http_writer(key("anna", "write"), settings, headers, by_login=by_login) == expected
+
+
+def test_only_the_key_that_a_server_made_first_is_its_persons(settings: Settings) -> None:
+    ada = replace(settings, author="Ada Berg")
+    assert http_writer(key("first", "admin"), ada, {}, by_login=False).name == "Ada Berg"
+    assert http_writer(key("first", "write"), ada, {}, by_login=False).name == "first"
+    assert http_writer(key("ada", "admin"), ada, {}, by_login=False).name == "ada"
+
+
+def key(name: str, scope: str) -> Key:
+    return Key(1, name, "sk-sekha-0", scope, None, 0)
 
 
 def test_a_name_stays_on_one_line_and_short() -> None:

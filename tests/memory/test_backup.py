@@ -19,6 +19,7 @@ from commonplace import config
 from commonplace.config import Settings
 from commonplace.errors import Conflict, NotFound, StoreBusy, StoreCorrupt
 from commonplace.memory import background_tasks, status_and_stats
+from commonplace.memory.api_keys import check_key, create_key, is_revoked_or_expired, revoke_key
 from commonplace.memory.background_tasks import MaintenanceTask
 from commonplace.memory.backup import (
     BACKUP_LOCK,
@@ -33,6 +34,8 @@ from commonplace.memory.backup import (
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.model import Scope
+from commonplace.text.dates import DAY_MS
 
 HOLDER = """
 import sys
@@ -124,6 +127,43 @@ def test_a_backup_is_put_back_and_the_store_kept(filled_memory: LocalMemory, clo
     assert items(filled_memory.settings) == 5
 
 
+def test_a_key_that_was_revoked_since_stays_revoked(filled_memory: LocalMemory, clock: Clock) -> None:
+    lost_laptop, secret = create_key(filled_memory, "Eve's laptop")
+    other, known = create_key(filled_memory, "Ada's laptop")
+    made = back_up_store(filled_memory)
+    revoke_key(filled_memory, lost_laptop.id)
+    filled_memory.close()
+    planned = restore_backup(filled_memory.settings, made.path.name, clock(), dry_run=True)
+    assert (planned.revoked_keys, planned.working_keys) == (("Eve's laptop",), ("Ada's laptop",))
+    restore_backup(filled_memory.settings, made.path.name, clock())
+    memory = open_memory(filled_memory.settings, clock)
+    assert is_revoked_or_expired(memory, secret)
+    assert check_key(memory, known).id == other.id
+    memory.close()
+
+
+def test_a_key_stays_revoked_over_two_restores_and_beside_a_damaged_store(
+    filled_memory: LocalMemory, clock: Clock
+) -> None:
+    settings = filled_memory.settings
+    before = back_up_store(filled_memory)
+    lost_laptop, secret = create_key(filled_memory, "Eve's laptop")
+    clock.now += 5000
+    made = back_up_store(filled_memory)
+    revoke_key(filled_memory, lost_laptop.id)
+    filled_memory.close()
+    # The first one knows nothing of the key, so neither does the store that the second one replaces.
+    restore_backup(settings, before.path.name, clock())
+    assert restore_backup(settings, made.path.name, clock()).revoked_keys == ("Eve's laptop",)
+    # A store of which nothing can be read tells nothing, but a copy that was made aside does.
+    settings.database.write_bytes(b"damaged")
+    restored = restore_backup(settings, made.path.name, clock())
+    assert restored.difference is None and restored.revoked_keys == ("Eve's laptop",)
+    memory = open_memory(settings, clock)
+    assert is_revoked_or_expired(memory, secret)
+    memory.close()
+
+
 def test_what_was_put_back_is_another_store_to_those_who_sync_with_it(filled_memory: LocalMemory, clock: Clock) -> None:
     with behind(filled_memory.settings) as ask:
         before = ask("SELECT uid FROM spaces")
@@ -182,11 +222,14 @@ def test_days_and_weeks_are_kept(own_settings: Settings) -> None:
     for n in range(60):
         for hour in (0, 6):
             backup_path(own_settings, SCHEDULED, Clock().now + n * day + hour * 3_600_000).touch()
-    mine = backup_path(own_settings, "made", Clock().now)
-    mine.touch()
+    others = [
+        backup_path(own_settings, why, Clock().now) for why in ("made", "before-schema-3", "before-repair", "restore")
+    ]
+    for other in others:
+        other.touch()
     delete_old_backups(own_settings)
     left = [one for one in list_backups(own_settings) if one.why == SCHEDULED]
-    assert len(left) == 7 + 4 and mine.exists()
+    assert len(left) == 7 + 4 and all(other.exists() for other in others)
     ages = [(left[0].made_ms - one.made_ms) / day for one in left]
     assert ages[:7] == [0, 1, 2, 3, 4, 5, 6] and all(6 < age < 40 for age in ages[7:])
     assert delete_old_backups(own_settings) == []
@@ -255,3 +298,22 @@ def test_what_others_left_half_made_is_swept_away(filled_memory: LocalMemory) ->
     os.utime(half, (1, 1))
     back_up_if_due(filled_memory)
     assert not half.exists() and len(list_backups(filled_memory.settings)) == 1
+
+
+def test_a_backup_of_a_clock_that_ran_ahead_counts_neither_as_the_last_nor_as_latest(
+    filled_memory: LocalMemory, clock: Clock
+) -> None:
+    year = 365 * DAY_MS
+    clock.now += year
+    ahead = back_up_if_due(filled_memory)
+    clock.now -= year
+    remember(filled_memory, NewItem("Pear"))
+    right = back_up_if_due(filled_memory)
+    assert ahead is not None and right is not None
+    assert [back_up_if_due(filled_memory) for _ in range(3)] == [None] * 3
+    settings = filled_memory.settings
+    filled_memory.close()
+    restore_backup(settings, "latest", clock.now)
+    again = open_memory(settings, clock)
+    assert "Pear" in {item.text for item in again.store.newest(Scope(), 10)}
+    again.close()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.memory.open_steps import completed_steps, is_same_step, merge_steps, text_before_steps
+from commonplace.memory.open_steps import completed_steps, is_same_step, merge_steps, step_words, text_before_steps
 
 METRIC, TEAM = "Add a metric for lock waits", "Tell the mobile team"
 BOTH = {METRIC, TEAM}
@@ -89,3 +92,35 @@ def test_a_text_ends_where_its_steps_begin() -> None:
 @given(st.lists(st.text(max_size=60), max_size=4), st.text(max_size=300), st.text(max_size=60))
 def test_only_steps_are_closed(steps: list[str], text: str, question: str) -> None:
     assert completed_steps(steps, text, question) <= set(steps)
+
+
+def work_of(do: Callable[[], object]) -> int:
+    """How many functions are called."""
+    called = 0
+
+    def count(_frame: object, event: str, _function: object) -> None:
+        nonlocal called
+        called += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        do()
+    finally:
+        sys.setprofile(before)
+    return called
+
+
+@pytest.mark.parametrize("line", ["- [x] Write page {}", "Page {} is done.", "I wrote page {} and told team {}."])
+def test_a_long_list_of_steps_takes_no_more_than_its_length(line: str) -> None:
+    """Of four times as many steps, some of them named by a long answer."""
+
+    def work(number: int) -> int:
+        step_words.cache_clear()
+        steps = [f"Write page {one}" for one in range(number)]
+        answer = "\n".join(line.format(one, one) for one in range(200))
+        newer = [f"Write page {number + one}" for one in range(200)]
+        return work_of(lambda: (completed_steps(steps, answer), merge_steps(steps, newer, listed=True)))
+
+    assert work(1_600) < 6 * work(400)
+    assert completed_steps([f"Write page {one}" for one in range(6_400)], "- [x] Write page 7") == {"Write page 7"}

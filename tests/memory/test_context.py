@@ -29,9 +29,14 @@ def cost(entry: ContextItem | Item) -> int:
 
 
 def context_for(
-    memory: LocalMemory, project: str | None = "p", query: str | None = None, budget: int = 4000
+    memory: LocalMemory,
+    project: str | None = "p",
+    query: str | None = None,
+    budget: int = 4000,
+    *,
+    elsewhere: bool = False,
 ) -> Context:
-    return build_context(memory, project, query, budget, cost)
+    return build_context(memory, project, query, budget, cost, elsewhere=elsewhere)
 
 
 def texts_of(found: Context) -> list[str]:
@@ -69,17 +74,32 @@ def test_what_is_recent_comes_from_the_project_alone(memory: LocalMemory) -> Non
     assert texts_of(context_for(memory)) == ["mine"]
 
 
-def test_another_project_is_told_only_if_it_answers_the_question(memory: LocalMemory) -> None:
+def test_another_project_is_told_only_if_asked_for_and_after_all_of_ones_own(memory: LocalMemory) -> None:
     remember(memory, NewItem("the deploy script lives in tools", kind="observation", project="p"))
     remember(memory, NewItem("retry with exponential backoff", kind="observation", project="q"))
     remember(
         memory,
         NewItem("retry was mentioned among many other unrelated things that day", kind="observation", project="q"),
     )
-    found = texts_of(context_for(memory, query="retry exponential backoff"))
-    assert found == ["retry with exponential backoff", "the deploy script lives in tools"], "what answers comes first"
-    entry = next(e for e in context_for(memory, query="retry exponential backoff").items if "backoff" in e.item.body)
-    assert entry.signals.project_match == 0.5
+    assert texts_of(context_for(memory, query="retry exponential backoff")) == ["the deploy script lives in tools"]
+    with_others = context_for(memory, query="retry exponential backoff", elsewhere=True)
+    assert texts_of(with_others) == ["the deploy script lives in tools", "retry with exponential backoff"]
+    assert [entry.signals.project_match for entry in with_others.items] == [1.0, 0.5]
+
+
+def test_knowledge_of_another_project_does_not_lead(memory: LocalMemory) -> None:
+    remember(memory, NewItem("retry of the uploads was watched", kind="observation", project="p"))
+    remember(memory, NewItem("retry with exponential backoff", type="decision", project="q"))
+    found = texts_of(context_for(memory, query="retry exponential backoff", elsewhere=True))
+    assert found == ["retry of the uploads was watched", "retry with exponential backoff"]
+
+
+def test_private_chats_of_no_project_are_in_no_context(memory: LocalMemory) -> None:
+    remember(memory, NewItem("my therapist says retry", kind="message"))
+    remember(memory, NewItem("Always retry twice", type="rule"))
+    for project in ("p", None):
+        for query in (None, "what does my therapist say"):
+            assert texts_of(context_for(memory, project, query=query)) == ["Always retry twice"], (project, query)
 
 
 def test_a_question_that_nothing_answers_gets_what_is_recent_in_the_project_and_no_more(memory: LocalMemory) -> None:

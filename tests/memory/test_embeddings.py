@@ -152,7 +152,7 @@ def with_endpoint(settings: Settings, port: int, model: str = "some-model") -> S
         embedder="endpoint",
         endpoint_url=f"http://127.0.0.1:{port}",
         endpoint_model=model,
-        endpoint_timeout=5.0,
+        endpoint_timeout=60.0,
     )
 
 

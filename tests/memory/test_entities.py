@@ -12,12 +12,12 @@ from commonplace.errors import InvalidInput, NotFound
 from commonplace.library.memory import Memory
 from commonplace.memory.about import EntityKnowledge, about
 from commonplace.memory.authors import for_agent, with_writer
-from commonplace.memory.contradictions import settle_contradiction
 from commonplace.memory.conversations import NewMessage
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded
 from commonplace.memory.entities import list_entities
 from commonplace.memory.local_memory import LocalMemory, for_project, for_space
 from commonplace.memory.remember import NewItem, remember_item
+from commonplace.memory.settle_contradictions import settle_contradiction
 from commonplace.memory.spaces import create_space
 from commonplace.model import Author, Item
 from commonplace.store.maintenance import Limits

@@ -46,21 +46,21 @@ def test_days_that_lie_together_are_one_phase_told_by_the_best() -> None:
         (
             [("2025-01-01", "shop", "Why?"), ("2025-01-01", "blog", "Built it")],
             (
-                "Came up on one day, 2025-01-01, in shop and blog."
+                "It came up on one day, 2025-01-01, in shop and blog."
                 " First (2025-01-01, shop): Why? Most recently (2025-01-01, blog): Built it."
             ),
         ),
         (
             [(f"2025-01-0{n}", name, "x") for n, name in enumerate(("a", "b", "c", "d"), 1)],
             (
-                "Came up on 4 days from 2025-01-01 to 2025-01-04 in a, b and 2 more. First (2025-01-01, a): x."
+                "It came up on 4 days from 2025-01-01 to 2025-01-04 in a, b and 2 more. First (2025-01-01, a): x."
                 " Then (2025-01-02, b): x. Then (2025-01-03, c): x. Most recently (2025-01-04, d): x."
             ),
         ),
     ],
 )
 def test_the_words_of_a_summary(events: list[tuple[str, str, str]], summary: str) -> None:
-    assert _summary_text([TimelineEvent(*event) for event in events], "Came up") == summary
+    assert _summary_text([TimelineEvent(*event) for event in events], "It came up") == summary
 
 
 @pytest.mark.parametrize("topic", ["login", "the blog", "token", "crash", "what did we do last?", "Redis or Postgres"])
@@ -99,3 +99,19 @@ def test_a_topic_made_of_telling_words_only_is_asked_as_it_is(memory: LocalMemor
     assert explain(memory, "history overview").timeline[0].day == "2025-03-01"
     with pytest.raises(NoResults):
         explain(memory, "journey")
+
+
+@pytest.mark.parametrize(
+    ("item", "told"),
+    [
+        (NewItem("GraphQL for the public API", type="rejected"), "Rejected: GraphQL for the public API"),
+        (NewItem("Let's use GraphQL", type="decision", review="proposed"), "Proposed: Let's use GraphQL"),
+        (NewItem("Partners get GraphQL", type="decision"), "Partners get GraphQL"),
+    ],
+)
+def test_what_was_turned_down_or_only_proposed_does_not_read_as_if_it_held(
+    memory: LocalMemory, item: NewItem, told: str
+) -> None:
+    remember(memory, item)
+    found = explain(memory, "GraphQL")
+    assert [event.event for event in found.timeline] == [told] and told in found.summary

@@ -11,37 +11,43 @@ from commonplace.memory.remember import NewItem, remember
 ONE, TWO = "0190a000-0000-7000-8000-000000000001", "0190a000-0000-7000-8000-000000000002"
 
 
+def took(memory: LocalMemory, arrivals: list[ImportedItem]) -> bool:
+    """Whether the one thing that arrives is new, or changes what is there."""
+    (taken,) = import_items(memory, arrivals)
+    return taken.is_new or taken.changed
+
+
 def test_what_is_new_is_kept_under_its_uid_and_what_is_known_is_not_kept_again(memory: LocalMemory) -> None:
     arrival = ImportedItem(NewItem("Use pnpm", uid=ONE, created_ms=1))
-    assert import_items(memory, [arrival]) == [True]
-    assert import_items(memory, [arrival]) == [False]
+    assert took(memory, [arrival]) is True
+    assert took(memory, [arrival]) is False
     assert (get_item(memory, ONE).body, get_item(memory, ONE).created_ms) == ("Use pnpm", 1)
 
 
 def test_what_is_remembered_here_already_is_not_kept_twice_nor_forgotten(memory: LocalMemory) -> None:
     known = remember(memory, NewItem("Use pnpm"))
-    assert import_items(memory, [ImportedItem(NewItem("Use pnpm", uid=ONE), forgotten=True)]) == [False]
+    assert took(memory, [ImportedItem(NewItem("Use pnpm", uid=ONE), forgotten=True)]) is False
     assert get_item(memory, known.id).forgotten_ms is None
 
 
 def test_one_that_is_forgotten_there_twice_over_is_so_here_once(memory: LocalMemory) -> None:
     gone = ImportedItem(NewItem("Use yarn", uid=ONE), forgotten=True)
-    assert import_items(memory, [gone]) == [True]
+    assert took(memory, [gone]) is True
     revision = get_item(memory, ONE, forgotten=True).rev
-    assert import_items(memory, [gone]) == [False]
+    assert took(memory, [gone]) is False
     assert get_item(memory, ONE, forgotten=True).rev == revision
 
 
 def test_a_change_is_followed_again_and_again(memory: LocalMemory) -> None:
     for words in ("Use npm", "Use yarn", "Use pnpm"):
-        assert import_items(memory, [ImportedItem(NewItem(words, uid=ONE))]) == [True]
+        assert took(memory, [ImportedItem(NewItem(words, uid=ONE))]) is True
     assert get_item(memory, ONE).body == "Use pnpm"
 
 
 def test_what_was_forgotten_here_is_neither_changed_nor_brought_back(memory: LocalMemory) -> None:
     import_items(memory, [ImportedItem(NewItem("Use npm", uid=ONE))])
     forget_items(memory, [ONE])
-    assert import_items(memory, [ImportedItem(NewItem("Use yarn", uid=ONE))]) == [False]
+    assert took(memory, [ImportedItem(NewItem("Use yarn", uid=ONE))]) is False
     stored = get_item(memory, ONE, forgotten=True)
     assert stored.forgotten_ms is not None and stored.body == "Use npm"
 

@@ -10,6 +10,7 @@ from tests.conftest import Clock
 from commonplace.errors import Unauthorized
 from commonplace.memory import api_keys
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.text.dates import DAY_MS
 
 
 def begun(memory: LocalMemory) -> tuple[str, str]:
@@ -36,6 +37,20 @@ def test_a_visit_is_over_after_some_days_or_with_its_key(memory: LocalMemory, cl
     token, secret = begun(memory)
     api_keys.revoke_key(memory, secret)
     assert not is_open(memory, token)
+
+
+def test_a_visit_that_began_while_the_clock_was_ahead_is_not_taken_before_its_time(
+    memory: LocalMemory, clock: Clock
+) -> None:
+    right = clock.now
+    clock.now += 365 * DAY_MS
+    token, _secret = begun(memory)
+    assert is_open(memory, token)
+    clock.now = right
+    assert not is_open(memory, token)
+    # Two servers with one store may differ a little.
+    clock.now += 365 * DAY_MS - 60_000
+    assert is_open(memory, token)
 
 
 def test_a_visit_that_was_ended_is_over_and_no_other(memory: LocalMemory, clock: Clock) -> None:

@@ -10,6 +10,7 @@ from tests.memory.past_work import EXPIRES, settle, work
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.predict import CONTEXT_CHARACTERS, _focuses, _plain, predict
+from commonplace.memory.remember import NewItem, remember
 from commonplace.text.query import parse_query
 
 ERROR = "RuntimeError: the pool of the aviary is closed"
@@ -98,6 +99,37 @@ def test_nothing_like_it_is_nothing(memory: LocalMemory) -> None:
     work(memory)
     assert predict(memory, "The quagga went extinct in 1883.") == []
     assert predict(memory, f"{EXPIRES} {'far away talk about the weather. ' * (CONTEXT_CHARACTERS // 30 + 5)}") == []
+
+
+def test_the_cure_of_another_error_is_worth_less(memory_with_model: LocalMemory) -> None:
+    mine = "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xe9 in position 3"
+    other = "HTTPError: 429 Client Error: Too Many Requests for url of the tide service"
+    talk(memory_with_model, "tides", f"t {other}", "a The problem was the limit of the tide service. It passes now.")
+    talk(memory_with_model, "bytes", f"t {mine}", "a The problem was the encoding of the export: it is latin-1.")
+    memory_with_model.embeddings.catch_up()
+    first, *rest = predict(memory_with_model, mine)
+    assert "latin-1" in first.summary and first.relevance >= 0.9
+    assert all(one.relevance < 0.8 * first.relevance for one in rest), rest
+
+
+def test_an_error_that_nothing_is_like_gets_no_suggestion_that_is_called_likely(
+    memory_with_model: LocalMemory,
+) -> None:
+    for text in (
+        "PDFs are rendered by WeasyPrint in a container of their own",
+        "The app needs Android 10 or newer",
+        "Never commit directly to main",
+        "Backups go to Helsinki every night",
+    ):
+        remember(memory_with_model, NewItem(text, type="fact"))
+    remember(memory_with_model, NewItem("x = 1", "observation", "file-write", title="Created export.py"))
+    settle(memory_with_model)
+    for met in (
+        "UnicodeDecodeError: 'utf-8' codec can't decode byte",
+        "the build fails with ENOSPC: no space left on device",
+        "I am about to write the release notes",
+    ):
+        assert all(one.relevance < 0.5 for one in predict(memory_with_model, met)), met
 
 
 def test_relevance_is_a_share_and_best_comes_first(memory_with_model: LocalMemory) -> None:

@@ -7,15 +7,21 @@ from dataclasses import replace
 import pytest
 from tests.conftest import Clock
 
+from commonplace.dialects.get_context import context_text
+from commonplace.dialects.memories import get_context
 from commonplace.errors import Conflict, Forbidden, InvalidInput, NotFound
 from commonplace.memory.authors import for_agent, for_capture, for_import, with_writer
 from commonplace.memory.captured_events import SENTENCE_KEY
+from commonplace.memory.context import build_context, plain_tokens
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, restore_items
+from commonplace.memory.hints import prompt_hints
 from commonplace.memory.local_memory import LocalMemory, for_project
-from commonplace.memory.profile import PROFILE_TOKENS, build_profile, profile_sentence, show_in_profile
+from commonplace.memory.profile import PROFILE_TOKENS, Profile, build_profile, show_in_profile
+from commonplace.memory.profile_sentences import profile_sentence
 from commonplace.memory.remember import NewItem, remember_item
 from commonplace.memory.review import accept
-from commonplace.memory.session_context import session_context
+from commonplace.memory.rules import rule_set
+from commonplace.memory.session_context import SUBAGENTS, session_context
 from commonplace.model import Author, Item
 from commonplace.text.tokens import estimate_tokens
 
@@ -42,7 +48,7 @@ def profile_lines(memory: LocalMemory, project: str | None = None) -> list[str]:
         ("We don't like long functions", "fact", "preferences"),
         ("The team prefers squash merges", "fact", "preferences"),
         ("Priya prefers calls over mails.", "note", "preferences"),
-        ("Small commits are easier to review", "heuristic", "preferences"),
+        ("When a disk is full, look at the logs first", "heuristic", "ways"),
         ("We use pnpm, not npm.", "fact", "environment"),
         ("I'm on macOS with zsh", "note", "environment"),
         ("Our CI is GitHub Actions.", "fact", "environment"),
@@ -198,7 +204,7 @@ def test_who_says_i_is_named_to_others_and_comes_after_what_they_say_themselves(
     assert [line.quote for line in build_profile(anna).lines] == [
         "I prefer tabs",
         "ravi: I prefer spaces",
-        "We use pnpm",
+        "ravi: We use pnpm",
     ]
     assert [line.quote for line in build_profile(for_agent(ravi, "cursor")).lines] == [
         "I prefer spaces",
@@ -223,10 +229,46 @@ def test_a_session_is_told_once_and_only_if_it_is_not_off(anna: LocalMemory) -> 
     assert "## Preferences and environment\n- I prefer small commits (" in text
     assert text.count("small commits") == text.count("push to main") == text.count("GitHub Actions") == 1
     assert "We use uv" not in text
+
+
+def at_each_door(agent: LocalMemory, question: str) -> dict[str, str]:
+    """What an agent is told without having searched for it."""
+    return {
+        "start": session_context(agent, "web", 2000, told=()),
+        "context": " ".join(e.text for e in build_context(agent, "web", None, 9000, plain_tokens).items),
+        "question": " ".join(e.text for e in build_context(agent, "web", question, 9000, plain_tokens).items),
+        "get_context": get_context(agent, question, "web", 50).text,
+        "resource": context_text(agent, "web", question),
+        "rule files": " ".join(rule.text for rule in rule_set(agent, "web").rules),
+        "hints": " ".join(
+            hint.line for hint in prompt_hints(agent, "web", "Are commits squashed before they are merged upstream?")
+        ),
+    }
+
+
+def test_a_profile_that_is_off_is_hidden_from_agents_and_not_from_people(anna: LocalMemory) -> None:
+    say(anna, "I prefer small commits, squashed before they are merged upstream", "preference", "web")
+    say(anna, "Our CI is GitHub Actions, for all commits", "fact", "web")
+    say(anna, "I prefer " + "small commits " * 20, "note", "web")
+    say(with_writer(anna, Author("bo", "person")), "We like commits with a scope", "note", "web")
+    show_in_profile(anna, say(anna, "Commits are signed", "note", "web").id, "pinned")
+    say(anna, "I prefer that nobody commits to main", "rule", "web")
+    say(anna, "We use conventional commits", "decision", "web")
+    say(anna, "The commits of the importer are slow", "fact", "web")
+    say(for_agent(anna, "cursor"), "I use commits of 10 rows", "note", "web")
+    told = ("nobody commits", "conventional commits", "commits of the importer", "commits of 10 rows")
+    hidden = ("small commits", "GitHub Actions", "with a scope", "Commits are signed")
+    question = "How are commits to be made?"
     off = replace(anna, settings=replace(anna.settings, user_profile="off"))
-    text = session_context(off, "web", 625)
-    assert "Preferences and environment" not in text and "[heuristic] I prefer small commits" in text
-    assert not build_profile(off).offered and len(build_profile(off).lines) == 4
+    shown = at_each_door(for_agent(anna, "cursor"), question)
+    shown_off = at_each_door(for_agent(off, "cursor"), question)
+    for door, text in shown.items():
+        assert any(words in text for words in hidden), door
+        assert not any(words in shown_off[door] for words in hidden), door
+        assert [w for w in told if w in text] == [w for w in told if w in shown_off[door]], door
+    assert session_context(off, "web", 2000, SUBAGENTS).count("\n- ") == 1
+    assert build_profile(for_agent(off, "cursor"), "web") == Profile((), offered=False)
+    assert not build_profile(off, "web").offered and build_profile(off, "web").lines
 
 
 def test_where_the_profile_has_no_room_a_heuristic_is_told_as_before(anna: LocalMemory) -> None:

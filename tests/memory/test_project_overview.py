@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.conftest import Clock
+from tests.whole_items import everything_in
 
 from commonplace.errors import Conflict, NotFound
 from commonplace.memory.authors import with_writer
@@ -21,9 +22,9 @@ from commonplace.memory.project_overview import (
     project_briefs,
     project_overview,
 )
-from commonplace.memory.projects import short_project_names
+from commonplace.memory.projects import list_projects, short_project_names
 from commonplace.memory.remember import NewItem, remember, remember_all
-from commonplace.model import PROPOSED, Author
+from commonplace.model import PROPOSED, UNKNOWN_AUTHOR, Author
 
 DAY = 86_400_000
 SHOP, BLOG = "github.com/acme/shop", "github.com/acme/blog"
@@ -70,6 +71,14 @@ def test_decisions_come_with_their_reasons_and_what_they_replaced(memory: LocalM
         ("Use pnpm only", "Two lock files broke the build.", ""),
         ("Sessions last 30 days.", "People complained.", "Sessions last 7 days."),
     ]
+
+
+def test_a_constraint_is_not_counted_as_a_decision(memory: LocalMemory) -> None:
+    say(memory, "Sessions last 30 days.", ago=3)
+    say(memory, "Prices are kept in cents.", ago=2)
+    say(memory, "Customer data must never leave the EU.", "constraint", ago=1)
+    story = " ".join(shop(memory).story)
+    assert "Two decisions were made. The latest: " in story and "cents" in story and "the EU" not in story
 
 
 def test_what_is_proposed_or_elsewhere_was_not_decided(memory: LocalMemory) -> None:
@@ -161,14 +170,14 @@ def test_contradictions_of_the_project_are_found(memory: LocalMemory) -> None:
 def test_the_story_tells_the_week(memory: LocalMemory) -> None:
     writer = with_writer(memory, Author("anna via claude-code", "captured"))
     session(writer, "s1", 1, request="Make retries safe. Please.", next_steps="Write the runbook")
-    ran(memory, "pytest -q", 2, failed=True)
-    ran(memory, "pytest -q", 1.5, failed=True)
-    ran(memory, "pytest -q", 1.2, failed=False)
+    ran(writer, "pytest -q", 2, failed=True)
+    ran(writer, "pytest -q", 1.5, failed=True)
+    ran(writer, "pytest -q", 1.2, failed=False)
     say(memory, "Jobs are deleted in their transaction: a crash loses none.", ago=1)
     story = shop(memory).story
     assert story[0] == "There was one session by anna in the last seven days."
     assert story[1] == "The latest request: “Make retries safe”."
-    assert "“Jobs are deleted in their transaction.”" in story[2]
+    assert "“Jobs are deleted in their transaction: a crash loses none.”" in story[2]
     assert story[3].startswith("`pytest -q` failed 2 times and was fixed on ")
     assert story[4] == "One thing is still open: “Write the runbook.”"
 
@@ -223,7 +232,8 @@ def test_a_key_for_one_project_sees_only_that_one(memory: LocalMemory) -> None:
     say(memory, "Tea is at four.", "fact", None)
     limited = for_project(memory, SHOP)
     assert [brief.project for brief in project_briefs(limited)] == [SHOP]
-    assert "Publish" not in repr(project_overview(limited, SHOP)) and "Tea" not in repr(project_overview(limited, None))
+    assert "Publish" not in everything_in(project_overview(limited, SHOP))
+    assert "Tea" not in everything_in(project_overview(limited, None))
     with pytest.raises(NotFound):
         project_overview(limited, BLOG)
     with pytest.raises(NotFound):
@@ -233,6 +243,40 @@ def test_a_key_for_one_project_sees_only_that_one(memory: LocalMemory) -> None:
 def test_short_names_lead_back_to_their_projects(memory: LocalMemory) -> None:
     for name in ("github.com/acme/web", "github.com/acme/shop", "gitlab.com/other/shop", "notes/2024"):
         say(memory, "Use tabs", project=name)
-    names = short_project_names(memory)
+    names = short_project_names(list_projects(memory))
     assert sorted(names.values()) == ["2024", "acme/shop", "other/shop", "web"]
     assert {memory.store.find_project(short) for short in names.values()} == set(names)
+
+
+def test_what_a_session_was_asked_is_quoted_request_by_request(memory: LocalMemory) -> None:
+    session(memory, "s1", request="Deploy ledger-api 2.14 to production\nYou forgot the sealed secret")
+    assert "The latest requests: “You forgot the sealed secret” and “Deploy ledger-api 2.14 to production”." in (
+        shop(memory).story
+    )
+
+
+def test_the_story_names_everybody_whose_sessions_it_counts(memory: LocalMemory) -> None:
+    for place, name in enumerate(("ada via claude-code", "bo via cursor", "chi")):
+        person = with_writer(memory, Author(name, "captured"))
+        ran(person, "make", 1 + place, failed=False, key=name)
+    session(with_writer(memory, Author("dee via codex", "captured")), "dee", ago=0.5, request="Add a mailer")
+    assert shop(memory).story[0].startswith("There were four sessions by dee, ada, bo and chi in the last seven days")
+    ran(with_writer(memory, UNKNOWN_AUTHOR), "make", 1, failed=False, key="nobody known")
+    assert "by dee, ada, bo, chi and others" in shop(memory).story[0]
+
+
+def test_a_session_without_notes_is_the_last_one_and_somebodys(memory: LocalMemory) -> None:
+    session(memory, "older", ago=3, request="Add a mailer")
+    ran(with_writer(memory, Author("ada via claude-code", "captured")), "make test", 1, failed=False, key="newest")
+    card = shop(memory).sessions[0]
+    assert (card.session.key, card.author) == ("newest", "ada via claude-code")
+    (brief,) = project_briefs(memory)
+    assert brief.session is not None and brief.session.session.key == "newest"
+
+
+def test_the_last_decision_is_a_decision(memory: LocalMemory) -> None:
+    say(memory, "Sessions last 30 days", ago=2)
+    say(memory, "I prefer small pull requests", "heuristic", ago=1)
+    say(memory, "Kafka as the event bus", "rejected")
+    (brief,) = project_briefs(memory)
+    assert brief.decision is not None and brief.decision.statement == "Sessions last 30 days"

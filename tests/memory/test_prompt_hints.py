@@ -12,7 +12,9 @@ from tests.conftest import Clock
 from commonplace.config import Settings
 from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
 from commonplace.memory.hints import (
+    NOTHING_SEEN,
     Candidate,
+    Seen,
     items_to_show,
     prompt_hints,
     prompt_question,
@@ -74,7 +76,7 @@ def parsed_question(memory: LocalMemory) -> ParsedQuestion:
 
 
 def hit(item: Item, answer: float | None, cosine: float = 0.4) -> Hit:
-    return Hit(item, 0, 0.9, cosine, 0.1, answer=answer)
+    return Hit(item, 0, 0.9, 0.9, cosine, 0.1, answer=answer)
 
 
 def test_a_session_that_answers_supports_its_lines_and_another_one_speaks_against_them(memory: LocalMemory) -> None:
@@ -134,9 +136,65 @@ def test_a_question_that_nobody_answered_is_not_shown_and_hides_nothing(settings
         remember(memory, NewItem(question, kind="observation", type="prompt", session=f"s{number}", project="shop"))
         clock.now += 60_000
     memory.embeddings.catch_up()
-    assert prompt_hints(memory, "shop", question, ()) == []
+    assert prompt_hints(memory, "shop", question) == []
     fact = remember(memory, NewItem("The demo server is called heron", type="fact"))
     memory.embeddings.catch_up()
-    (hint,) = prompt_hints(memory, "shop", question, ())
+    (hint,) = prompt_hints(memory, "shop", question)
     assert hint.shown == (get_item(memory, fact.id).short_id,)
     memory.close()
+
+
+def warm_memory(settings: Settings, clock: Clock, *kept: NewItem) -> LocalMemory:
+    memory = open_memory(replace(settings, embedder="builtin"), clock)
+    warm_up(memory)
+    for item in kept:
+        remember(memory, replace(item, project="shop"))
+        clock.now += 60_000
+    memory.embeddings.catch_up()
+    return memory
+
+
+def test_a_prompt_asked_before_and_what_was_proposed_from_it_are_no_answers(settings: Settings, clock: Clock) -> None:
+    refactor = "Refactor the PDF export, it is too slow in the container"
+    audit = "Let's use DynamoDB for the audit log"
+    memory = warm_memory(
+        settings,
+        clock,
+        NewItem("PDF invoices are rendered with WeasyPrint; it is slow in the container.", "memory", "fact"),
+        NewItem(refactor, "observation", "prompt", session="a"),
+        NewItem(audit, "observation", "prompt", session="a"),
+        NewItem(audit, "memory", "decision", review="proposed"),
+        NewItem("DynamoDB for the ledger: eventual consistency is no good for money.", "memory", "rejected"),
+    )
+    lines = [hint.line for hint in prompt_hints(memory, "shop", refactor)]
+    assert ["WeasyPrint" in line for line in lines] == [True]
+    lines = [hint.line for hint in prompt_hints(memory, "shop", audit)]
+    assert ["[rejected] DynamoDB for the ledger" in line for line in lines] == [True]
+    memory.close()
+
+
+def test_what_a_prompt_proposes_is_compared_with_what_was_turned_down(memory: LocalMemory) -> None:
+    kept = {
+        name: get_item(memory, remember(memory, NewItem(text, "memory", type_, project="shop")).id)
+        for name, type_, text in (
+            ("dynamo", "rejected", "DynamoDB for the ledger: eventual consistency"),
+            ("signal", "rejected", "Push notifications through OneSignal. Our privacy officer said no"),
+            ("pnpm", "rule", "Use pnpm, never npm"),
+            ("lambda", "rejected", "AWS Lambda for the importer, too slow at the start"),
+        )
+    }
+
+    def against(prompt: str, seen: Seen = NOTHING_SEEN) -> list[str]:
+        shown = [hint.shown[0] for hint in prompt_hints(memory, "shop", prompt, seen)]
+        return [name for name, item in kept.items() if item.short_id in shown[:1]]
+
+    assert against("Let's use DynamoDB for the audit log") == ["dynamo"]
+    assert against("Could you store the audit trail in DynamoDB?") == ["dynamo"]
+    assert against("Please add push notifications via OneSignal to the app") == ["signal"]
+    assert against("Switch the build to npm please") == ["pnpm"]
+    assert against("Replace DynamoDB with Postgres in the sketch") != ["dynamo"]
+    assert against("Don't use DynamoDB for this one, take Postgres") != ["dynamo"]
+    # What its start showed is said again; what it was told since is not.
+    ids = [kept["dynamo"].short_id]
+    assert against("Let's use DynamoDB for the audit log", Seen(ids, ids)) == ["dynamo"]
+    assert against("Let's use DynamoDB for the audit log", Seen(ids)) == []

@@ -115,17 +115,17 @@ def test_what_has_every_word_is_found_whatever_reading_says(settings: Settings, 
         memory.close()
 
 
-def test_a_hit_that_is_far_better_than_the_others_is_not_read(filled: LocalMemory) -> None:
+def test_the_first_is_read_even_if_it_is_far_better_than_the_others(filled: LocalMemory) -> None:
     clear = recall(filled, "When are the log files of sessions deleted?", Scope(), 4).hits
-    assert clear[0].item.body == NOTES[3] and {hit.answer for hit in clear} == {None}
-    assert "tokens" in clear[0].why
+    assert clear[0].item.body == NOTES[3] and clear[0].answer is not None
+    assert {"tokens", "reading"} <= set(clear[0].why)
 
 
 def test_words_that_only_resemble_the_question_are_unlikely_to_answer(filled: LocalMemory) -> None:
     remember_all(filled, [NewItem("Customers' passwords are hashed with bcrypt.", project="api")])
     filled.embeddings.catch_up()
-    assert all(hit.relevance < 0.5 for hit in recall(filled, "wifi password of the office", Scope(), 4).hits)
-    assert recall(filled, "how are passwords stored?", Scope(), 4).hits[0].relevance > 0.5
+    unlikely = max(hit.relevance for hit in recall(filled, "wifi password of the office", Scope(), 4).hits)
+    assert unlikely < 0.25 < 0.35 < recall(filled, "how are passwords stored?", Scope(), 4).hits[0].relevance
 
 
 def test_among_three_notes_too_what_only_resembles_the_question_is_unlikely_to_answer(
@@ -134,6 +134,6 @@ def test_among_three_notes_too_what_only_resembles_the_question_is_unlikely_to_a
     memory = open_memory(replace(settings, embedder="builtin"), clock)
     remember_all(memory, [NewItem("Customer passwords are hashed with argon2"), *map(NewItem, NOTES[:2])])
     memory.embeddings.catch_up()
-    assert all(hit.relevance < 0.5 for hit in recall(memory, "wifi password of the office", Scope(), 4).hits)
-    assert recall(memory, "how are passwords stored?", Scope(), 4).hits[0].relevance > 0.5
+    unlikely = max(hit.relevance for hit in recall(memory, "wifi password of the office", Scope(), 4).hits)
+    assert unlikely < 0.25 < 0.35 < recall(memory, "how are passwords stored?", Scope(), 4).hits[0].relevance
     memory.close()

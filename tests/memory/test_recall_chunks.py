@@ -24,6 +24,7 @@ from commonplace.memory.recall_chunks import (
     recall_chunks,
 )
 from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.model import Scope
 from commonplace.text.dates import Period
 
 DAY = 86_400_000
@@ -32,12 +33,12 @@ DAY = 86_400_000
 def test_the_latest_in_a_period_come_latest_first(memory: LocalMemory) -> None:
     work(memory)
     february = Period(local("2025-02-01T00:00"), local("2025-03-01T00:00"))
-    chunks = latest_chunks(memory, LatestQuestion(february, SHOP), 100)
+    chunks = latest_chunks(memory, LatestQuestion(february, Scope(project=SHOP)), 100)
     times = [chunk.item.created_ms for chunk in chunks]
     assert times == sorted(times, reverse=True)
     assert {chunk.day[:7] for chunk in chunks} == {"2025-02"} and {chunk.slug for chunk in chunks} == {"shop"}
     assert "great, ship it" not in [chunk.text for chunk in chunks]
-    assert [chunk.text for chunk in latest_chunks(memory, LatestQuestion(Period(), None), 1)] == [STYLED]
+    assert [chunk.text for chunk in latest_chunks(memory, LatestQuestion(Period(), Scope()), 1)] == [STYLED]
 
 
 def test_a_session_is_not_named_after_a_secret(memory: LocalMemory) -> None:
@@ -66,7 +67,7 @@ def test_a_period_holds_what_it_holds(memory: LocalMemory, days: list[int], begi
     ]
     remember_all(memory, notes)
     period = Period(THEN + begin * DAY, THEN + (begin + length) * DAY)
-    result = latest_chunks(memory, LatestQuestion(period, project), most)
+    result = latest_chunks(memory, LatestQuestion(period, Scope(project=project)), most)
     inside = sorted((day for day in days if begin <= day < begin + length), reverse=True)
     assert [(chunk.item.created_ms - THEN) // DAY for chunk in result] == inside[:most]
 
@@ -75,8 +76,8 @@ def test_a_question_names_a_project_or_is_about_something_else(memory: LocalMemo
     work(memory)
     for question in ("what did we do last in shop?", "what did we do last on github.com/acme/shop"):
         parsed = parse_latest_question(memory, question)
-        assert parsed is not None and parsed.project == SHOP
-    assert parse_latest_question(memory, "what did we do last?") == LatestQuestion(Period(), None)
+        assert parsed is not None and parsed.scope.project == SHOP
+    assert parse_latest_question(memory, "what did we do last?") == LatestQuestion(Period(), Scope())
     assert parse_latest_question(memory, "the last unicorn") is None
     assert parse_latest_question(memory, "login") is None
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from commonplace.memory.authors import with_writer
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember, remember_all
-from commonplace.model import Scope
+from commonplace.model import Author, Scope
 
 TALK = (
     ("user", "We should plan the sale."),
@@ -136,9 +137,40 @@ def test_a_standing_instruction_counts_more_for_a_task_but_not_for_a_question_ab
     texts = ("Always name the versions of libraries.", "I added the libraries that draw charts.")
     store_conversation(memory, NewConversation("Budget app", [NewMessage("user", text) for text in texts]))
     rule, other = (
-        hit.why.get("time", 0.0)
+        hit.why.get("instruction", 0.0)
         for text in texts
         for hit in recall(memory, question, Scope()).hits
         if hit.item.text == text
     )
     assert (rule > other) is boosted
+
+
+@pytest.mark.parametrize(
+    ("prompt", "answer"),
+    [
+        ("Let's use DynamoDB for the audit log", "DynamoDB for the ledger: no transactions that we could trust"),
+        (
+            "Refactor the PDF export, it is too slow in the container",
+            "PDFs are rendered by WeasyPrint in its own container, where the fonts are",
+        ),
+        ("Please renumber the invoices of October so that they have no gaps", "Invoices must never be renumbered"),
+    ],
+)
+def test_a_prompt_and_what_it_proposed_are_no_answer_to_the_same_prompt(
+    memory_with_model: LocalMemory, prompt: str, answer: str
+) -> None:
+    memory = memory_with_model
+    for text in (
+        "DynamoDB for the ledger: no transactions that we could trust",
+        "PDFs are rendered by WeasyPrint in its own container, where the fonts are",
+        "Invoices must never be renumbered",
+        "Production runs on Hetzner Cloud in Falkenstein",
+    ):
+        remember(memory, NewItem(text, type="fact"))
+    captured = with_writer(memory, Author("claude-code", "captured"))
+    remember(captured, NewItem(prompt, "observation", "prompt", session="claude-code:1"))
+    remember(captured, NewItem(prompt, type="decision", review="proposed"))
+    memory.embeddings.catch_up()
+    hits = recall(memory, prompt, Scope()).hits
+    assert hits[0].item.text == answer
+    assert all(hit.relevance < 0.5 for hit in hits if hit.item.text == prompt), hits

@@ -6,13 +6,16 @@ import pytest
 from tests.conftest import Clock
 
 from commonplace.errors import InvalidInput
+from commonplace.memory.authors import with_writer
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.project_overview import project_overview
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.report import FILES, Report, report
+from commonplace.memory.review import accept
 from commonplace.memory.topics import update_topics
-from commonplace.model import Kind, Scope
+from commonplace.model import PROPOSED, Author, Kind, Scope
 
 MINUTE, DAY = 60_000, 86_400_000
 PROJECT = "github.com/acme/shop"
@@ -80,6 +83,23 @@ def test_sessions_with_their_time_and_what_they_were_for(memory: LocalMemory, cl
     assert not found.is_empty and found.happenings == 5
 
 
+def test_only_what_somebody_asked_is_a_request(memory: LocalMemory, clock: Clock) -> None:
+    store_conversation(
+        memory,
+        NewConversation("Chat with Mira", [NewMessage("user", "Who closes the year?", clock.now)], project=PROJECT),
+    )
+    observe(memory, "Failed: make test", "command", session="s2")
+    observe(memory, "Fix the tests", "summary", kind="summary", session="s3", request="Fix the tests\nNow the docs")
+    asked = {one.request: one.requests for one in week(memory).sessions}
+    assert asked == {
+        "Chat with Mira": ("Who closes the year?",),
+        "Failed: make test": (),
+        "Fix the tests; Now the docs": ("Fix the tests", "Now the docs"),
+    }
+    told = " ".join(project_overview(memory, PROJECT).story)
+    assert "The latest requests" in told and "make test" not in told and "Chat with Mira" not in told
+
+
 def test_sub_agents_are_part_of_the_session_that_started_them(memory: LocalMemory, clock: Clock) -> None:
     messages = [NewMessage("user", "Look at the tests", clock.now)]
     store_conversation(
@@ -89,13 +109,22 @@ def test_sub_agents_are_part_of_the_session_that_started_them(memory: LocalMemor
     assert week(memory).happenings == 1
 
 
+def test_who_accepts_what_was_stated_in_a_session_did_not_work_in_it(memory: LocalMemory) -> None:
+    hooks = with_writer(memory, Author("ada via claude-code", "captured"))
+    observe(hooks, "Never squash", "prompt")
+    stated = remember(hooks, NewItem("Never squash", type="rule", session="s1", project=PROJECT, review=PROPOSED))
+    accept(with_writer(memory, Author("lead", "person")), [stated.id])
+    (session,) = week(memory).sessions
+    assert session.people == ("ada",)
+
+
 def test_decisions_and_rules_but_no_notes(memory: LocalMemory, clock: Clock) -> None:
     for type_ in ("rule", "decision", "note", "fact", "rejected"):
         remember(memory, NewItem(f"About {type_}s", type=type_, project=PROJECT))
         clock.forward(minutes=1)
     remember(memory, NewItem("Elsewhere", type="decision", project="other"))
     assert [one.type for one in week(memory).decisions] == ["rejected", "decision", "rule"]
-    forget_items(memory, [week(memory).decisions[0].item_id])
+    forget_items(memory, [week(memory).decisions[0].id])
     assert [one.type for one in week(memory).decisions] == ["decision", "rule"]
     assert len(week(memory, Scope()).decisions) == 3
     assert week(memory, Scope(only_global=True)).is_empty

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from tests.conftest import Clock
 
+from commonplace.memory.authors import for_agent, with_writer
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember, remember_all
 from commonplace.memory.rules import MOST_RULES, active_rules, rule_paths, rules_within
-from commonplace.model import Item
+from commonplace.model import Author, Item
 
 
 def texts_of(items: tuple[Item, ...]) -> list[str]:
@@ -69,3 +70,15 @@ def test_room_goes_to_the_project_first_and_then_to_the_newest(memory: LocalMemo
 def test_one_huge_rule_does_not_push_out_the_others(memory: LocalMemory) -> None:
     remember_all(memory, [NewItem("x" * 900_000, type="rule"), NewItem("small", type="rule")])
     assert rules_within(active_rules(memory, None), 10_000).left_out == 0
+
+
+def test_what_agents_noted_does_not_push_out_what_people_stated(memory: LocalMemory, clock: Clock) -> None:
+    remember(with_writer(memory, Author("anna", "person")), NewItem("stated", type="rule"))
+    agent = for_agent(with_writer(memory, Author("anna", "person")), "cursor")
+    for n in range(4):
+        clock.forward(minutes=1)
+        remember(agent, NewItem(f"noted {n} " + "x" * 400, type="rule", project="p"))
+    some = rules_within(active_rules(memory, "p"), 1_200)
+    assert texts_of(some.everywhere) == ["stated"]
+    assert [body[:7] for body in texts_of(some.project)] == ["noted 2", "noted 3"][-len(some.project) :]
+    assert 0 < len(some.project) < 4

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.capture.hooks.hook_sessions import Telling, only_item
 from tests.raw_sql import all_rows, behind
+from tests.whole_items import all_words
 
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.config import Settings
@@ -224,7 +225,7 @@ def test_a_summary_that_was_cleaned_is_still_brought_up_to_date(memory: LocalMem
     more.stops("The login works, because the clock is right.")
     remember_events(memory, more.events)
     for kind in ("summary", "checkpoint"):
-        text = repr(only_item(memory, kind))
+        text = all_words([only_item(memory, kind)])
         assert "Now mend the login" in text and NAME not in text
 
 

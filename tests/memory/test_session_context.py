@@ -123,7 +123,7 @@ def test_no_content_breaks_the_frame(memory: LocalMemory, bodies: list[str], tok
     text = session_context(memory, "my-api", tokens)
     assert estimate_tokens(len(text)) <= tokens
     headings = [line for line in text.splitlines() if line.startswith("#")]
-    assert headings in ([], ["# Commonplace: my-api", "## Rules and constraints"])
+    assert headings in ([], ["# Commonplace: project my-api", "## Rules and constraints"])
 
 
 def test_secrets_are_not_told(memory: LocalMemory) -> None:
@@ -146,5 +146,10 @@ def test_what_others_did_since_is_told_with_their_names(memory: LocalMemory, clo
     assert "anna" not in session_context(bert, "my-api", 625)
     note(bert, "memory", "decision", "Orders are kept for ten years.", project="my-api")
     assert session_context(anna, "my-api", 625).count("ten years") == 1
+    note(bert, "memory", "note", "Staging is down until Friday.")
+    assert "bert: [note] Staging is down until Friday." in session_context(anna, "my-api", 625)
+    agent = replace(memory, writer=Author("bert via claude-code", "agent"))
+    note(agent, "memory", "note", "The kiln is at 900 degrees.")
+    assert "kiln" not in session_context(anna, "my-api", 625), "an agent noted it without a project"
     unknown = replace(memory, writer=UNKNOWN_AUTHOR)
     assert "By others" not in session_context(unknown, "my-api", 625), "nobody knows who asks"

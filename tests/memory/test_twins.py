@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from commonplace.memory.authors import with_writer
-from commonplace.memory.contradictions import list_contradictions, reopen_contradiction, settle_contradiction
+from commonplace.memory.contradictions import REPEATS, list_contradictions, texts_digest
+from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, Remembered, remember_item
+from commonplace.memory.settle_contradictions import reopen_contradiction, settle_contradiction
 from commonplace.model import SAME_AS, Author, Scope
-from commonplace.text.contradiction_detection import says_the_same
+from commonplace.text.statement_guards import guard, may_be_paraphrase
 
 SAID = "Node 20 is required for all builds"
 REORDERED = "For all builds Node 20 is required"
@@ -78,10 +80,35 @@ def test_merging_keeps_the_tags_and_can_be_undone(memory: LocalMemory) -> None:
     ],
 )
 def test_what_differs_is_not_the_same(one: str, other: str, cosine: float) -> None:
-    assert not says_the_same(one, other, cosine)
+    assert guard(one, other) != "same" and not may_be_paraphrase(one, other, cosine)
 
 
 def test_a_paraphrase_needs_a_model_that_finds_it_close() -> None:
     one, other = "Lunch breaks last 30 minutes", "Lunch pauses take 30 minutes"
-    assert not says_the_same(one, other)
-    assert says_the_same(one, other, 0.95)
+    assert not may_be_paraphrase(one, other, 0.5)
+    assert may_be_paraphrase(one, other, 0.95)
+
+
+def test_what_says_the_same_is_never_a_contradiction_as_well(memory_with_model: LocalMemory) -> None:
+    memory = memory_with_model
+    memory.embeddings.embed_query("load the model")
+    first = remember_item(memory, NewItem("Use tofu, not terraform", type="rule", project="p")).item
+    memory.embeddings.catch_up()
+    second = remember_item(memory, NewItem("Use tofu, never terraform", type="rule", project="p"))
+    assert second.contradictions == () and [twin.id for twin in second.twins] == [first.id]
+    for read in (0, 10):
+        assert list_contradictions(memory, "p", read=read) == []
+        (pair,) = list_contradictions(memory, "p", twins=True, read=read)
+        assert (pair.older.id, pair.newer.id, pair.reason) == (first.id, second.item.id, "same")
+    settle_contradiction(memory, first.id, second.item.id, "both")
+    assert reopen_contradiction(memory, first.id, second.item.id).reason == "same"
+
+
+def test_what_the_model_knew_to_be_the_same_stays_that_without_it(memory: LocalMemory) -> None:
+    """Whoever wrote it, and in every list."""
+    first = state_fact(memory, "Builds need Node 20", author="anna").item
+    second = state_fact(memory, "Builds require Node 20", author="ben").item
+    noted = {REPEATS: {first.uid: texts_digest(first, second)}}
+    edit_item(memory, second.id, Changes(meta=noted))
+    assert [pair.reason for pair in list_contradictions(memory, "p", twins=True)] == ["same"]
+    assert list_contradictions(memory, "p", read=10) == []

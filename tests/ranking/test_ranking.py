@@ -28,8 +28,8 @@ from commonplace.ranking.scores_and_relevance import (
     fused_score,
     is_answered,
     is_noise,
-    is_unsure,
     lexical_signal,
+    likelihoods,
     noise_borders,
     relevance,
     relevances_in_order,
@@ -152,9 +152,26 @@ def test_many_weak_signs_count_as_one_strong_one() -> None:
     assert is_answered([strong] + [nothing] * 9)
 
 
-def test_it_is_open_whether_anything_answers_only_between_much_and_nothing() -> None:
-    assert is_unsure([token_odds(0.5, 0.3)])
-    assert not is_unsure([token_odds(0.1, 0.0)] * 10) and not is_unsure([token_odds(0.9, 0.6)])
+@given(st.lists(st.tuples(st.floats(-1, 2), st.booleans())))
+def test_likelihoods_only_fall(hits: list[tuple[float, bool]]) -> None:
+    likely = likelihoods([score for score, _stale in hits], [stale for _score, stale in hits])
+    assert len(likely) == len(hits) and likely == sorted(likely, reverse=True)
+    assert all(0.0 < share < 1.0 for share in likely)
+
+
+@given(st.floats(0, 2), st.floats(0, 2), st.floats(0, 2))
+def test_a_better_rival_makes_a_hit_less_likely(score: float, a: float, b: float) -> None:
+    low, high = sorted((a, b))
+
+    def of_the_first(rival: float) -> float:
+        both = likelihoods([score, rival], [False, False])
+        return both[0] if score >= rival else both[1]
+
+    assert of_the_first(low) >= of_the_first(high)
+
+
+def test_what_is_stale_is_less_likely() -> None:
+    assert likelihoods([1.0], [True])[0] < likelihoods([1.0], [False])[0]
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1), st.none() | st.floats(-10, 10))
@@ -188,11 +205,9 @@ def test_what_stands_beside_one_of_the_best_gains_and_nothing_else_does() -> Non
     assert boost_by_neighbours({}, {1: 2}) == {}
 
 
-def test_only_what_may_be_better_than_the_first_is_read() -> None:
-    assert worth_reading({1: 0.9, 2: 0.85, 3: 0.6, 4: 0.2}, unsure=False) == [1, 2]
-    assert worth_reading({1: 0.9, 3: 0.6, 4: 0.2}, unsure=False) == []
-    assert worth_reading({1: 0.9, 3: 0.6, 4: 0.2}, unsure=True) == [1, 3, 4]
-    assert worth_reading({}, unsure=True) == []
+def test_the_first_few_are_read() -> None:
+    assert worth_reading({1: 0.9, 2: 0.1, 3: 0.6, 4: 0.85, 5: 0.2}) == [1, 4, 3, 5]
+    assert worth_reading({}) == []
 
 
 # Fusion.

@@ -35,10 +35,10 @@ from commonplace.errors import (
 from commonplace.http_client import parse_address
 from commonplace.memory import api_keys, conversations, spaces
 from commonplace.memory.conversations import NewConversation, NewMessage
-from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded
 from commonplace.memory.history import revert_to_revision
 from commonplace.memory.items import get_item
-from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.local_memory import LocalMemory, open_memory, wall_clock
 from commonplace.memory.remember import NewItem, remember
 from commonplace.memory.spaces import Limits
 from commonplace.memory.sync_and_archive import SyncScope
@@ -353,3 +353,26 @@ def test_a_memory_does_not_meet_itself(site: Site) -> None:
         pytest.raises(InvalidInput, match="same memory"),
     ):
         Sync(site.memory, server, SHARED)
+
+
+@pytest.mark.parametrize(("first", "skew_ms"), [(0, 0), (1, 3_600_000), (0, -3_600_000)])
+def test_what_two_machines_replaced_by_different_things_ends_the_same_on_both(
+    site: Site, laptops: tuple[LocalMemory, LocalMemory], first: int, skew_ms: int
+) -> None:
+    ours, theirs = replace(laptops[0], clock=lambda: wall_clock() + skew_ms), laptops[1]
+    old = remember(ours, NewItem(f"The queue of {first} {skew_ms} is RabbitMQ", project="acme/queue")).uid
+    meet(ours, site)
+    meet(theirs, site)
+    for memory in (ours, theirs) if first == 0 else (theirs, ours):
+        new = remember(memory, NewItem(f"It is {memory is ours} {first} {skew_ms}", project="acme/queue"))
+        mark_superseded(memory, old, by=new.uid)
+    summaries = [meet(memory, site) for memory in (ours, theirs, ours, theirs)]
+    assert [one["name"] for summary in summaries for one in summary.conflicts] == [old]
+    replaced = [get_item(memory, old) for memory in laptops]
+    by = {get_item(memory, str(item.superseded_by)).uid for memory, item in zip(laptops, replaced, strict=True)}
+    assert len(by) == 1
+    for memory in (ours, theirs):
+        again = meet(memory, site)
+        assert (again.sent, again.received, again.conflicts, again.failed) == (0, 0, [], [])
+        (lost,) = [line for line in memory.store.history(get_item(memory, old).id) if line.op == "merge"]
+        assert lost.before["superseded_by"] not in (None, *by) and lost.origin is not None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 from tests.polling import until
 
 from commonplace.resident_client.ask_resident import OFF_VARIABLE, ask
+from commonplace.resident_client.find_or_start import SECONDS_VARIABLE
 
 from .conftest import Status
 
@@ -98,7 +101,10 @@ def test_a_command_has_the_settings_and_the_folder_of_its_shell(
 def test_a_terminal_shows_the_same(
     data: str, resident: Resident, folder: Path, spawn_in_terminal: Callable[..., object]
 ) -> None:
-    assert run("add", "Sessions are kept in Redis for thirty days " * 5, resident="off")[0] == 0
+    # Of half a day ago: what was said just now would be older at each look.
+    stored: dict[str, object] = {"content": "Sessions are kept in Redis for thirty days " * 5}
+    stored |= {"project": "my-api", "created_at_epoch": time.time_ns() // 1_000_000 - 12 * 3_600_000 - 1_800_000}
+    assert run("add", "--jsonl", "-", resident="off", stdin=json.dumps(stored).encode())[0] == 0
     resident()
     for columns in ("80", "120"):
         both = [spawn_in_terminal("search", "sessions", COLUMNS=columns, **{OFF_VARIABLE: on}) for on in ("on", "off")]
@@ -106,9 +112,12 @@ def test_a_terminal_shows_the_same(
     assert commands_run() == 2
 
 
-def test_without_one_or_with_one_that_hangs_the_shell_does_it(data: str, resident: Resident, folder: Path) -> None:
+def test_without_one_or_with_one_that_hangs_the_shell_does_it(
+    data: str, resident: Resident, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert run("add", "Deploy on Tuesdays")[0] == 0
     pid = resident()["pid"]
+    monkeypatch.setenv(SECONDS_VARIABLE, "0.5")
     os.kill(pid, signal.SIGSTOP)
     try:
         assert "Deploy on Tuesdays" in run("search", "deploy")[1]

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 from tests.capture.hooks.hook_runner import environment, fire
+from tests.polling import until
 
 from commonplace import Memory
 from commonplace.config import Settings, load
 from commonplace.memory.remember import NewItem
+from commonplace.resident_client.ask_resident import ask
+from commonplace.resident_client.find_or_start import is_running
 
 from .conftest import Status
 
@@ -66,3 +69,22 @@ def test_hosts_that_are_shown_nothing_before_a_tool_are_shown_it_after(
         "Handlers are async."
         in json.loads(fire(settings, "cursor", "postToolUse", cursor).stdout)["additional_context"]
     )
+
+
+def test_hooks_start_one_for_the_next_hook(settings: Settings, data: str, tmp_path: Path) -> None:
+    prompt = payload(tmp_path, prompt=PROMPT)
+    assert FACT.encode() in fire(settings, "claude-code", "UserPromptSubmit", prompt).stdout
+    until(lambda: ask("status", timeout_s=60))
+
+
+def test_a_session_starts_one_too(settings: Settings, data: str, tmp_path: Path) -> None:
+    fire(settings, "claude-code", "SessionStart", payload(tmp_path, source="startup"))
+    until(lambda: ask("status", timeout_s=60))
+
+
+def test_where_it_is_off_hooks_search_by_themselves(settings: Settings, data: str, tmp_path: Path) -> None:
+    (Path(data) / "config.toml").write_text('resident = "off"\n', encoding="ascii")
+    fire(settings, "claude-code", "SessionStart", payload(tmp_path, source="startup"))
+    rule = payload(tmp_path, tool_name="Write", tool_input={"file_path": "src/api/a.py", "content": "x"})
+    assert b"Handlers are async." in fire(settings, "claude-code", "PreToolUse", rule).stdout
+    assert not is_running(data)

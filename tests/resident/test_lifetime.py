@@ -17,7 +17,15 @@ import pytest
 from tests.polling import until
 
 from commonplace.resident_client.ask_resident import ask
-from commonplace.resident_client.find_or_start import FOLDER, identity, is_running, read_address, resident_file, start
+from commonplace.resident_client.find_or_start import (
+    FOLDER,
+    SECONDS_VARIABLE,
+    identity,
+    is_running,
+    read_address,
+    resident_file,
+    start,
+)
 from commonplace.resident_client.list_and_stop import resident_processes, stop_residents
 
 from .conftest import Status
@@ -115,13 +123,14 @@ def test_status_and_doctor_show_it_and_stop_ends_it(data: str, resident: Residen
     (shown,) = run("status")[1]["resident"]
     assert (shown["pid"], shown["windows"]) == (pid, 0)
     (finding,) = run("doctor", "resident")[1]["findings"]
-    assert finding["state"] == "ok" and str(pid) in finding["sentence"]
+    assert finding["state"] == "ok" and "running for" in finding["sentence"]
     assert run("stop") == (0, {"stopped": [pid]})
     assert not is_running(data)
 
 
-def test_one_that_hangs_is_reported_and_stopped(data: str, resident: Resident) -> None:
+def test_one_that_hangs_is_reported_and_stopped(data: str, resident: Resident, monkeypatch: pytest.MonkeyPatch) -> None:
     pid = resident()["pid"]
+    monkeypatch.setenv(SECONDS_VARIABLE, "0.5")
     os.kill(pid, signal.SIGSTOP)
     assert resident_processes(data) == [{"name": identity(), "pid": pid, "hangs": True}]
     assert stop_residents(data) == [pid]

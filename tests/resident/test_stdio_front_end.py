@@ -37,7 +37,7 @@ from commonplace.resident_client.find_or_start import (
     start,
 )
 from commonplace.resident_client.list_and_stop import stop_residents
-from commonplace.resident_process.prepared_replies import PreparedReplies
+from commonplace.resident_process.prepared_replies import PreparedReplies, window_file, window_name
 from commonplace.worker_threads_and_processes import Workers
 
 from .conftest import Status
@@ -169,15 +169,19 @@ def test_prepared_replies_are_those_of_the_server(data: str, resident: Resident,
 
 def test_the_first_questions_are_answered_while_it_starts(data: str, resident: Resident, window: Open) -> None:
     resident()
-    before = window().greet()
-    until(lambda: list(Path(data, FOLDER).glob("*.replies")))
+    here, zoo = window().greet(), window(COMMONPLACE_PROJECT="zoo").greet()
+    assert "project is zoo" in zoo["result"]["instructions"] and here != zoo
+    for env in ({}, {"COMMONPLACE_PROJECT": "zoo"}):
+        until(lambda env=env: Path(window_file(data, "all", window_name(str(Path.cwd()), env))).exists())  # type: ignore[misc]
+    until(lambda: PreparedReplies(data, "all").result(INITIALIZE))
     ask("stop", timeout_s=60)
     until(lambda: not is_running(data))
     # A process that starts and never gets ready: nobody but the prepared replies can answer.
     lock = take_lock(resident_file(data, "lock"))
     assert lock is not None
+    assert window(COMMONPLACE_PROJECT="zoo").greet() == zoo
     one = window()
-    assert one.greet() == before
+    assert one.greet() == here
     os.close(lock)
     assert one.call("add_memory", content="Deploy on Tuesdays", project_id="x")
     assert one.threads() == 1
@@ -262,6 +266,42 @@ def test_a_killed_process_is_replaced_and_its_calls_are_answered(data: str, resi
     assert one.threads() == 1
 
 
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_call_that_only_reads_is_made_again(data: str, resident: Resident, window: Open, by: signal.Signals) -> None:
+    pid = resident()["pid"]
+    one = window(**{SECONDS_VARIABLE: "3"})
+    one.greet()
+    assert one.call("add_memory", content="First", project_id="x")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        one.send(calling(8, "search", query="first", project="x"))
+        if by is signal.SIGKILL:
+            os.kill(pid, by)
+        found = one.read()
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+    assert found["id"] == 8 and "error" not in found
+    assert "First" in json.dumps(found["result"])
+
+
+def test_a_long_call_is_known_by_its_own_id(data: str, resident: Resident, window: Open) -> None:
+    pid = resident()["pid"]
+    one = window(**{SECONDS_VARIABLE: "3"})
+    one.greet()
+    memory = one.call("add_memory", content="First", project_id="x")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        # In the order of the Python SDK, with the id of a memory among the arguments.
+        arguments = {"id": memory["id"], "content": "word " * 80_000}
+        params = {"name": "edit_memory", "arguments": arguments}
+        one.send({"method": "tools/call", "params": params, "jsonrpc": "2.0", "id": 9})
+        failed = one.read()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert (failed["id"], failed["error"]["data"]["code"]) == (9, "INTERRUPTED")
+
+
 def test_a_call_that_was_never_taken_goes_to_the_next_process(data: str, resident: Resident, window: Open) -> None:
     one = window()
     one.greet()
@@ -281,7 +321,8 @@ def test_one_that_hangs_is_done_without(data: str, resident: Resident, window: O
     assert one.call("add_memory", content="First", project_id="x")
     try:
         os.kill(pid, signal.SIGSTOP)
-        assert one.call("search", query="first")["data"]["code"] == "INTERRUPTED"
+        one.send(calling(8, "add_memory", content="Second", project_id="x"))
+        assert one.read()["error"]["data"]["code"] == "INTERRUPTED"
         assert one.call("search", query="first", project="x")["observations"]
         two = window(**{SECONDS_VARIABLE: "0.5"})
         two.greet()
@@ -290,6 +331,43 @@ def test_one_that_hangs_is_done_without(data: str, resident: Resident, window: O
         assert one.close() == two.close() == 0
     finally:
         os.kill(pid, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("gone", ["the data folder", "the store, and then the process"])
+def test_windows_begin_no_empty_store_where_one_was(data: str, resident: Resident, window: Open, gone: str) -> None:
+    windows = window(), window()
+    for one in windows:
+        one.greet()
+    assert windows[0].call("add_memory", content="Deploy on Tuesdays", project_id="x")
+    until(lambda: ask("status", timeout_s=60)["windows"] == len(windows))  # type: ignore[index]
+    if gone == "the data folder":
+        Path(data).rename(moved := Path(f"{data}-moved"))
+    else:
+        # What the second window has heard of the store is all that it knows.
+        assert windows[1].call("search", query="deploy", project="x")["observations"]
+        moved = Path(f"{data}-moved")
+        moved.mkdir()
+        for path in Path(data).glob("commonplace.db*"):
+            path.rename(moved / path.name)
+        os.kill(resident()["pid"], signal.SIGKILL)
+
+    def refusals() -> list[str]:
+        answers = [one.call("add_memory", content="Deploy never", project_id="x") for one in windows]
+        return [json.dumps(answer) for answer in answers]
+
+    # The process that served them ends by itself when its folder is gone.
+    until(lambda: not is_running(str(moved)))
+    assert all("DB_MISSING" in refused for refused in refusals() + refusals())
+    assert not Path(data, "commonplace.db").exists()
+    if gone == "the data folder":
+        assert not Path(data).exists()
+        moved.rename(data)
+    else:
+        for path in moved.iterdir():
+            path.rename(Path(data, path.name))
+    for one in windows:
+        found = one.call("search", query="deploy", project="x")["observations"]
+        assert [each["text"] for each in found] == ["Deploy on Tuesdays"]
 
 
 @pytest.mark.parametrize("why", ["off", "setting", "environment", "folder"])

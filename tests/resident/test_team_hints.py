@@ -19,7 +19,7 @@ from tests.polling import until
 
 from commonplace import Memory
 from commonplace.capture.hooks.spool import SECONDS_VARIABLE
-from commonplace.capture.hooks.team_server import TeamServer, save_server, team_server
+from commonplace.capture.hooks.team_server import EVERY_FOLDER, TeamServer, save_server, team_server
 from commonplace.config import Settings, load
 from commonplace.memory.remember import NewItem
 
@@ -42,7 +42,7 @@ class Team:
         self.server = self.connect(data, self.port)
 
     def connect(self, data: str, port: int) -> TeamServer:
-        server = team_server(Path(data), f"http://127.0.0.1:{port}/mcp", self.key)
+        server = team_server(Path(data), f"http://127.0.0.1:{port}/mcp", self.key, shared=[EVERY_FOLDER])
         save_server(server)
         return server
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from tests.capture.full_memory import archived, fill, records
+from tests.capture.full_memory import archived, fill, lines, records
 from tests.conftest import Clock
 
 from commonplace.memory import api_keys
@@ -40,7 +40,7 @@ def test_everything_goes_out_and_comes_in_elsewhere(full: Site, tmp_path: Path) 
         assert archive.testzip() is None
         files = {name: archive.read(name) for name in archive.namelist()}
     assert records(files) == records(archived(full.memory))
-    with running(settings_in(tmp_path)) as there, there.client("write") as client:
+    with running(settings_in(tmp_path)) as there, there.client("admin") as client:
         reply = client.post("/api/v1/import", content=answer.content, headers=ZIP)
         assert reply.status_code == 200, reply.text
         assert (reply.json()["items"]["added"], reply.json()["conflicts"]) == (9, {"count": 0, "named": []})
@@ -49,6 +49,18 @@ def test_everything_goes_out_and_comes_in_elsewhere(full: Site, tmp_path: Path) 
         assert (again.json()["items"]["added"], again.json()["items"]["known"]) == (0, 9)
         broken = client.post("/api/v1/import", content=answer.content[:-200], headers=ZIP)
         assert (broken.status_code, broken.json()["error"]["code"]) == (422, "VALIDATION_ERROR")
+
+
+def test_what_a_member_brings_names_them_as_its_author(full: Site, tmp_path: Path) -> None:
+    content = fetched(full).content
+    with running(settings_in(tmp_path)) as there, there.client("write") as client:
+        assert client.post("/api/v1/import", content=content, headers=ZIP).json()["items"]["added"] == 9
+        items = lines(archived(there.memory), "items.jsonl")
+        assert {one["fields"]["author"].partition(" (as ")[0] for one in items} == {"write via sync"}
+        assert {one["fields"]["origin"] for one in items} == {"person"}
+        mark = there.memory.store.last_change()
+        assert client.post("/api/v1/import", content=content, headers=ZIP).json()["items"]["known"] == 9
+        assert there.memory.store.last_change() == mark
 
 
 def test_it_takes_a_key_for_all_of_the_space(full: Site) -> None:

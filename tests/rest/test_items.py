@@ -108,7 +108,7 @@ def test_a_list_is_narrowed(api: httpx2.Client) -> None:
     assert ids(project="narrow", kind=["observation", "memory"], type="rule") == [rule["id"]]
     assert ids(project="narrow", tag="priv") == [rule["id"]]
     assert ids(**{"global": "true", "type": "narrow-fact"}) == [free["id"]]
-    assert ids(project="never-heard-of") == []
+    refused(api.get(ITEMS, params={"project": "never-heard-of"}), 404, "NOT_FOUND")
 
 
 def test_a_change_changes_what_it_names(api: httpx2.Client, remembered: Remembered) -> None:

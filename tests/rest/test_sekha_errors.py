@@ -78,6 +78,15 @@ def test_a_conversation_that_does_not_exist_is_not_found(api: httpx2.Client, met
         refused(api.request(method, f"{ALL}/{id_}{path}", json=body), 404, "NOT_FOUND")
 
 
+@pytest.mark.promise("sekha:errors:not-found")
+@pytest.mark.parametrize("tool", ["memory_get_context", "memory_update", "memory_export"])
+def test_a_tool_hints_at_the_id_that_nothing_has(api: httpx2.Client, tool: str) -> None:
+    wanted = {"conversation_id": "nobody"} | ({"label": "x"} if tool == "memory_update" else {})
+    answer = api.post(f"/mcp/tools/{tool}", json=wanted)
+    refused(answer, 404, "NOT_FOUND")
+    assert answer.json()["details"].startswith("Verify conversation_id.")
+
+
 @pytest.mark.promise("sekha:errors:validation", "sekha:bad-input:no-messages", "sekha:bad-input:folder")
 @pytest.mark.parametrize(
     ("wrong", "expected"),

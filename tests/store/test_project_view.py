@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 from tests.contract.conftest import THEN, make_draft
+from tests.whole_items import everything_in
 
 from commonplace.errors import Conflict, Forbidden, NotFound
 from commonplace.model import UNKNOWN_AUTHOR, Draft, Key, Scope, SessionDraft, SessionScope, Stream, ref
@@ -271,6 +272,7 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "link": lambda w: w.maintenance.link(9, references, THEN),
     "release_jobs": lambda w: w.maintenance.release_jobs([], "w", "why"),
     "source_mark": lambda w: w.maintenance.source_mark("/a/file"),
+    "source_marks": lambda w: w.maintenance.source_marks("/a/"),
     "save_source_mark": lambda w: w.maintenance.save_source_mark("/a/file", {}, THEN),
     "source_turns": lambda w: w.maintenance.source_turns("s1"),
     "mark_abandoned": lambda w: w.maintenance.mark_abandoned("s1", ()),
@@ -397,7 +399,8 @@ def test_maintenance_cannot_be_reached_through_the_view(world: World) -> None:
 
 @pytest.mark.parametrize("name", READING)
 def test_nothing_of_others_is_told(world: World, name: str) -> None:
-    result = repr(READING[name](world))
+    read = READING[name](world)
+    result = f"{read!r} {everything_in(read)}"
     for hidden in ("zebra theirs", "acme/theirs", "zebra everywhere", UID, "s-theirs"):
         assert hidden not in result
     for passage in world.passages(world.theirs):

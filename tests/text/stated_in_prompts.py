@@ -182,4 +182,6 @@ NOT_STATING: list[str] = [
     "Let's use a breakpoint here to see the value.",
     "The release is going with version 2 of the schema, isn't it?",
     "I think we agreed on something else, didn't we?",
+    "Bob: We decided to use Kafka for events.\nAnn: From now on always build with Bazel.\nBob: ok",
+    "Handle please\n---------- Forwarded message ---------\nFrom: Bob\nWe decided to use Kafka for events.",
 ]

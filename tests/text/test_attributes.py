@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from commonplace.text.attribute_phrases import ATTRIBUTES, READ_FIRST
-from commonplace.text.attributes import answers, replaces, stated_attribute
+from commonplace.text.attributes import answers, stated_attribute
 from commonplace.text.query import requested_attributes
 
 SAME = {
@@ -71,22 +71,6 @@ def test_a_statement_tells_what_a_question_asks_for_in_other_words(question: str
 @pytest.mark.parametrize(("question", "text"), NOT_TOLD)
 def test_what_is_of_something_else_or_only_said_in_doubt_answers_nothing(question: str, text: str) -> None:
     assert not any(answers(request, stated_attribute(text)) for request in requested_attributes(question))
-
-
-def test_another_value_of_the_same_thing_replaces_the_one_before() -> None:
-    old, new = (
-        stated_attribute("Kofi is the person to talk to about the shop."),
-        stated_attribute("Anders became the owner of the shop."),
-    )
-    assert replaces(old, new)
-    assert not replaces(old, stated_attribute("Reminder: Kofi owns the shop."))
-    assert not replaces(old, stated_attribute("Anders became the owner of the wiki."))
-
-
-def test_what_something_runs_on_is_replaced_only_by_what_says_that_it_changed() -> None:
-    old = stated_attribute("The shop runs on Kubernetes.")
-    assert not replaces(old, stated_attribute("The shop runs on AWS."))
-    assert replaces(old, stated_attribute("The shop was moved to AWS."))
 
 
 def test_the_words_that_an_expression_needs_leave_out_nothing_that_it_would_match() -> None:

@@ -304,6 +304,16 @@ def test_the_end_of_a_key_alone_is_a_mention() -> None:
         assert redact(text) == text
 
 
+def test_words_about_private_keys_cost_linear_time() -> None:
+    words = "private key " * (5 * HOSTILE_CHARACTERS // 12)
+    assert redact(words) == words
+
+
+def test_the_end_of_a_key_is_found_after_words_too() -> None:
+    body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC" * 40
+    assert body not in redact(f"the private key {body} -----END PRIVATE KEY----- is old")
+
+
 def test_many_ends_of_keys_cost_linear_time() -> None:
     for piece in (END, f"{END}\n", f"a {END}", f"{BODY[0]}\n" * 500 + END, "\n" * 50 + END):
         redact_counted(piece * (200_000 // len(piece)))

@@ -67,6 +67,8 @@ SAID = (
     Statement(8.2, "tom", "fact", "Accounting closes the month on the third working day.", None),
     Statement(24.0, "anna", "heuristic", "When a test fails on CI only, look for scripts and fonts from other hosts first.", WEB, tags=("ci",)),
     Statement(13.0, "tom", "skill", "To restore a backup on staging: `make restore FROM=latest TO=staging`, then run the smoke tests.", INFRA, tags=("backup",)),
+    Statement(21.5, "anna", "preference", "I prefer small pull requests: one change, one reason.", None),
+    Statement(19.8, "tom", "preference", "I prefer a rebase to a merge.", None),
     # Two that contradict each other, and two that say the same.
     Statement(18.0, "tom", "rule", "API responses are cached for 60 seconds."),
     Statement(5.2, "anna", "rule", "API responses are cached for 10 seconds."),

@@ -78,7 +78,10 @@ def test_lines_are_pinned_hidden_and_shown_again(visit: Visit, memory: LocalMemo
     page.click(".undo button")
     page.wait_for_selector(".done >> text=No longer pinned or hidden")
     assert get_item(memory, tabs).tags == ()
-    assert "I prefer tabs" in visitor.go("/").inner_text("main")
+    remember_item(memory, NewItem("I prefer short answers", type="fact"))
+    # The start page has only what its reader prefers.
+    home = visitor.go("/").inner_text("main")
+    assert "I prefer short answers" in home and "I prefer tabs" not in home
     seen = visit()
     seen.go("/profile")
     seen.look("profile", LOOKS, examined=LOOKS)

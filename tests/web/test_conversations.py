@@ -75,7 +75,7 @@ def test_the_list_is_filtered_and_chosen_ones_are_put_elsewhere_and_back(visit: 
     page = visitor.go("/conversations?folder=/work")
     page.check("[data-choose-all]")
     page.fill("#to", "/done/2025")
-    page.click("text=Move to")
+    page.get_by_role("button", name="Move").click()
     page.wait_for_selector(".done >> text=Moved: 2")
     assert {find_session(memory, one.uid).folder, find_session(memory, two.uid).folder} == {"/done/2025"}
     page.click(".done >> text=Undo")
@@ -93,6 +93,20 @@ def test_the_list_is_filtered_and_chosen_ones_are_put_elsewhere_and_back(visit: 
     page.wait_for_selector("text=Someone else changed the conversation")
     assert find_session(memory, two.uid).status == "archived"
     assert "status is" in visitor.go("/conversations?status=x").inner_text(".wrong")
+
+
+def test_each_tells_what_was_said_last_and_where_it_belongs(visit: Visit, memory: LocalMemory) -> None:
+    said = [NewMessage("user", "Frau Brandt of Hartmann closes the year.")]
+    store_conversation(memory, NewConversation("Chat with Mira", said, folder="/owls"))
+    answered = [NewMessage("user", "At which number do invoices start?"), NewMessage("assistant", "They start at 14.")]
+    store_conversation(memory, NewConversation("Numbers", answered, folder="/owls", project="owl"))
+    page = visit().go("/conversations?folder=/owls")
+    text = page.inner_text("main")
+    assert "Frau Brandt of Hartmann closes the year." in text and "They start at 14." in text
+    # Nothing is told everywhere because it belongs to no project; only statements are.
+    assert "no project" in text and "everywhere" not in text
+    page.get_by_role("link", name="Chat with Mira").click()
+    assert "no project" in page.inner_text("p.about")
 
 
 def test_one_is_arranged_forgotten_and_brought_back(visit: Visit, memory: LocalMemory) -> None:

@@ -80,7 +80,7 @@ def test_an_item_is_changed_in_place_and_its_history_shows_how(visit: Visit, mem
     assert page.input_value("#f-content").startswith("Tokens live thirty")
     page.fill("#f-importance", "4,5")
     page.fill("#f-tags", "auth, tokens ,")
-    page.fill("#f-type", "decision")
+    page.select_option("#f-type", "decision")
     page.fill("#f-project", "my-api")
     page.keyboard.press("Control+Enter")
     page.wait_for_selector(".done >> text=Changed")
@@ -250,7 +250,7 @@ def test_something_is_remembered_by_hand(visit: Visit, memory: LocalMemory) -> N
     page.click("main >> button >> text=Remember")
     page.wait_for_selector(".wrong >> text=nothing to remember")
     page.fill("#f-content", "Never open the sluice in spring")
-    page.fill("#f-type", "rule")
+    page.select_option("#f-type", "rule")
     page.fill("#f-project", "works")
     page.click("main >> button >> text=Remember")
     page.wait_for_selector(".done >> text=Added")
@@ -326,3 +326,10 @@ def test_when_an_item_holds_is_shown_and_changed_in_its_form(visit: Visit, memor
     page.click("#edit button.main-button")
     page.wait_for_selector(".versions")
     assert get_item(memory, item.id).valid_until_ms is None
+
+
+def test_times_of_changes_read_as_times(visit: Visit, memory: LocalMemory) -> None:
+    item = remember(memory, NewItem("Backups are kept for 30 days", type="fact"))
+    edit_item(memory, item.id, Changes(valid_until_ms=1_952_798_511_320))
+    text = visit().go(f"/items/{item.id}").inner_text("main")
+    assert "18 November 2031, 20:01 UTC" in text and "T20:01" not in text

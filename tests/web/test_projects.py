@@ -81,13 +81,26 @@ def test_home_shows_every_project_and_no_log(visit: Visit, month: LocalMemory) -
     assert set(names) == {"shop-api", "shop-web", "infra"} and names[0] == "shop-web"
     card = page.inner_text(".project-card:has-text('shop-api')")
     assert "Pass the VAT ID" in card and "Idempotency keys" in card and "Add the tax number" in card
-    assert "pnpm test" not in page.inner_text("main") and page.get_by_role("link", name="Live", exact=True).count()
+    assert "pnpm test" not in page.inner_text("main")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_selector(".project-head")
     assert page.inner_text("h1") == names[0]
     visitor.go("/")
     visitor.look("home-month", LOOKS, examined=LOOKS)
+
+
+def test_the_menu_names_the_projects_and_shows_where_one_is(visit: Visit, month: LocalMemory) -> None:
+    page = visit().go("/projects/infra")
+    menu = page.locator("nav.side")
+    assert menu.locator("a[href^='/projects/']").all_inner_texts() == ["shop-web", "shop-api", "infra"]
+    assert menu.locator("[aria-current=page]").all_inner_texts() == ["infra"]
+    menu.get_by_role("link", name="shop-api").click()
+    page.wait_for_url("**/projects/shop-api")
+    assert menu.locator("[aria-current=page]").all_inner_texts() == ["shop-api"]
+    menu.get_by_role("link", name="Projects", exact=True).click()
+    page.wait_for_url("**/projects")
+    assert [one.upper() for one in menu.locator("[aria-current=page]").all_inner_texts()] == ["PROJECTS"]
 
 
 def test_what_belongs_to_no_project_has_a_page(visit: Visit, month: LocalMemory) -> None:
@@ -158,7 +171,7 @@ def test_forms_take_only_what_they_can_mean(visit: Visit, month: LocalMemory) ->
 def decision(day: date) -> Decision:
     ms = int(datetime(day.year, day.month, day.day, 12, tzinfo=UTC).timestamp() * 1000)
     item = Item(1, "u", "memory", "decision", "t", "b", {}, {}, None, None, (), None, "active", 0, ms, ms, 1)
-    return Decision(item, "t", "")
+    return Decision(item, "t", "", "t")
 
 
 def test_decisions_stand_under_their_calendar_week() -> None:

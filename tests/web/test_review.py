@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import get_args
+from dataclasses import replace
 
 import httpx2
 import pytest
@@ -12,16 +12,16 @@ from tests.mcp.conftest import Served
 from tests.polling import until
 from tests.web.conftest import LOOKS, Visit
 
-from commonplace.cli.review import REASONS
 from commonplace.memory.api_keys import create_key
-from commonplace.memory.contradictions import Reason
+from commonplace.memory.authors import for_agent, with_writer
 from commonplace.memory.conversations import NewConversation, NewMessage, find_session, store_conversation
+from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import PRUNE_IMPORTANCE
 from commonplace.memory.remember import NewItem, remember
-from commonplace.model import Item, Session
-from commonplace.web.rendering import load_texts
+from commonplace.memory.review import accept, list_proposals
+from commonplace.model import Author, Item, Session
 
 HTML = {"accept": "text/html"}
 LONG_AGO = 1_600_000_000_000
@@ -87,6 +87,32 @@ def test_proposals_are_decided_by_keys_and_each_can_be_undone(visit: Visit, memo
 
 def reviews(memory: LocalMemory, ids: list[int]) -> list[str | None]:
     return [get_item(memory, id_, forgotten=True).review for id_ in ids]
+
+
+def test_a_proposal_says_what_it_goes_against(visit: Visit, memory: LocalMemory) -> None:
+    remember(memory, NewItem("Use pnpm, never npm", type="rule", project="owl"))
+    rejected = "Push notifications through OneSignal: the privacy officer said no"
+    remember(memory, NewItem(rejected, type="rejected", project="owl"))
+    for text, type_ in (
+        ("Always use npm, never pnpm", "rule"),
+        ("We decided to use OneSignal for push notifications", "decision"),
+        ("Never deploy on Fridays", "rule"),
+    ):
+        remember(memory, NewItem(text, type=type_, project="owl", review="proposed"))
+    page = visit().go("/review?show=proposals&project=owl")
+    opposed = {
+        card.locator(".text").inner_text(): card.locator(".opposed").all_inner_texts()
+        for card in page.locator(".decide").all()
+    }
+    assert [len(found) for found in opposed.values()] == [0, 1, 1]
+    assert "privacy officer" in opposed["We decided to use OneSignal for push notifications"][0]
+    assert "Use pnpm, never npm" in opposed["Always use npm, never pnpm"][0]
+    # One thing to decide is one entry: the pair follows once the proposal is accepted.
+    page = visit().go("/review?project=owl")
+    assert page.locator(".decide").count() == 3
+    accept(memory, [next(item.id for item in list_proposals(memory).items if item.body.startswith("Always use npm"))])
+    page = visit().go("/review?project=owl")
+    assert page.locator(".decide").count() == 3 and page.locator(".sides").count() == 1
 
 
 def test_several_proposals_are_selected_and_decided_together(visit: Visit, memory: LocalMemory) -> None:
@@ -310,8 +336,16 @@ def test_a_coming_change_is_shown_with_its_day_and_undone_once(served: Served, m
     assert again.status_code == 409 and "nothing to undo" in again.text
 
 
-@pytest.mark.parametrize("reason", get_args(Reason))
-def test_every_page_can_say_how_two_statements_contradict(reason: str) -> None:
-    texts = load_texts()
-    assert texts["review"]["reasons"][reason] and texts["project"]["reasons"][reason] and REASONS[reason]
-    assert reason == "same" or texts["item"]["opposed"][reason]
+def test_a_change_that_an_agent_proposes_is_read_and_accepted(visit: Visit, memory: LocalMemory) -> None:
+    strict = replace(memory.settings, agent_memories="proposed")
+    anna = with_writer(replace(memory, settings=strict), Author("anna", "person"))
+    item = state(anna, "The okapi sleeps at noon", "okapi")
+    edit_item(for_agent(anna, "codex"), item.id, Changes(content="The okapi sleeps at night"))
+    page = visit().go("/review?project=okapi&show=proposals")
+    shown = page.inner_text(".decide")
+    assert "The okapi sleeps at noon" in shown and "content: The okapi sleeps at night" in shown
+    assert page.locator(".decide details.edit").count() == 0
+    page.keyboard.press("a")
+    is_soon(page, lambda: get_item(memory, item.id).body == "The okapi sleeps at night")
+    page.keyboard.press("u")
+    is_soon(page, lambda: get_item(memory, item.id).body == "The okapi sleeps at noon")

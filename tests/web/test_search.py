@@ -123,7 +123,7 @@ def test_what_is_unlikely_is_folded_away(served: Served, memory: LocalMemory) ->
     reply = httpx2.get(
         f"{served.url}/search?q=kettle+zeppelin+gondola+rivet+altitude", headers={**served.headers, **HTML}
     )
-    assert "Nothing clearly answers this" in reply.text and "less likely result" in reply.text
+    assert "Nothing clearly answers this" in reply.text and "unlikely result" in reply.text
 
 
 @pytest.mark.parametrize(

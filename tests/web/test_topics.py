@@ -83,6 +83,27 @@ def test_the_map_zooms_into_a_topic_and_its_passages_are_read(visit: Visit, full
     page.wait_for_selector(".map-tools", state="hidden")
 
 
+@pytest.mark.parametrize("text", ["WatermelonDB", "Reconciliation", "WWWWMMMM", "CSV Export", "Test Beside", "mmmmmm"])
+def test_a_label_stays_inside_its_circle(visit: Visit, text: str) -> None:
+    page = visit().go("/topics")
+    for lines, height in (label_lines(text, 50.0), label_lines(text, 50.0, 0.42)):
+        drawn = page.evaluate(
+            """([lines, height]) => {
+                const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg")
+                svg.innerHTML = lines.map(() => `<g class="bubble"><text class="label"></text></g>`).join("")
+                document.querySelector("main").append(svg)
+                return [...svg.querySelectorAll("text")].map((one, place) => {
+                    one.textContent = lines[place]
+                    one.setAttribute("font-size", height)
+                    one.setAttribute("font-weight", 600)
+                    return one.getComputedTextLength()
+                })
+            }""",
+            [list(lines), height],
+        )
+        assert max(drawn) <= 100.0, (lines, drawn)
+
+
 def test_a_topic_tells_its_most_central_passages(visit: Visit, full: LocalMemory) -> None:
     first = list_topics(full)[0]
     visitor = visit(NARROW, "dark")

@@ -27,7 +27,7 @@ from commonplace.capture.importers.commonplace_export import Archive
 from commonplace.capture.importers.foreign_database import SQLITE_MAGIC
 from commonplace.capture.importers.formats import HEAD, ZIP, detect_format, find_format, read_database, why_unknown
 from commonplace.capture.importers.text_files import follow_file
-from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
+from commonplace.errors import Conflict, Forbidden, InvalidInput, NotFound, TooLarge
 from commonplace.memory.authors import for_import
 from commonplace.memory.conversations import (
     NewConversation,
@@ -36,7 +36,14 @@ from commonplace.memory.conversations import (
     find_session,
     store_conversations,
 )
-from commonplace.memory.import_items_and_records import ImportedItem, Replacement, import_items, import_replacement
+from commonplace.memory.import_items_and_records import (
+    ImportedItem,
+    Replacement,
+    TakenItem,
+    import_items,
+    import_replacement,
+)
+from commonplace.memory.imports import Brought, note_import
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import MAX_TEXT
 from commonplace.text.paths import normalise_folder
@@ -86,10 +93,17 @@ class ImportRun:
         advance: Advance = lambda _bytes: None,
         limits: ImportLimits = ImportLimits(),  # noqa: B008 (it is frozen)
         cancelled: Callable[[], bool] = lambda: False,
+        accept: bool = False,
     ) -> None:
-        """`advance` gets the number of bytes read since its last call; Cancelled is raised once `cancelled` is true."""
+        """`advance` gets the number of bytes read since its last call; Cancelled is raised once `cancelled` is true.
+
+        Rules wait for review, unless whoever imports them says to `accept` them.
+        """
         self.report = ImportReport()
-        self._memory = None if memory is None else for_import(memory)
+        self._brought = Brought()
+        # What an archive holds was said before, and keeps its authors as far as its caller may name them.
+        self._archived_into = memory
+        self._memory = None if memory is None else for_import(memory, accept=accept)
         self._format, self._advance_by = format_, advance
         self._limits, self._cancelled, self._entries = limits, cancelled, 0
         self._folder = None if folder is None else normalise_folder(folder)
@@ -100,6 +114,7 @@ class ImportRun:
 
     def add(self, path: Path) -> None:
         """Import everything in a file, a folder or a zip."""
+        self._brought.name(path.name)
         if path.is_dir() and self._add_archive(lambda: commonplace_export.archive_in_folder(path), path.name):
             return
         files = files_to_read(path)
@@ -110,6 +125,7 @@ class ImportRun:
 
     def add_stream(self, stream: Stream, name: str) -> None:
         """Import everything in a stream that is not a zip."""
+        self._brought.name(name)
         self._read(LimitedStream(stream, MAX_MEMBER, self._advance, self._limits.max_held), name)
 
     def finish(self) -> ImportReport:
@@ -117,12 +133,20 @@ class ImportRun:
         if self._conversations and self._memory:
             for stored in self._store_conversations(self._memory, self._conversations):
                 self.report.count_stored(stored)
+                self._brought.add_conversation(stored)
         if self._items and self._memory:
-            for is_new in self._store_items(self._memory, self._items):
-                self.report.items.added += is_new
-                self.report.items.known += not is_new
+            for taken in self._store_items(self._memory, self._items):
+                took = taken.is_new or taken.changed
+                self.report.items.added += took
+                self.report.items.known += not took
+                if taken.is_new:
+                    self._brought.items.add(taken.id)
         self._conversations, self._items = [], []
         self._messages = self._characters = 0
+        if self._brought and self._memory:
+            # A key for one project cannot note it: it takes back nothing of others either.
+            with contextlib.suppress(Forbidden):
+                self.report.import_id = note_import(self._memory, self._brought, self.report.import_id)
         return self.report
 
     def _add_file(self, file: SourceFile, *, in_zip: bool) -> None:
@@ -174,7 +198,7 @@ class ImportRun:
             return True
         self.report.files.added += 1
         self.finish()
-        for unit, outcome in archive.store_records(self._memory, self._advance):
+        for unit, outcome in archive.store_records(self._archived_into, self._advance):
             self.report.count_record(unit, outcome)
         return True
 
@@ -268,15 +292,15 @@ class ImportRun:
             if why := import_replacement(self._memory, entry):
                 self.report.skip(Skipped(f"{name}: {entry.old} by {entry.new}", why, "link"))
 
-    def _store_items(self, memory: LocalMemory, items: list[ImportedItem]) -> list[bool]:
-        """For each stored item whether it is new. If one is refused, the others are stored without it."""
+    def _store_items(self, memory: LocalMemory, items: list[ImportedItem]) -> list[TakenItem]:
+        """What became of each item. If one is refused, the others are stored without it."""
         try:
             return import_items(memory, items)
         except (InvalidInput, TooLarge, Conflict) as error:
             if len(items) == 1:
                 self.report.skip(Skipped(f"item {items[0].note.meta.get('source_id')}", error.message, "item"))
                 return []
-        return [is_new for item in items for is_new in self._store_items(memory, [item])]
+        return [taken for item in items for taken in self._store_items(memory, [item])]
 
     def _store_conversations(
         self, memory: LocalMemory, conversations: list[NewConversation]

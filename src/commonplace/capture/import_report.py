@@ -77,7 +77,7 @@ class ImportReport:
     """What became of everything that was read so far. What grew or changed counts as added.
 
     Items are everything besides conversations: memories, observations, summaries, checkpoints. What had changed both
-    here and at the source is a conflict; some of them are named in `disputed`.
+    here and at the source is a conflict; some of them are named in `disputed`. With `import_id` it can be taken back.
     """
 
     conversations: Tally = field(default_factory=Tally)
@@ -86,6 +86,7 @@ class ImportReport:
     files: Tally = field(default_factory=Tally)
     reasons: dict[tuple[str, str], int] = field(default_factory=dict)
     examples: list[Skipped] = field(default_factory=list)
+    import_id: str = ""
     conflicts: int = 0
     disputed: list[RecordOutcome] = field(default_factory=list)
 
@@ -128,6 +129,7 @@ class ImportReport:
         """The report for programs, the commonest reasons first."""
         return {
             "dry_run": dry_run,
+            "import_id": self.import_id or None,
             "conversations": asdict(self.conversations),
             "messages": asdict(self.messages),
             "items": asdict(self.items),

@@ -15,6 +15,7 @@ from typing import Any
 
 from commonplace.capture.hooks.noise_filter import is_small_talk_prompt
 from commonplace.capture.import_report import UNTITLED, Advance, ImportReport, Skipped, Tally
+from commonplace.capture.proposals import proposals_in
 from commonplace.capture.transcript_lines import ReadMark, changed_since, file_stamp, mark_of_file, plain_name
 from commonplace.capture.transcripts import (
     Reading,
@@ -30,7 +31,7 @@ from commonplace.capture.transcripts import (
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, TooLarge
 from commonplace.hosts.transcript import Position, Transcript, Turn, off_path, transcript_project
 from commonplace.memory.authors import for_import
-from commonplace.memory.captured_events import CapturedAnswers
+from commonplace.memory.captured_events import CapturedAnswers, StartedSession, is_captured, store_captured
 from commonplace.memory.conversations import (
     MAX_KEY,
     NewConversation,
@@ -47,12 +48,16 @@ from commonplace.memory.import_items_and_records import (
     source_mark,
 )
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.text.dates import DAY_MS
 from commonplace.text.project_names import normalise_project
+from commonplace.text.redact import redact
 
 BATCH_MESSAGES = 200
 BATCH_CHARACTERS = 2_000_000
 # An answer to a greeting that is longer than this says something.
 SMALL_TALK_REPLY = 200
+# What a person stated is proposed for so long: of older sessions, it would be too much to review.
+PROPOSED_MS = 30 * DAY_MS
 # A database changes all the time while its editor runs, and is read whole.
 DATABASE_SECONDS = 60.0
 # Between two looks at least this long, and this many times as long as the look took.
@@ -61,10 +66,14 @@ REST_SECONDS, REST_FACTOR = 2.0, 20.0
 
 @dataclass(slots=True)
 class IngestReport(ImportReport):
-    """What became of the sessions, also by product, and record types that are unknown. A known file is unchanged."""
+    """What became of the sessions, also by product, and record types that are unknown. A known file is unchanged.
+
+    `proposed` counts statements of prompts that wait for review now.
+    """
 
     by_source: defaultdict[str, Tally] = field(default_factory=lambda: defaultdict(Tally))
     unknown: Counter[str] = field(default_factory=Counter)
+    proposed: int = 0
 
     def as_json(self, *, dry_run: bool = False) -> dict[str, Any]:
         """The report for programs, the commonest reasons first."""
@@ -72,6 +81,7 @@ class IngestReport(ImportReport):
             "sessions": {"added": self.conversations.added, "known": self.conversations.known},
             "messages": {"added": self.messages.added, "known": self.messages.known},
             "files": {"read": self.files.added, "unchanged": self.files.known, "skipped": self.files.skipped},
+            "proposed": self.proposed,
             "by_source": {source: tally.added + tally.known for source, tally in sorted(self.by_source.items())},
             "skipped": self.skipped_by_reason(),
             "examples": [{"what": one.what, "why": one.why} for one in self.examples],
@@ -213,6 +223,7 @@ class _Session:
             stored = store_conversation(self._memory, self._conversation(messages))
             self._added, self._known = self._added + stored.added, self._known + stored.known
             self._replace_answers(stored, messages)
+            self._propose(stored, messages)
         except (InvalidInput, TooLarge) as error:
             if len(messages) == 1:
                 self._report.skip(Skipped(self._reading.transcript.path, error.message, "message"))
@@ -236,6 +247,27 @@ class _Session:
             self._answers = CapturedAnswers(self._memory, stored.session.id)
         pairs = zip(stored.ids, messages, strict=False)
         self._answers.replace_by((id_, one.content) for id_, one in pairs if one.role == "assistant")
+
+    def _propose(self, stored: StoredConversation, messages: list[NewMessage]) -> None:
+        """Propose what the person stated in new messages, unless hooks saw them or an agent began the session."""
+        transcript, session = self._reading.transcript, stored.session
+        if transcript.parent_session or not stored.new_ids or is_captured(self._memory, session.id):
+            return
+        new, since = set(stored.new_ids), self._memory.clock() - PROPOSED_MS
+        prompts = [
+            message
+            for id_, message in zip(stored.ids, messages, strict=False)
+            if id_ in new and message.role == "user" and "sidechain" not in message.meta
+        ]
+        outcomes = [
+            outcome
+            for prompt in prompts
+            if (at_ms := prompt.at_ms or 0) >= since
+            for outcome in proposals_in(self._memory, redact(prompt.content), session.project, session.key, at_ms)
+        ]
+        if outcomes:
+            known = StartedSession(session.key, transcript.source, session.label, session.started_ms, session.project)
+            self._report.proposed += store_captured(self._memory, [known], outcomes, []).total()
 
     def _conversation(self, messages: list[NewMessage]) -> NewConversation:
         transcript = self._reading.transcript

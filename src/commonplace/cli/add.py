@@ -28,8 +28,9 @@ from commonplace.dialects.records import contradiction_record, validity_record
 from commonplace.errors import CommonplaceError, InvalidInput, TooLarge
 from commonplace.memory.edit_and_forget import is_read_from_text, with_validity
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.proposed_changes import is_only_proposed
 from commonplace.memory.remember import NewItem, Remembered, join_fields, make_draft, remember_all, remember_item
-from commonplace.model import DETAIL_FIELDS, KINDS, Kind
+from commonplace.model import DETAIL_FIELDS, KINDS, PROPOSED, Kind
 from commonplace.text.dates import parse_time
 from commonplace.text.paths import check_glob
 from commonplace.text.project_names import base_name
@@ -201,11 +202,15 @@ def _reply(done: Remembered) -> dict[str, Any]:
 def _sentence(done: Remembered) -> str:
     item = done.item
     place = f"in {base_name(item.project)}" if item.project else "for every project"
-    verb = "Already known:" if done.duplicate else "Remembered"
+    if is_only_proposed(item):
+        return f"It was taken back before; proposed as {item.id} to bring it back. A person decides: commonplace review"
+    proposed = item.review == PROPOSED
+    verb = "Already known:" if done.duplicate else "Proposed" if proposed else "Remembered"
     interval = describe_interval(item.valid_from_ms, item.valid_until_ms)
     read = " (read from the text)" if is_read_from_text(item) else ""
     holds = f"; valid {interval}{read}" if interval else ""
-    return f"{verb} {item.kind} {item.id} ({item.short_id}) {place}{holds}"
+    waits = "; it waits for a person: commonplace review" if proposed and not done.duplicate else ""
+    return f"{verb} {item.kind} {item.id} ({item.short_id}) {place}{holds}{waits}"
 
 
 class BatchWriter:

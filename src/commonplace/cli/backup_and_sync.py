@@ -16,9 +16,10 @@ from commonplace.cli import tables
 from commonplace.cli.command import Call, StoppedEarly, command, default_group
 from commonplace.cli.options import combine, ids_argument, project_option
 from commonplace.cli.terminal import progress
-from commonplace.config import Settings, listed
+from commonplace.config import Settings
 from commonplace.errors import InvalidInput
 from commonplace.text.dates import iso_time
+from commonplace.text.sentences import counted
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
@@ -99,6 +100,7 @@ def _restore_record(done: RestoreResult, dry_run: bool) -> dict[str, Any]:
         "store": None if done.current is None else _contents_record(done.current),
         "difference": None if done.difference is None else asdict(done.difference),
         "kept": None if done.old_copy is None else str(done.old_copy),
+        "revoked_keys": list(done.revoked_keys),
     }
 
 
@@ -114,11 +116,19 @@ def _show_restored(call: Call, done: RestoreResult, dry_run: bool) -> None:
     if done.difference is not None:
         change = done.difference
         verb = "would be" if dry_run else "were"
-        call.say(f"{change.lost:,} items {verb} lost, {change.back:,} {verb} brought back, {change.changed:,} changed.")
+        counts = (f"{change.lost:,} {verb} lost", f"{change.back:,} {verb} brought back", f"{change.changed:,} changed")
+        call.say(f"Of the items, {', '.join(counts)}.")
         for title in change.examples:
             call.say(f"  lost: {title}", dim=True)
     elif dry_run:
         call.say("There is no readable store to compare it with.")
+    for name in done.revoked_keys:
+        call.say(f"The key of {name} was revoked since, and {'would stay' if dry_run else 'stays'} revoked.")
+    if done.difference is None and done.working_keys:
+        call.note(
+            f"The keys of {', '.join(done.working_keys)} {'would work' if dry_run else 'work'}. If one of them was"
+            " revoked after the last backup, revoke it again: `commonplace spaces people NAME` lists those of a space."
+        )
     if not dry_run:
         call.say("The backup is now the store.", bold=True)
     if done.old_copy is not None:
@@ -129,7 +139,7 @@ def _describe(contents: BackupContents) -> str:
     newest = ""
     if contents.newest_ms is not None:
         newest = f", the newest from {iso_time(contents.newest_ms)[:16]}: {contents.newest_title}"
-    return f"{contents.counts['items']:,} items in {contents.counts['sessions']:,} sessions{newest}"
+    return f"{counted(contents.counts['items'], 'item')} in {counted(contents.counts['sessions'], 'session')}{newest}"
 
 
 @command("encrypt", "commonplace encrypt")
@@ -241,17 +251,15 @@ def _open_sync(
     call: Call, what: str, to: str | None, key: str | None, projects: Sequence[str] = (), dry_run: bool = False
 ) -> Iterator[Sync]:
     """An exchange with the server; at the end of the block its result is printed."""
-    from commonplace.memory.sync_and_archive import SyncScope
-    from commonplace.remote_sync import RemoteServer, Sync
+    from commonplace.remote_sync import RemoteServer, Sync, sync_scope
 
     settings = call.settings(remote_url=to, remote_key=key)
     if not settings.remote_url:
         raise InvalidInput("No server is set.", "Give --to URL, or set remote_url (see `commonplace settings`).")
     server = RemoteServer(settings.remote_url, settings.remote_key)
     _warn(call, settings, server)
-    scope = SyncScope(tuple(projects), listed(settings.sync_private), include_private=False)
     with contextlib.closing(server), call.local_memory() as memory, progress(what) as advance:
-        sync = Sync(memory, server, scope, dry_run=dry_run, advance=advance)
+        sync = Sync(memory, server, sync_scope(memory, projects), dry_run=dry_run, advance=advance)
         try:
             yield sync
         except KeyboardInterrupt:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from commonplace.capture.hooks.shown_texts import scrub_shown_texts
 from commonplace.capture.hooks.spool_reader import scrub_spool
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
@@ -133,6 +134,7 @@ def scrub(call: Call, dry_run: bool, text: bool, backups_too: bool) -> None:
         with progress("Looking") as advance:
             found = scrub_secrets(memory, text_to_remove, dry_run=dry_run, advance=advance)
         waiting = scrub_spool(memory.settings, text_to_remove, found, dry_run=dry_run)
+        scrub_shown_texts(memory.settings, text_to_remove, found, dry_run=dry_run)
         wiped = dry_run or wipe_deleted(memory)
         drop_stale_contexts(memory.settings)
         copies = copies_of_store(memory)

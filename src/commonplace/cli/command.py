@@ -12,7 +12,7 @@ import json
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec
@@ -21,10 +21,12 @@ import click
 
 from commonplace.cli.terminal import caller_terminal, current_folder, environment, plain, use_colour, wrapped
 from commonplace.config import Settings, load
+from commonplace.data_folder import TEAMS
 from commonplace.errors import CommonplaceError, InvalidInput, StoreError
 from commonplace.text.redact import redact
 
 if TYPE_CHECKING:
+    from commonplace.capture.hooks.team_server import TeamServer
     from commonplace.library.memory import Memory
     from commonplace.memory.local_memory import LocalMemory
 
@@ -44,16 +46,19 @@ class Call:
     old_name: str = ""
     data_dir: str | None = None
     json: bool = False
+    # What was remarked already.
+    noted: set[str] = field(default_factory=set)
 
     def settings(self, **overrides: object) -> Settings:
         """Settings of this run; an override that is None is ignored."""
         return load({"data_dir": self.data_dir, **overrides}, environment())
 
     @contextlib.contextmanager
-    def local_memory(self, *, drain_more: bool = False) -> Iterator[LocalMemory]:
+    def local_memory(self, *, drain_more: bool = False, is_shown: bool = True) -> Iterator[LocalMemory]:
         """Open the memory for the length of the block, and store captured events that are waiting.
 
-        Commands that answer questions take more time for waiting events (`drain_more`) than others.
+        Commands that answer questions take more time for waiting events (`drain_more`) than others. Unless nothing that
+        is remembered is shown or changed (`is_shown`), a person is told where agents have another memory.
         """
         from commonplace.capture.hooks.drain_inline import (
             LONG_DRAIN_SECONDS,
@@ -70,12 +75,27 @@ class Call:
         try:
             if left := drain_some(settings, LONG_DRAIN_SECONDS if drain_more else SHORT_DRAIN_SECONDS):
                 self.note(f"{left:,} captured events are still waiting; `commonplace drain` stores them now.")
+            if is_shown:
+                self._note_other_memory()
             yield memory
+            self._name_other_spaces(memory)
         finally:
             with contextlib.suppress(StoreError):
                 drop_stale_contexts(settings, fingerprint_reader(memory), environment())
             if caller is None:
                 memory.close()
+
+    def _name_other_spaces(self, memory: LocalMemory) -> None:
+        """On a server's machine, whose own space is often empty: where the memories are."""
+        if self.json:
+            return
+        from commonplace.memory.spaces import spaces_instead
+
+        if others := spaces_instead(memory):
+            self.note(
+                f"The space {memory.settings.space} is empty. This store also has {', '.join(others)}:"
+                f" `COMMONPLACE_SPACE={others[0]}` before a command chooses it."
+            )
 
     @contextlib.contextmanager
     def memory(self, *, drain_more: bool = False) -> Iterator[Memory]:
@@ -94,6 +114,31 @@ class Call:
         if named is not None or only_global:
             return named
         return (default or self.current_project)()
+
+    def searched_place(
+        self, named: str | None, *, everywhere: bool, only_global: bool = False
+    ) -> tuple[str | None, bool]:
+        """The project to search, none for all of them, and whether what applies everywhere is part of it.
+
+        Nobody asked for other projects who asks in the folder of one.
+        """
+        if named is not None and everywhere:
+            raise click.UsageError("Use either --project or --everywhere, not both.", click.get_current_context())
+        if named is not None or everywhere or only_global:
+            return named, False
+        here = self.current_project()
+        return here, here is not None
+
+    def say_where(self, project: str | None, with_global: bool) -> None:
+        """Tell a person who did not say where to search that there may be more."""
+        if with_global and project is not None:
+            self.note(f"Searched {project} and what applies everywhere; --everywhere searches every project.")
+
+    def named_project(self, argument: str | None, option: str | None) -> str | None:
+        """A project that may be given as an argument or as an option."""
+        if argument is not None and option is not None:
+            raise click.UsageError("Name the project once.", click.get_current_context())
+        return option if argument is None else argument
 
     def current_project(self) -> str | None:
         """The project of the current folder, if it belongs to one."""
@@ -114,6 +159,31 @@ class Call:
             drain_some(self.settings(), LONG_DRAIN_SECONDS)
             found = detect_known_project(self.settings(), folder)
         return found
+
+    def shared_here(self) -> tuple[str | None, list[TeamServer]]:
+        """The project of the current folder, and the servers elsewhere whose memory agents have there."""
+        data = self.settings().data_dir
+        if not (data / TEAMS).is_dir():
+            return None, []
+        from commonplace.capture.hooks.team_server import home_settings, stays_here, team_servers
+        from commonplace.capture.hooks.working_folder import WorkingFolders
+
+        try:
+            project = WorkingFolders().of(str(current_folder())).project
+        except OSError:
+            # The folder was removed while we are in it.
+            return None, []
+        servers = [server for server in team_servers(data) if not server.leaving]
+        return project, [one for one in servers if not stays_here(one, home_settings(one, environment()), project)]
+
+    def _note_other_memory(self) -> None:
+        """Say that colleagues and connected agents use a server's memory here, and this command does not."""
+        project, servers = self.shared_here()
+        for server in servers:
+            self.note_once(
+                f"This is the memory of this machine. {project or 'This folder'} is shared through {server.url}:"
+                " its agents and your colleagues use the memory there."
+            )
 
     def answer(self, record: Mapping[str, Any], text: Text = (), **style: Any) -> None:
         """Print the result of the command: the record with --json, else lines of text or what `text` prints."""
@@ -161,6 +231,11 @@ class Call:
         """Print a remark on standard error, for people only."""
         if not self.json:
             click.secho(wrapped(plain(text), sys.stderr), err=True, fg="yellow")
+
+    def note_once(self, text: str) -> None:
+        if text not in self.noted:
+            self.noted.add(text)
+            self.note(text)
 
     def exit(self, code: int) -> NoReturn:
         """End with an exit code after the answer was printed."""

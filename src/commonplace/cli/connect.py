@@ -2,209 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
 
 import click
 
 from commonplace.cli.command import Call, command
+from commonplace.cli.connect_options import NO_KEY_YET, ConnectOptions, connect_options, revoke_key, server_address
 from commonplace.cli.options import PluginChoice, dry_run_option, project_root
 from commonplace.cli.terminal import plain, use_colour
 from commonplace.config import PROFILES
-from commonplace.data_folder import data_folder
-from commonplace.errors import CommonplaceError, InvalidInput, NotFound, Unauthorized
+from commonplace.errors import CommonplaceError, NotFound
 from commonplace.hosts.connections import (
-    CONNECT_KEY_PREFIX,
     Connection,
     ConnectionPlan,
-    DesiredConnection,
     apply_plan,
-    calls_this_memory,
-    commonplace_program,
     installed_editors,
-    local_server,
     plan_connection,
     plan_disconnection,
     read_connection,
 )
-from commonplace.hosts.host import EDITOR_NAMES, Host, Locations, Server, editor_names, editors_named, locations_here
+from commonplace.hosts.host import EDITOR_NAMES, Host, Locations, editor_names, editors_named, locations_here
 from commonplace.hosts.host import editors as all_editors
 from commonplace.hosts.project_files import unified_diff
-from commonplace.model import Key
 from commonplace.text.redact import redact
-
-if TYPE_CHECKING:
-    from commonplace.capture.hooks.team_server import TeamServer
-    from commonplace.memory.local_memory import LocalMemory
-
-T = TypeVar("T")
-DEFAULT_PROFILE = "core"
-# A placeholder for a key that is created only if it is written.
-NO_KEY_YET = "sk-sekha-"
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectOptions:
-    """What is configured in every editor that is connected in one run."""
-
-    call: Call
-    locations: Locations
-    profile: str
-    url: str
-    key: str
-    hooks: bool
-
-    def wanted(self, editor: Host) -> DesiredConnection:
-        """What this editor gets. A key that it already has for this address is kept, unless it was revoked."""
-        key = self.key or self._known_key(editor) or NO_KEY_YET
-        return self._with(key)
-
-    def with_new_key(self, editor: Host, wanted: DesiredConnection) -> DesiredConnection:
-        """The same with a valid key, which is created if there is none."""
-        if wanted.server.key != NO_KEY_YET:
-            return wanted
-        from commonplace.memory import api_keys
-
-        with self.call.local_memory() as memory:
-            return self._with(api_keys.create_key(memory, _key_name(editor))[1])
-
-    def _with(self, key: str) -> DesiredConnection:
-        program, data_dir = commonplace_program(), _custom_data_dir(self.call)
-        if not self.url:
-            server = local_server(program, self.profile, data_dir)
-        else:
-            server = Server(url=self.url, key=key)
-            if team := self.team_server(key):
-                data_dir = str(team.folder)
-        return DesiredConnection(server, program if self.hooks else (), data_dir)
-
-    def team_server(self, key: str) -> TeamServer | None:
-        """The server elsewhere that the hooks send to; None if they capture into this machine's own memory."""
-        if not (self.url and self.hooks) or key == NO_KEY_YET:
-            return None
-        from commonplace.memory.api_keys import find_working_key
-
-        known = _in_existing_store(self.call, lambda memory: find_working_key(memory, key))
-        if known is not None:
-            return None
-        from commonplace.capture.hooks.team_server import team_server
-
-        return team_server(self.call.settings().data_dir, self.url, key)
-
-    def _known_key(self, editor: Host) -> str:
-        if not self.url:
-            return ""
-        from commonplace.memory.api_keys import is_revoked_or_expired
-
-        there = read_connection(editor, self.locations)
-        secret = there.key if there and there.ours and _is_same_server(there.url, self.url) else ""
-        if not secret:
-            return ""
-        revoked = _in_existing_store(self.call, lambda memory: is_revoked_or_expired(memory, secret))
-        return "" if revoked else secret
-
-    def hooks_notice(self) -> str:
-        """A notice if the address is elsewhere and no key of that server was given, else empty."""
-        if not (self.url and self.hooks) or self.key:
-            return ""
-        if calls_this_memory(self.url, Key(0, CONNECT_KEY_PREFIX, "", "write", None, 0)):
-            return ""
-        folder = self.call.settings().data_dir.absolute()
-        return (
-            f"The server at {server_address(self.url)} does not know a key that is created here: give its --key."
-            f" Until then hooks capture into this machine's own memory in {folder}."
-        )
-
-
-def connect_options(
-    call: Call, locations: Locations, profile: str | None, http: str | None, key: str | None, *, hooks: bool
-) -> ConnectOptions:
-    """Check the options. An empty address means the server on this machine."""
-    if http is None and key is not None:
-        raise InvalidInput("--key is for --http.", "Give both or neither.")
-    if key is not None:
-        from commonplace.memory.api_keys import looks_like_key
-
-        if not looks_like_key(key):
-            raise InvalidInput("That is not a Commonplace key.", "`commonplace keys create NAME` creates one.")
-    url = "" if http is None else _with_profile(_address(call, http), profile)
-    return ConnectOptions(call, locations, profile or DEFAULT_PROFILE, url, key or "", hooks)
-
-
-def revoke_key(call: Call, editor: Host, headers: Mapping[str, str]) -> None:
-    """Revoke a key that was created for an editor. A key given with --key is left alone."""
-    from commonplace.memory import api_keys
-
-    def revoke(memory: LocalMemory) -> None:
-        with contextlib.suppress(Unauthorized):
-            key = api_keys.check_key(memory, secret)
-            if key.name == _key_name(editor):
-                api_keys.revoke_key(memory, key.id)
-
-    if secret := headers.get("Authorization", "").removeprefix("Bearer "):
-        _in_existing_store(call, revoke)
-
-
-def _in_existing_store(call: Call, ask: Callable[[LocalMemory], T]) -> T | None:
-    """Ask the memory of this machine, if it has a store."""
-    if not call.settings().has_store:
-        return None
-    with call.local_memory() as memory:
-        return ask(memory)
-
-
-def server_address(url: str) -> str:
-    """An address without its query, which chooses the tools."""
-    return url.partition("?")[0]
-
-
-def _is_same_server(one: str, other: str) -> bool:
-    return server_address(one) == server_address(other)
-
-
-def _with_profile(url: str, profile: str | None) -> str:
-    """The address with the profile, unless it names one: the same tools as a server that is started offers."""
-    named = "profile" in parse_qs(urlsplit(url).query)
-    if named and profile is not None:
-        raise InvalidInput(
-            "The address already names a profile.", "Leave out --profile, or remove it from the address."
-        )
-    if named or urlsplit(url).fragment:
-        return url
-    return f"{url}{'&' if urlsplit(url).query else '?'}profile={profile or DEFAULT_PROFILE}"
-
-
-def _key_name(editor: Host) -> str:
-    return f"{CONNECT_KEY_PREFIX}{editor.name}"
-
-
-def _address(call: Call, url: str) -> str:
-    if not url:
-        settings = call.settings()
-        return f"http://{settings.host}:{settings.port}/mcp"
-    try:
-        parts = urlsplit(url)
-        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        right = False
-    if not right or not url.isprintable() or " " in url:
-        raise InvalidInput(f"{url[:200]!r} is not an address.", "Write it like http://127.0.0.1:8765/mcp.")
-    # The address of the server alone, as it is shown in a browser.
-    return parts._replace(path="/mcp").geturl() if parts.path in ("", "/") else url
-
-
-def _custom_data_dir(call: Call) -> str | None:
-    """The data folder, if it is not the one that the processes of an editor would use."""
-    # An editor that was not started from a shell has only these variables.
-    env = {name: os.environ[name] for name in ("HOME", "USERPROFILE", "LOCALAPPDATA") if name in os.environ}
-    folder = call.settings().data_dir.absolute()
-    return None if folder == Path(data_folder("", env)).absolute() else str(folder)
-
 
 hosts_argument = click.argument("hosts", metavar="[HOST]...", nargs=-1, type=PluginChoice(EDITOR_NAMES, editor_names))
 user_option = click.option("--user", is_flag=True, help="For all your projects (the default).")
@@ -241,6 +63,13 @@ project_option = click.option(
     help="Use a running server, by default the one on this machine.",
 )
 @click.option("--key", help="The key for --http (default: a new one for each editor).")
+@click.option(
+    "--share",
+    metavar="PROJECT",
+    multiple=True,
+    help="With --key: a repository whose work is shared, such as github.com/acme/*, or `all` for every folder.",
+)
+@click.option("--no-check", is_flag=True, help="Do not try the address and the key first.")
 @click.option("--force", is_flag=True, help="Replace an entry called commonplace that `connect` did not add.")
 @dry_run_option
 def connect(
@@ -252,6 +81,8 @@ def connect(
     no_hooks: bool,
     http: str | None,
     key: str | None,
+    share: Sequence[str],
+    no_check: bool,
     force: bool,
     dry_run: bool,
 ) -> None:
@@ -264,7 +95,16 @@ def connect(
     hosts, project = _split_host_from_value(hosts, project)
     hosts, http = _split_host_from_value(hosts, http)
     locations = _locations(user, project)
-    options = connect_options(call, locations, profile, http, key, hooks=not no_hooks)
+    options = connect_options(
+        call, locations, profile, http, key, share, hooks=not no_hooks, check=not no_check, dry_run=dry_run
+    )
+
+    editors = editors_named(hosts) or [
+        editor for editor in installed_editors(locations) if editor.mcp.http or not options.url
+    ]
+    if not editors:
+        raise NotFound("No supported editor was found on this machine.", f"Name one: {', '.join(editor_names())}.")
+    options = options.with_known_key(editors, share, check=not no_check, dry_run=dry_run)
 
     def plan(editor: Host) -> ConnectionPlan:
         wanted = options.wanted(editor)
@@ -277,19 +117,41 @@ def connect(
             return planned
         return plan_connection(editor, locations, options.with_new_key(editor, wanted), force=force)
 
-    editors = editors_named(hosts) or [
-        editor for editor in installed_editors(locations) if editor.mcp.http or not options.url
-    ]
-    if not editors:
-        raise NotFound("No supported editor was found on this machine.", f"Name one: {', '.join(editor_names())}.")
     if options.url and locations.project and not dry_run:
         call.note("The project's settings will contain a key: keep them out of version control.")
     notice = options.hooks_notice() if any(editor.hooks for editor in editors) else ""
     if notice:
         call.note(notice)
     changed = _each(call, editors, locations, plan, lambda _planned: None, dry_run=dry_run, notice=notice)
+    if not dry_run and (options.shared or options.is_open_everywhere):
+        call.note(_what_is_shared(options, editors))
     if changed:
         call.note(_after_connecting(changed, dry_run=dry_run))
+
+
+def _what_is_shared(options: ConnectOptions, editors: Sequence[Host]) -> str:
+    """What goes to the server, and where agents could still write to it from elsewhere."""
+    from commonplace.capture.hooks.team_server import EVERY_FOLDER
+
+    address = server_address(options.url)
+    if options.is_open_everywhere:
+        return (
+            f"Without hooks, agents can use the tools of {address} in every folder, also in private ones: connect with"
+            " --project in each shared repository instead."
+        )
+    if EVERY_FOLDER in options.shared:
+        said = f"Shared with {address}: every folder"
+        said += f" but the projects of sync_private ({options.private})" if options.private else ""
+        return f"{said}. Colleagues can read prompts, commands and answers of all of them."
+    said = f"Shared with {address}: {', '.join(options.shared)}. Everything else stays on this machine"
+    said += f", and so do the projects of sync_private ({options.private})." if options.private else "."
+    open_ = [editor.title for editor in editors if not (editor.hooks and editor.hooks.server_tools)]
+    if open_ and not options.locations.project:
+        said += (
+            f" {' and '.join(open_)} cannot keep an agent from using the server's tools in other folders: connect"
+            " it with --project in each shared repository instead."
+        )
+    return said
 
 
 def _after_connecting(changed: int, *, dry_run: bool) -> str:
@@ -358,7 +220,10 @@ def _remove_team_folder(call: Call, locations: Locations, was: Connection) -> No
     others = (read_connection(editor, locations) for editor in all_editors() if _has_something(editor, locations))
     used = any(str(server.folder) in hook.command for other in others if other for hook in other.hooks)
     if server.folder.is_dir() and not used and not remove_server(server):
-        call.note(f"Captured events are still waiting for {server.url}; `commonplace drain` sends them.")
+        call.note(
+            f"Captured events are still waiting for {server.url}: `commonplace drain` sends them, and then removes its"
+            " key."
+        )
 
 
 def _split_host_from_value(hosts: Sequence[str], value: str | None) -> tuple[Sequence[str], str | None]:

@@ -15,6 +15,7 @@ import click
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
 from commonplace.cli.search_and_context import call_tool, show_context
+from commonplace.cli.start_screen import find_editors
 from commonplace.dialects.records import hit_record
 from commonplace.library.memory import Memory
 from commonplace.memory.local_memory import open_memory
@@ -115,7 +116,18 @@ def demo(call: Call) -> None:
         _show_context(call, memory, report)
     if call.json:
         call.reply(report)
-    call.note("\nNext: `commonplace connect --dry-run` shows what connecting your editors would change.")
+    call.note(f"\nNext: {_next_step()}")
+
+
+def _next_step() -> str:
+    """What to do after the demo, by the editors that are here."""
+    connected, found = find_editors()
+    if found:
+        titles = " and ".join(filter(None, (", ".join(one.title for one in found[:-1]), found[-1].title)))
+        return f"`commonplace connect --dry-run` shows what connecting {titles} would change."
+    if connected:
+        return "`commonplace` shows where you stand."
+    return "`commonplace connect claude-code` connects an editor; `commonplace connect --help` lists them."
 
 
 def _add_items(call: Call, memory: Memory, report: dict[str, Any]) -> None:

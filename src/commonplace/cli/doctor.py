@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,9 @@ def _check_and_fix(
     if fixed:
         # All areas: what was fixed in one may have been the cause in another.
         context.close()
-        findings = [_show(call, finding) for finding in run_checks(context, areas)]
+        # With the settings as they can be read now.
+        with closing(doctor_context(call.data_dir, _project())) as again:
+            findings = [_show(call, finding) for finding in run_checks(again, areas)]
     return findings, fixed
 
 

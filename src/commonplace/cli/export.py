@@ -32,20 +32,25 @@ from commonplace.memory.export_conversations import (
 )
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
+from commonplace.memory.spaces import other_spaces
 from commonplace.memory.status_and_stats import conversation_stats
 from commonplace.memory.sync_and_archive import Archive, SyncScope
 from commonplace.model import Item, Session, SessionScope
 from commonplace.text.dates import period_start, short_iso_time
 from commonplace.text.paths import file_name_key, normalise_folder, safe_file_name
 from commonplace.text.redact import redact, redact_data
+from commonplace.text.sentences import counted
 
 STDOUT = "-"
 Advance = Callable[[int], object]
 Whole = tuple[Session, Sequence[Item]]
 
 
-def write_archive(call: Call, archive: Archive, output: str, *, force: bool) -> None:
-    """Write a zip if the name says so or it goes to a pipe, else a folder. The manifest is written last."""
+def write_archive(call: Call, archive: Archive, output: str, *, force: bool, place: str = "") -> None:
+    """Write a zip if the name says so or it goes to a pipe, else a folder. The manifest is written last.
+
+    `place` says where the memories are from, if the store has more.
+    """
     with progress("Exporting") as advance:
         if output == STDOUT:
             _write_to_stdout(archive, advance)
@@ -60,8 +65,9 @@ def write_archive(call: Call, archive: Archive, output: str, *, force: bool) -> 
     counts = archive.counts
     call.answer(
         {"path": str(Path(output)), **archive.manifest},
-        f"Exported {counts['items']:,} items, {counts['sessions']:,} sessions, {counts['projects']:,} projects"
-        f" to {output}",
+        f"Exported {counted(counts['items'], 'item')}, {counted(counts['sessions'], 'session')},"
+        f" {counted(counts['projects'], 'project')}"
+        f"{place} to {output}",
     )
 
 
@@ -139,7 +145,9 @@ def export(
             for name in projects:
                 require_project(memory, name)
             since_ms = period_start(since, memory.clock()) if since else None
-            write_archive(call, Archive(memory, SyncScope(tuple(projects)), since_ms), output, force=force)
+            place = f" of the space {memory.settings.space}" if other_spaces(memory) else ""
+            archive = Archive(memory, SyncScope(tuple(projects)), since_ms)
+            write_archive(call, archive, output, force=force, place=place)
         return
     if projects or since:
         raise InvalidInput("--project and --since are for --everything.", "Give it, or leave them out.")
@@ -162,7 +170,8 @@ def export(
     counts = exporting.counts
     call.answer(
         counts | {"format": format_, "path": str(Path(output))},
-        f"Exported {counts['conversations']:,} conversations, {counts['messages']:,} messages to {output}",
+        f"Exported {counted(counts['conversations'], 'conversation')}, {counted(counts['messages'], 'message')}"
+        f" to {output}",
     )
 
 

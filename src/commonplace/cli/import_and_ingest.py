@@ -8,9 +8,10 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import click
 
@@ -19,9 +20,7 @@ from commonplace.capture.import_report import ImportReport
 from commonplace.capture.importers.formats import (
     FORMATS,
     PRODUCT_NAMES,
-    PRODUCTS,
     default_locations,
-    describe_formats,
     format_names,
 )
 from commonplace.capture.ingest_transcripts import IngestReport, IngestRun, SessionWatcher
@@ -33,9 +32,12 @@ from commonplace.cli.terminal import progress
 from commonplace.errors import InvalidInput, StoreBusy
 from commonplace.hosts.host import locations_here
 from commonplace.memory.graph import link_new_passages
+from commonplace.memory.imports import PastImport, list_imports, redo_import, undo_import
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.status_and_stats import status as status_of
+from commonplace.memory.status_and_stats import passages_waiting
 from commonplace.temporary_files import private_temporary_files
+from commonplace.text.dates import iso_time
+from commonplace.text.sentences import counted
 
 AUTO = "auto"
 # How many examples are named for each reason, and how many of all.
@@ -50,6 +52,8 @@ SESSION_FILES = "Sessions are files of Claude Code, Codex and Gemini CLI (.jsonl
     "commonplace import chats/ --folder /design/chats -p my-api",
     "commonplace import --from server-memory --dry-run",
     "cat chats/colours.txt | commonplace import - --format text",
+    "commonplace import --list",
+    "commonplace import --undo 20261118-221305-123",
 )
 @click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path(allow_dash=True))
 @click.option(
@@ -68,7 +72,11 @@ SESSION_FILES = "Sessions are files of Claude Code, Codex and Gemini CLI (.jsonl
     show_default=True,
     help="The format of the files.",
 )
+@click.option("--accept", is_flag=True, help="Let imported rules hold at once, as if you had stated them.")
 @click.option("--dry-run", is_flag=True, help="Store nothing; count what would be read.")
+@click.option("--list", "list_", is_flag=True, help="List the imports so far.")
+@click.option("--undo", metavar="ID", help="Take back all that an import brought in.")
+@click.option("--redo", metavar="ID", help="Bring back what --undo took back.")
 def import_(
     call: Call,
     paths: Sequence[str],
@@ -76,16 +84,24 @@ def import_(
     folder: str | None,
     project: str | None,
     format_: str,
+    accept: bool,
     dry_run: bool,
+    list_: bool,
+    undo: str | None,
+    redo: str | None,
 ) -> None:
     """Import conversations and memories from other products, or from `commonplace export`.
 
-    Conversations: exports of ChatGPT and Claude, Markdown and text. Memories: databases and exports of Kiro Memory,
-    memories.sh, Causantic (ECM), Sekha and claude-mem, and the file of the reference memory server.
+    Conversations: exports of ChatGPT and Claude, Markdown, HTML and text. Memories: databases and exports of Kiro
+    Memory, memories.sh, Causantic (ECM), Sekha, claude-mem and mem0, and the file of the reference memory server.
 
     PATH is a file, a folder, or the zip of an export; `-` reads standard input. Importing again adds only what is new.
+    Rules and constraints of other products wait for your review, unless you --accept them.
     What cannot be read is reported, and the files are never changed.
     """
+    if list_ or undo or redo:
+        _past_imports(call, undo, redo)
+        return
     paths = paths or _usual_files(product)
     if product:
         if format_ not in (AUTO, product):
@@ -95,15 +111,50 @@ def import_(
         if path != STDIN and not Path(path).exists():
             raise InvalidInput(f"There is no file or folder {path}.", "Name one, or - for standard input.")
     if dry_run:
-        summary = _import_paths(call, None, paths, folder, project, format_)
+        summary = _import_paths(call, None, paths, folder, project, format_, accept=False)
     else:
         with call.local_memory() as memory, private_temporary_files(memory.settings.data_dir):
-            summary = _import_paths(call, memory, paths, folder, project, format_)
+            summary = _import_paths(call, memory, paths, folder, project, format_, accept=accept)
     record = summary.as_json(dry_run=dry_run)
     if summary.nothing_read:
         why = _first_examples(summary) or "there is nothing in it"
-        raise StoppedEarly(f"Nothing could be read: {why}.", _import_hint(), record)
+        raise StoppedEarly(f"Nothing could be read: {why}.", IMPORT_HINT, record)
     call.answer(record, lambda: _show_imported(call, summary, dry_run))
+
+
+def _past_imports(call: Call, undo: str | None, redo: str | None) -> None:
+    """List the imports so far, or take one back, or bring it back."""
+    with call.local_memory() as memory:
+        if undo or redo:
+            done = undo_import(memory, undo) if undo else redo_import(memory, redo or "")
+            what = f"{counted(done.conversations, 'conversation')} and {counted(done.items, 'other item')}"
+            call.answer(import_record(done), f"Took back {what}." if done.undone else f"Brought back {what}.")
+            if done.undone:
+                call.note(f"`commonplace import --redo {done.id}` brings them back.")
+            return
+        records = [import_record(one) for one in list_imports(memory)]
+    call.answer_list("imports", records, _show_imports, "Nothing was imported yet.")
+
+
+def _show_imports(records: Sequence[Mapping[str, Any]]) -> None:
+    rows = []
+    for one in records:
+        state = "taken back" if one["undone"] else ""
+        rows.append({**one, "files": ", ".join(one["files"]), "state": state})
+    tables.table(("id", "files", "conversations", "messages", "items", "state"), rows)
+
+
+def import_record(one: PastImport) -> dict[str, Any]:
+    """An import for programs."""
+    return {
+        "id": one.id,
+        "at": iso_time(one.at_ms),
+        "files": list(one.names),
+        "conversations": one.conversations,
+        "messages": one.messages,
+        "items": one.items,
+        "undone": one.undone,
+    }
 
 
 def _usual_files(product: str | None) -> Sequence[str]:
@@ -117,13 +168,25 @@ def _usual_files(product: str | None) -> Sequence[str]:
 
 
 def _import_paths(
-    call: Call, memory: LocalMemory | None, paths: Sequence[str], folder: str | None, project: str | None, format_: str
+    call: Call,
+    memory: LocalMemory | None,
+    paths: Sequence[str],
+    folder: str | None,
+    project: str | None,
+    format_: str,
+    *,
+    accept: bool,
 ) -> ImportReport:
     # Reading creates no reference cycles: collecting them would only cost time.
     gc.disable()
     with progress("Importing", _total_size(paths)) as advance:
         importing = ImportRun(
-            memory, folder=folder, project=project, format_=None if format_ == AUTO else format_, advance=advance
+            memory,
+            folder=folder,
+            project=project,
+            format_=None if format_ == AUTO else format_,
+            advance=advance,
+            accept=accept,
         )
         try:
             for path in paths:
@@ -150,18 +213,15 @@ def _total_size(paths: Sequence[str]) -> int | None:
 
 
 def _show_imported(call: Call, summary: ImportReport, dry_run: bool) -> None:
-    counts = {
-        "conversations": summary.conversations,
-        "messages": summary.messages,
-        "items": summary.items,
-        "files": summary.files,
-    }
+    counts = {"conversations": summary.conversations, "messages": summary.messages, "items": summary.items}
     columns = ("", "read", "skipped") if dry_run else ("", "added", "known", "skipped")
     rows = [
         {"": name, "read": tally.added, "added": tally.added, "known": tally.known, "skipped": tally.skipped}
         for name, tally in counts.items()
     ]
     tables.table(columns, rows)
+    files = f"{summary.files.added:,} file{'' if summary.files.added == 1 else 's'} read"
+    call.say(f"{files}, {summary.files.skipped:,} skipped." if summary.files.skipped else f"{files}.")
     if summary.reasons:
         call.say("\nSkipped:")
         _show_reasons(summary)
@@ -179,6 +239,8 @@ def _show_imported(call: Call, summary: ImportReport, dry_run: bool) -> None:
         call.note(f"So were {summary.conflicts - MAX_EXAMPLES:,} more (--json names them).")
     if dry_run:
         call.note("Nothing was stored: this was a dry run.")
+    if summary.import_id:
+        call.note(f"`commonplace import --undo {summary.import_id}` takes all of this back.")
 
 
 def _show_reasons(summary: ImportReport) -> None:
@@ -186,9 +248,7 @@ def _show_reasons(summary: ImportReport) -> None:
     tables.table(("skipped", "what", "why"), rows)
 
 
-def _import_hint() -> str:
-    files = describe_formats()
-    return f"These can be read: {files}; and the databases of {', '.join(PRODUCTS)}."
+IMPORT_HINT = "`commonplace help import` says what can be read."
 
 
 @command(
@@ -214,17 +274,14 @@ def ingest(call: Call, paths: Sequence[str], project: str | None, watch: bool) -
     with call.local_memory() as memory:
         summary = _ingest_paths(call, memory, chosen, project, named=bool(paths))
         record = summary.as_json()
-        waiting = 0 if memory.embeddings.state == "off" else status_of(memory)["pending"]
+        waiting = 0 if memory.embeddings.state == "off" else passages_waiting(memory)
         if paths and not watch and summary.nothing_read and not summary.files.known:
             raise StoppedEarly(
                 f"No session could be read: {_first_examples(summary) or 'there is none'}.", SESSION_FILES, record
             )
         call.answer(record | {"waiting_for_vectors": waiting}, lambda: _show_ingested(call, summary))
         if waiting:
-            call.note(
-                f"Everything can be searched by words now, and by meaning once {waiting:,} passages have their vectors:"
-                " a running server makes them, and each search makes some."
-            )
+            call.note(f"Ready. Search by meaning follows: {counted(waiting, 'passage')} to go.")
         if watch:
             _follow(call, memory, chosen, project)
 
@@ -260,7 +317,8 @@ def _follow(call: Call, memory: LocalMemory, paths: Sequence[Path], project: str
                 following = SessionWatcher(paths)
             new = reading.report
             if new.messages.added:
-                call.say(f"{new.messages.added:,} new messages in {new.conversations.added:,} sessions.")
+                messages = counted(new.messages.added, "new message")
+                call.say(f"{messages} in {counted(new.conversations.added, 'session')}.")
             time.sleep(following.rest)
     call.note("Stopped watching.")
 
@@ -290,7 +348,7 @@ def _first_examples(summary: ImportReport) -> str:
 
 def _show_ingested(call: Call, summary: IngestReport) -> None:
     tallies = {f"{source} sessions": tally for source, tally in sorted(summary.by_source.items())}
-    tallies |= {"messages": summary.messages, "files": summary.files}
+    tallies |= {"messages": summary.messages}
     tables.table(
         ("", "new", "known", "skipped"),
         [
@@ -298,8 +356,17 @@ def _show_ingested(call: Call, summary: IngestReport) -> None:
             for name, tally in tallies.items()
         ],
     )
+    files = (
+        (counted(summary.files.added, "file"), "read"),
+        (f"{summary.files.known:,}", "unchanged"),
+        (f"{summary.files.skipped:,}", "skipped"),
+    )
+    shown = [f"{number} {what}" for number, what in files if what == "read" or number != "0"]
+    call.say(f"{', '.join(shown)}.")
     if summary.reasons:
         _show_reasons(summary)
+    if summary.proposed:
+        call.note(f"{counted(summary.proposed, 'statement')} of yours to accept or dismiss: commonplace review")
     if summary.unknown:
         names = ", ".join(f"{name or '(none)'} ({count:,})" for name, count in summary.unknown.most_common(MAX_SHOWN))
         call.note(f"Unknown types of records: {names}.")

@@ -26,10 +26,13 @@ from commonplace.cli.options import (
 from commonplace.cli.terminal import read_stdin
 from commonplace.dialects.records import change_record, item_brief, item_record, parse_id, stream_record
 from commonplace.errors import InvalidInput, NotFound
+from commonplace.memory.proposed_changes import is_only_proposed
+from commonplace.model import DISMISSED
 from commonplace.text.paths import check_glob
 
 if TYPE_CHECKING:
     from commonplace.memory.history import FieldChange
+    from commonplace.model import Item
 
 # `history` prints the values of a change up to this length in all.
 MAX_VALUES = 120
@@ -53,7 +56,7 @@ def list_items(call: Call, **filters: Any) -> None:
     columns = ("id", "kind", "type", "title", "project", "when")
     narrowed = any(value for name, value in filters.items() if name != "limit")
     empty = "No items match." if narrowed else NOTHING_STORED
-    call.answer_list("items", records, lambda rows: tables.table(columns, rows), empty, next_cursor=page.next_cursor)
+    call.answer_list("items", records, lambda rows: tables.items(columns, rows), empty, next_cursor=page.next_cursor)
 
 
 @command("show", "commonplace show 12", "commonplace show 12 17 --all")
@@ -98,11 +101,19 @@ def history(call: Call, id_: str) -> None:
         return
     from commonplace.memory.history import diff_states, item_state
 
-    columns = ("rev", "op", "when", "author", "type", "changed", "title", "content")
+    # Who changed it, and whose the version before was.
+    columns = ("rev", "op", "when", "author", "was_by", "type", "changed", "title", "content")
     states = [*(line.before for line in lines), item_state(item)]
     changed = ["; ".join(map(_describe_change, diff_states(*pair))) for pair in pairwise(states)]
     rows = [
-        {**change["before"], "author": None, **change, "when": change["at_epoch"], "changed": fields}
+        {
+            **change["before"],
+            "was_by": change["before"].get("author"),
+            "author": None,
+            **change,
+            "when": change["at_epoch"],
+            "changed": fields,
+        }
         for change, fields in zip(changes, changed, strict=True)
     ]
     call.answer(record, lambda: tables.table(columns, rows))
@@ -170,6 +181,9 @@ def edit(
         wanted = Changes(**changes, **parse_validity(memory.clock(), valid_from, valid_until, expires))
         item = edit_item(memory, parse_id(id_), wanted, expect_rev)
         record = item_record(item)
+    if is_only_proposed(item):
+        call.answer(record, _proposed(item))
+        return
     call.answer(record, f"Changed {item.kind} {item.id} to revision {item.rev}: {item.title}")
 
 
@@ -184,6 +198,9 @@ def revert(call: Call, id_: str, rev: int | None) -> None:
     with call.memory() as memory:
         item = memory.revert(parse_id(id_), rev)
         record = item_record(item)
+    if is_only_proposed(item):
+        call.answer(record, _proposed(item))
+        return
     call.answer(record, f"Reverted {item.kind} {item.id}, now revision {item.rev}: {item.title}")
 
 
@@ -197,10 +214,14 @@ def supersede(call: Call, old: str, new: str) -> None:
     """
     with call.memory() as memory:
         replaced, replacing = memory.supersede(parse_id(old), by=parse_id(new))
+    if is_only_proposed(replaced):
+        call.answer({"proposed": item_brief(replaced), "by": item_brief(replacing)}, _proposed(replaced))
+        return
     call.answer(
         {"superseded": item_brief(replaced), "by": item_brief(replacing)},
         f"{replacing.kind.capitalize()} {replacing.id} supersedes {replaced.id}: {replaced.title}",
     )
+    call.note(f"Undo: commonplace restore {replaced.id}")
 
 
 @command("forget", "commonplace forget 12", "commonplace forget 13 17")
@@ -208,12 +229,26 @@ def supersede(call: Call, old: str, new: str) -> None:
 def forget(call: Call, ids: Sequence[str]) -> None:
     """Hide memories from every answer; `restore` undoes it. If one does not exist, none is hidden."""
     with call.memory() as memory:
-        items = memory.forget(*map(parse_id, ids))
+        done = memory.forget(*map(parse_id, ids))
+    proposals = [item for item in done if item.forgotten_ms is None or item.review == DISMISSED]
+    items = [item for item in done if item not in proposals]
     call.answer(
-        {"forgotten": [item_brief(item) for item in items]},
-        [f"Forgot {item.kind} {item.id}: {item.title}" for item in items],
+        {"forgotten": [item_brief(item) for item in items]} | _proposals(proposals),
+        [f"Forgot {item.kind} {item.id}: {item.title}" for item in items] + [_proposed(one) for one in proposals],
     )
-    call.note(f"Undo: commonplace restore {' '.join(str(item.id) for item in items)}")
+    if items:
+        call.note(f"Undo: commonplace restore {' '.join(str(item.id) for item in items)}")
+
+
+def _proposed(item: Item) -> str:
+    """What is said of a change that its caller may only propose."""
+    if item.review == DISMISSED:
+        return f"Nothing was changed: {item.id} was proposed before, and dismissed: {item.title}"
+    return f"Proposed as {item.id}, not done: {item.title}\nIt waits for a person: commonplace review"
+
+
+def _proposals(items: Sequence[Item]) -> dict[str, Any]:
+    return {"proposed": [item_brief(item) for item in items]} if items else {}
 
 
 @command("restore", "commonplace restore 12", "commonplace restore 13 17")
@@ -224,13 +259,15 @@ def restore(call: Call, ids: Sequence[str]) -> None:
     with call.memory() as memory:
         before = {item.id: item.rev for item in memory.get_many(numbers, forgotten=True).items}
         items = memory.restore(*numbers)
-    restored = [item for item in items if item.rev != before[item.id]]
+    proposals = [item for item in items if is_only_proposed(item)]
+    restored = [item for item in items if item not in proposals and item.rev != before[item.id]]
     call.answer(
-        {"restored": [item_brief(item) for item in restored]},
-        [f"Restored {item.kind} {item.id}: {item.title}" for item in restored],
+        {"restored": [item_brief(item) for item in restored]} | _proposals(proposals),
+        [f"Restored {item.kind} {item.id}: {item.title}" for item in restored]
+        + [_proposed(item) for item in proposals],
     )
     for item in items:
-        if item not in restored:
+        if item not in restored and item not in proposals:
             call.note(f"{item.kind.capitalize()} {item.id} is neither forgotten nor superseded: nothing to restore.")
 
 

@@ -13,7 +13,7 @@ import click
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command, listing
 from commonplace.cli.options import combine, project_option
-from commonplace.config import address
+from commonplace.config import address, listed
 from commonplace.dialects.records import key_record, space_record
 from commonplace.errors import InvalidInput
 from commonplace.memory.api_keys import create_key, list_keys, revoke_key
@@ -218,7 +218,9 @@ def people(call: Call, space: str) -> None:
 @key_limits
 def invite(call: Call, space: str, name: str, role: str, project: str | None, expires: str | None) -> None:
     """Create a key for SPACE for the person or program called NAME, and print it. It is shown only once."""
-    url = address(call.settings(), "/mcp")
+    settings = call.settings()
+    # Without a name, this shell does not know how others reach the server.
+    url = address(settings, "/mcp") if listed(settings.allowed_hosts) else None
     with call.local_memory() as memory:
         key, secret = create_space_key(memory, space, name, role, project, _expiry_ms(expires))
         record = {**key_record(key, memory.clock()), "space": space, "url": url}
@@ -227,8 +229,17 @@ def invite(call: Call, space: str, name: str, role: str, project: str | None, ex
         record,
         secret,
         f"A key for {space}, for {key.name} ({key.role}, {key.project or 'all projects'}). It is not shown again.",
-        f"They connect their editors with: commonplace connect --http {url} --key <key>",
+        _how_to_use(key, url or "https://<your server>/mcp"),
     )
+
+
+def _how_to_use(key: Key, url: str) -> str:
+    """What the holder of a key can do with it."""
+    if key.role == "reader" or key.project:
+        return (
+            f"Programs send it with each request. In an editor: commonplace connect --http {url} --key <key> --no-hooks"
+        )
+    return f"They connect their editors with: commonplace connect --http {url} --key <key> --share <repositories>"
 
 
 @listing(

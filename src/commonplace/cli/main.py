@@ -67,6 +67,7 @@ GROUPS: tuple[tuple[str, tuple[CommandRow, ...]], ...] = (
         "Sessions",
         (
             ("sessions", "sessions:sessions", "List sessions, or show what happened in one."),
+            ("shown", "sessions:shown", "Show what an agent was shown: at its start, at prompts, before tools."),
             ("timeline", "search_and_context:timeline", "Show what happened before and after a memory."),
             ("explain", "search_and_context:explain", "Show how something came about, across sessions."),
             ("predict", "search_and_context:predict", "Show what came next in similar situations."),

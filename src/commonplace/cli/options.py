@@ -47,6 +47,16 @@ ids_argument = click.argument("ids", metavar="ID...", nargs=-1, required=True, s
 # Filters of lists and of search; their names are those of the methods of Memory. One letter means one thing
 # everywhere: -p project, -g global, -t type, -k kind, -n limit, -s since, -u until, -o output, -j json, -y yes.
 project_filter = project_option("Only this project (default: all).")
+everywhere_option = click.option("--everywhere", is_flag=True, help="Search every project.")
+
+
+def searched_project(function: F) -> F:
+    """Where a question is asked: Call.searched_place reads them."""
+    named = project_option("Only this project (default: that of the current folder, and what applies everywhere).")
+    decorated: F = combine(named, everywhere_option)(function)
+    return decorated
+
+
 global_filter = click.option("-g", "--global", "only_global", is_flag=True, help="Only what belongs to no project.")
 type_filter = click.option("-t", "--type", multiple=True, help="Only this type; repeatable.", shell_complete=TYPES)
 tag_filter = click.option("--tag", default="", help="Only with a tag that contains this.")
@@ -58,7 +68,9 @@ author_filter = click.option(
 as_of_filter = click.option(
     "--as-of", metavar="TIME", help='What was true then: now, yesterday, "last week", 2026-11-01, ...'
 )
-expired_filter = click.option("--include-expired", is_flag=True, help="Include what is no longer true, or not yet.")
+expired_filter = click.option(
+    "--include-expired", is_flag=True, help="Include what is no longer valid, or not yet; not what was replaced."
+)
 folder_filter = click.option("--folder", help="Only this folder and its subfolders.")
 source_filter = click.option(
     "--source", default="", help="Only from this source: claude-code, codex, gemini, cursor, chatgpt, claude, text, ..."
@@ -106,17 +118,22 @@ def combine(*options: Option[Any]) -> Option[Any]:
     return decorate
 
 
-def item_filters(function: F) -> F:
-    """Which items a list or a search takes."""
+def item_filters(function: F, places: Option[Any] = project_filter) -> F:
+    """Which items a list takes; `places` are the options that say of which projects."""
     from commonplace.model import KINDS, ORIGINS
 
     kinds = click.option("-k", "--kind", type=click.Choice(KINDS), multiple=True, help="Only this kind; repeatable.")
     origins = click.option(
         "--origin", type=click.Choice(ORIGINS), multiple=True, help="Only what was stored in this way; repeatable."
     )
-    options = (project_filter, global_filter, kinds, type_filter, tag_filter, author_filter, origins)
+    options = (places, global_filter, kinds, type_filter, tag_filter, author_filter, origins)
     filtered: F = combine(*options, since_filter, until_filter, as_of_filter, expired_filter)(function)
     return filtered
+
+
+def search_filters(function: F) -> F:
+    """The same for a search, which begins in the project of the current folder."""
+    return item_filters(function, searched_project)
 
 
 def limit_option(default: int, most: int, help_: str) -> Option[Any]:

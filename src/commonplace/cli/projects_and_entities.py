@@ -11,7 +11,7 @@ import click
 
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command, listing
-from commonplace.cli.options import PROJECTS, as_of_filter, id_argument, limit_option
+from commonplace.cli.options import PROJECTS, as_of_filter, id_argument, limit_option, project_filter, project_option
 from commonplace.cli.terminal import one_line
 from commonplace.dialects.records import item_record, parse_id, project_record
 from commonplace.errors import InvalidInput, NotFound, StoreError
@@ -116,10 +116,17 @@ def show_topic(call: Call, name_or_id: str, limit: int) -> None:
     "commonplace topics",
     commands=(show_topic,),
 )
-def topics(call: Call) -> None:
+@project_filter
+def topics(call: Call, project: str | None) -> None:
     """List topics, the largest first: what each project is about, in its own words."""
+    from commonplace.memory.projects import require_project
+    from commonplace.memory.topics import list_topics
+
     with call.local_memory() as memory:
+        require_project(memory, project)
         found = _up_to_date_topics(call, memory)
+        if project is not None:
+            found = list_topics(memory, project)
         state = memory.embeddings.state
     empty = "No topics yet: too little is stored, or it is not embedded yet (`commonplace status`)."
     if state == "off":
@@ -181,14 +188,16 @@ SHOWN = 8
     "commonplace overview my-api",
     "commonplace overview --all",
 )
-@click.argument("project", required=False)
+@click.argument("project", required=False, shell_complete=PROJECTS)
+@project_option("The same as PROJECT.", names=("named",))
 @click.option("--all", "every", is_flag=True, help="Summarise every project.")
 @click.option("--done", metavar="STEP", help="Mark this open step as done.")
-def overview(call: Call, project: str | None, every: bool, done: str | None) -> None:
+def overview(call: Call, project: str | None, named: str | None, every: bool, done: str | None) -> None:
     """Show where a project stands: what is open, what was decided and why, what failed, and its last week.
 
     PROJECT defaults to that of the current folder; outside any project, every project is summarised.
     """
+    project = call.named_project(project, named)
     if every and (project or done):
         raise click.UsageError("--all cannot be combined with a project or a step.", click.get_current_context())
     place = None if every else call.project(project, only_global=False)
@@ -230,6 +239,7 @@ def _lines(data: Data) -> Iterator[str | tuple[str]]:
     sections = {
         "Open": [_open_line(one) for one in data["open"]],
         "Decided": [_decision_line(one) for one in data["decisions"]],
+        "Rejected": [_decision_line(one) for one in data["rejected"]],
         "To settle": [f"{pair['newer']['title']} <> {pair['older']['title']}" for pair in data["contradictions"]],
         "Failed": [_failure_line(one) for one in data["failures"]],
         "Rules": [one["title"] for one in [*data["rules"], *data["global_rules"]]],
@@ -272,7 +282,7 @@ def _open_line(one: Data) -> str:
 
 
 def _decision_line(one: Data) -> str:
-    return f"{one['at'][:10]} {one['statement']}{' ' + one['reason'] if one['reason'] else ''}"
+    return f"{one['at'][:10]} {one['said']}"
 
 
 def _failure_line(one: Data) -> str:

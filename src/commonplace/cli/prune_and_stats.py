@@ -84,7 +84,7 @@ def parse_selection(answer: str, count: int) -> list[int]:
     if answer in ("", "n", "no", "none"):
         return []
     numbers: set[int] = set()
-    for part in filter(None, re.split(r"[,\s]+", re.sub(r"\s*-\s*", "-", answer))):
+    for part in filter(None, re.split(r"[,\s]+", "-".join(part.strip() for part in answer.split("-")))):
         found = re.fullmatch(r"([0-9]{1,9})(?:-([0-9]{1,9}))?", part)
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
         if not 1 <= first <= last <= count:

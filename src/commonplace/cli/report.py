@@ -22,6 +22,7 @@ from commonplace.memory.report import report as report_of
 from commonplace.model import Scope
 from commonplace.text.dates import MINUTE_MS, iso_time, period_end, period_start
 from commonplace.text.redact import redact_data
+from commonplace.text.sentences import whole_title
 
 FORMATS = ("terminal", "markdown")
 Data = Mapping[str, Any]
@@ -118,7 +119,14 @@ def report_record(found: Report, place: str | None) -> dict[str, Any]:
         ],
         "quiet_sessions": found.quiet,
         "decisions": [
-            {"id": one.item_id, "type": one.type, "title": one.title, "project": one.project, "at": iso_time(one.at_ms)}
+            {
+                "id": one.id,
+                "type": one.type,
+                "title": whole_title(one.title, one.text),
+                "project": one.project,
+                "at": iso_time(one.created_ms),
+                "review": one.review,
+            }
             for one in found.decisions
         ],
         "files": [
@@ -186,7 +194,7 @@ def _section_row(part: str, row: Data, *, everywhere: bool) -> dict[str, Any]:
             "request": row["request"],
         }
     if part == "decisions":
-        return {"id": row["id"], "type": row["type"], "title": row["title"], "at": _local(row["at"])[:10]}
+        return {"id": row["id"], "type": tables.type_of(row), "title": row["title"], "at": _local(row["at"])[:10]}
     if part == "files":
         return {"file": row["path"], "changed": row["changed"], "read": row["read"]}
     if part == "failures":
@@ -222,7 +230,7 @@ def _section_lines(part: str, rows: Sequence[Data], *, everywhere: bool) -> Iter
             session = _escaped(", ".join(filter(None, facts)))
             yield f"- **{_local(row['from'])}** ({session}): {_escaped(row['request'])}"
         elif part == "decisions":
-            yield f"- **{_escaped(row['type'])}** {_escaped(row['title'])} ({_local(row['at'])[:10]})"
+            yield f"- **{_escaped(tables.type_of(row))}** {_escaped(row['title'])} ({_local(row['at'])[:10]})"
         elif part == "files":
             yield f"- {_code(row['path'])}: changed {row['changed']}, read {row['read']}"
         elif part == "failures":

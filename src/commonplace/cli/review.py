@@ -15,7 +15,9 @@ from commonplace.cli.command import Call, command, listing
 from commonplace.cli.options import ITEMS, id_argument, ids_argument, limit_option, page_options, project_filter
 from commonplace.cli.terminal import is_interactive
 from commonplace.dialects.records import item_brief, item_record, pair_record, parse_id
-from commonplace.memory.contradictions import DEFAULT_LIMIT, KEEP, MAX_LIMIT, Keep, Settled, StatementPair
+from commonplace.memory.contradictions import DEFAULT_LIMIT, MAX_LIMIT, StatementPair
+from commonplace.memory.settle_contradictions import KEEP, Keep, Settled
+from commonplace.model import DISMISSED, PROPOSED
 from commonplace.text.dates import iso_time, local_day
 from commonplace.text.validity import describe_interval
 
@@ -34,7 +36,7 @@ def accept(call: Call, ids: Sequence[str], content: str | None) -> None:
     if content is not None and len(ids) > 1:
         raise click.UsageError("--content is for one proposal.", click.get_current_context())
     with call.memory() as memory:
-        items = [memory.accept(parse_id(id_), content=content) for id_ in ids]
+        items = [memory.accept(parse_id(id_), text=content) for id_ in ids]
     call.answer(
         {"accepted": [item_brief(item) for item in items]},
         [f"Accepted {item.type} {item.id}: {item.title}" for item in items],
@@ -118,13 +120,16 @@ def _one_by_one(call: Call, memory: Memory, project: str | None, read_key: Calla
         item = waiting[0]
         call.say(f"\n{item.type} {item.id}, {item.project or 'everywhere'}, {_by(item)}", bold=True)
         call.say(item.text or item.title)
+        for one in memory.contradictions(item.id):
+            if one.item.review != PROPOSED:
+                call.say(f"This seems to go against {one.item.type} {one.item.id}: {one.item.title}")
         call.say(f"[{_KEYS}]", dim=True)
         key = read_key().lower()
         if key in ("", "q", "\x03", "\x04", "\x1b"):
             break
         if key == "u" and done:
             last = done.pop()
-            counts["dismissed" if last.forgotten_ms is not None else "accepted"] -= 1
+            counts["dismissed" if last.review == DISMISSED else "accepted"] -= 1
             waiting.insert(0, memory.undo_review(last.id))
             continue
         decided = _decide(memory, item, key)
@@ -151,7 +156,7 @@ def _decide(memory: Memory, item: Item, key: str) -> Item | None:
     if key == "e":
         written: Any = click.edit(item.body)
         if written is not None and written.strip():
-            return memory.accept(item.id, content=written.strip())
+            return memory.accept(item.id, text=written.strip())
     return None
 
 
@@ -173,9 +178,8 @@ def _by(item: Item) -> str:
 REASONS = {
     "opposite": "say opposite things",
     "number": "give different numbers or times",
-    "choice": "make different choices",
-    "replaced": "differ: the newer one says that something has changed",
-    "meaning": "cannot both hold, as the model reads them",
+    "rejected": "cannot both hold: one brings back what was rejected",
+    "meaning": "seem to disagree",
     "same": "say the same thing",
     "": "do not seem to contradict each other",
 }
@@ -228,7 +232,7 @@ def _list_pairs(call: Call, memory: Memory, pairs: list[StatementPair]) -> None:
         call.note("No contradictions.")
     asking = is_interactive()
     for number, pair in enumerate(pairs, 1):
-        call.say(f"{number} of {len(pairs)}: {pair.older.id} and {pair.newer.id} {REASONS[pair.reason]}")
+        call.say(f"{number} of {len(pairs)}: {_relation(pair)}")
         for item in (pair.older, pair.newer):
             by = f", {item.author}" if item.author else ""
             interval = describe_interval(item.valid_from_ms, item.valid_until_ms)
@@ -244,6 +248,12 @@ def _list_pairs(call: Call, memory: Memory, pairs: list[StatementPair]) -> None:
             return
         if chosen != "skip":
             _answer_settled(call, memory.settle(pair.older.id, pair.newer.id, keep=chosen))
+
+
+def _relation(pair: StatementPair) -> str:
+    if pair.supersede and pair.reason != "same":
+        return f"{pair.newer.id} replaces {pair.older.id}, it seems"
+    return f"{pair.older.id} and {pair.newer.id} {REASONS[pair.reason]}"
 
 
 def _answer_settled(call: Call, settled: Settled) -> None:

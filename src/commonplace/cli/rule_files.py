@@ -27,6 +27,7 @@ from commonplace.hosts.host import TARGET_NAMES, target_names
 from commonplace.hosts.project_files import unified_diff
 from commonplace.memory.projects import resolve_project
 from commonplace.memory.rules import RULE_SET_TYPES
+from commonplace.model import BINDING_TYPES
 from commonplace.text.paths import split_globs
 
 if TYPE_CHECKING:
@@ -153,26 +154,34 @@ def _generated_record(
 @click.argument("paths", metavar="[PATH]...", nargs=-1, type=click.Path())
 @place_options("The project that the rules belong to (default: that of the folder).")
 @root_option
+@click.option("--accept", is_flag=True, help="Let the rules hold at once, as if you had stated them.")
 @click.option("--dry-run", is_flag=True, help="Store nothing; show what would be learned.")
 def learn(
-    call: Call, paths: Sequence[str], project: str | None, only_global: bool, root: str | None, dry_run: bool
+    call: Call,
+    paths: Sequence[str],
+    project: str | None,
+    only_global: bool,
+    root: str | None,
+    accept: bool,
+    dry_run: bool,
 ) -> None:
     """Read existing rule files and skills into the memory. Rules that are already known are skipped.
 
     PATH is a rule file or a folder. Without one, all files of the project are read: CLAUDE.md, AGENTS.md, GEMINI.md,
-    the rules of Cursor, Windsurf, Copilot, Kiro, Cline and Roo, and skills. The files are not changed.
+    the rules of Cursor, Windsurf, Copilot, Kiro, Cline and Roo, and skills. The files are not changed. Rules wait for
+    your review, unless you --accept them: a file of a cloned repository may say anything.
     """
     from commonplace.hosts.learn_rule_files import learn as learn_rules
 
     folder = project_root(root)
     name = call.project(project, only_global, default=lambda: project_of_folder(call, folder))
     with call.local_memory() as memory:
-        reads = learn_rules(memory, folder, name, [Path(path) for path in paths], write=not dry_run)
+        reads = learn_rules(memory, folder, name, [Path(path) for path in paths], write=not dry_run, accept=accept)
     record = _learned_record(reads, name, folder, written=not dry_run)
-    call.answer(record, lambda: _show_learned(call, reads, dry_run=dry_run))
+    call.answer(record, lambda: _show_learned(call, reads, dry_run=dry_run, accept=accept))
 
 
-def _show_learned(call: Call, reads: Sequence[LearnedFile], *, dry_run: bool) -> None:
+def _show_learned(call: Call, reads: Sequence[LearnedFile], *, dry_run: bool, accept: bool) -> None:
     if not reads:
         call.note("No rule files were found.")
         return
@@ -186,6 +195,8 @@ def _show_learned(call: Call, reads: Sequence[LearnedFile], *, dry_run: bool) ->
                 call.say(f"{new.type}: {new.content}")
     added, known = sum(len(read.added) for read in reads), sum(read.known for read in reads)
     call.note(f"{'Would learn' if dry_run else 'Learned'} {added:,}; {known:,} were already known.")
+    if not accept and any(new.type in BINDING_TYPES for read in reads for new in read.added):
+        call.note("The rules wait for your review: `commonplace review`. `--accept` lets them hold at once.")
 
 
 def _learned_record(

@@ -14,12 +14,13 @@ from commonplace.cli.options import (
     STDIN,
     as_of_filter,
     id_argument,
-    item_filters,
     limit_option,
     project_option,
+    search_filters,
+    searched_project,
     text_argument,
 )
-from commonplace.cli.terminal import current_folder, one_line, plain
+from commonplace.cli.terminal import current_folder, environment, one_line, plain, quoted
 from commonplace.dialects.records import hit_record, item_record, parse_id
 from commonplace.errors import NoResults
 from commonplace.model import Scope
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from commonplace.memory.recall_chunks import Chunk
 
 MAX_RESULTS = 1000
+# Beside an answer, what is less likely one is left out of the table.
+HARDLY = 0.1
 # Characters of a linked passage that are shown.
 MAX_SHOWN = 200
 
@@ -47,17 +50,26 @@ MAX_SHOWN = 200
 @click.argument("query", nargs=-1, required=True)
 @limit_option(10, MAX_RESULTS, "Show at most this many.")
 @click.option("--why", is_flag=True, help="Show how each result got its rank.")
-@item_filters
-def search(call: Call, query: Sequence[str], why: bool, **filters: Any) -> None:
-    """Search everything that is stored.
+@search_filters
+def search(
+    call: Call,
+    query: Sequence[str],
+    why: bool,
+    project: str | None,
+    everywhere: bool,
+    only_global: bool,
+    **filters: Any,
+) -> None:
+    """Search the project of the current folder and what applies everywhere; outside a project, everything.
 
     A plain question is ranked by words and by meaning. A query with operators is a filter that every result matches:
     AND, OR, NOT, "a phrase", prefix*, column:term (title, text, narrative, facts, concepts, files, tags, type) and
     parentheses. `-` reads the query from standard input.
     """
     question = text_argument(query, "The query is empty.", "Enter some words to look for.")
+    place, with_global = call.searched_place(project, everywhere=everywhere, only_global=only_global)
     with call.memory(drain_more=True) as memory:
-        found = memory.search(question, **filters)
+        found = memory.search(question, project=place, with_global=with_global, only_global=only_global, **filters)
         results = [hit_record(hit, why=why) for hit in found.hits]
         state = memory.embedding_state
     if call.json:
@@ -67,19 +79,29 @@ def search(call: Call, query: Sequence[str], why: bool, **filters: Any) -> None:
                 "total": found.total,
                 "by_meaning": found.by_meaning,
                 "waiting_for_vectors": found.waiting,
+                "note": found.note,
             }
         )
         return
     if not found.by_meaning:
         warn_keywords_only(call, state)
     warn_incomplete(call, found.waiting)
+    call.say_where(place, with_global)
     if not results:
         call.note("Nothing was found. Try fewer or different words; `commonplace list` shows the newest items.")
         return
-    tables.search_results(results)
+    if found.note:
+        call.note(found.note)
+    # Below a clear answer, what hardly answers is no help: --json and --why have it all.
+    answered = found.by_meaning and not found.is_filter and not found.note
+    shown = [row for row in results if why or not answered or row["relevance"] >= HARDLY]
+    tables.search_results(shown)
     if why:
-        tables.score_parts(results)
-    if found.total > len(results):
+        tables.score_parts(shown)
+    if len(shown) < len(results):
+        left_out = len(results) - len(shown)
+        call.note(f"{left_out} less likely {'one is' if left_out == 1 else 'ones are'} left out; --why shows them too.")
+    elif found.total > len(results):
         call.note(f"{len(results)} of {found.total} shown; --limit shows more.")
 
 
@@ -111,9 +133,12 @@ def warn_keywords_only(call: Call, state: str) -> None:
     type=click.FloatRange(0, 1),
     default=0.5,
     show_default=True,
-    help="Only passages that are at least this likely to be an answer.",
+    help="Only passages with at least this score, which says how much they are like an answer.",
 )
-def recall(call: Call, query: Sequence[str], limit: int, min_score: float) -> None:
+@searched_project
+def recall(
+    call: Call, query: Sequence[str], limit: int, min_score: float, project: str | None, everywhere: bool
+) -> None:
     """Find what was said about QUERY in earlier sessions: the best passages first, then those linked to them.
 
     `search` lists memories with their ids; this prints the passages themselves. "What did we do last?" and the like
@@ -122,17 +147,27 @@ def recall(call: Call, query: Sequence[str], limit: int, min_score: float) -> No
     from commonplace.dialects.ecm import linked_chunks
 
     question = text_argument(query, "The query is empty.", "Enter something to look for.")
+    place, with_global = call.searched_place(project, everywhere=everywhere)
+    call.say_where(place, with_global)
     with call.memory(drain_more=True) as memory:
-        found = memory.recall(question, limit=limit, min_score=min_score)
+        found = memory.recall(question, limit=limit, min_score=min_score, project=place, with_global=with_global)
         results = [_chunk_record(chunk) for chunk in found.chunks]
         linked = linked_chunks(memory.local, found)
         warn_keywords_only(call, memory.embedding_state)
     if call.json:
         call.reply(
-            {"results": results, "graphContext": linked, "total": found.total, "waiting_for_vectors": found.waiting}
+            {
+                "results": results,
+                "graphContext": linked,
+                "total": found.total,
+                "waiting_for_vectors": found.waiting,
+                "note": found.note,
+            }
         )
         return
     warn_incomplete(call, found.waiting)
+    if found.note:
+        call.note(found.note)
     _show_chunks(results)
     if linked:
         call.say("\nLinked to these:", bold=True)
@@ -150,7 +185,10 @@ def recall(call: Call, query: Sequence[str], limit: int, min_score: float) -> No
 @click.argument("topic", nargs=-1, required=True)
 @click.option("--depth", type=click.IntRange(1, 50), default=20, show_default=True, help="Follow links this far.")
 @click.option("--no-timeline", is_flag=True, help="Leave out the timeline.")
-def explain(call: Call, topic: Sequence[str], depth: int, no_timeline: bool) -> None:
+@searched_project
+def explain(
+    call: Call, topic: Sequence[str], depth: int, no_timeline: bool, project: str | None, everywhere: bool
+) -> None:
     """Explain how TOPIC came about: a summary in phases, a timeline, related topics, and the most relevant passages.
 
     `-` reads the topic from standard input.
@@ -158,8 +196,10 @@ def explain(call: Call, topic: Sequence[str], depth: int, no_timeline: bool) -> 
     from commonplace.dialects.ecm import timeline_row
 
     subject = text_argument(topic, "The topic is empty.", "Enter a topic to explain.")
+    place, with_global = call.searched_place(project, everywhere=everywhere)
+    call.say_where(place, with_global)
     with call.memory(drain_more=True) as memory:
-        found = memory.explain(subject, depth=depth)
+        found = memory.explain(subject, depth=depth, project=place, with_global=with_global)
         chunks = [_chunk_record(chunk) for chunk in found.chunks]
         warn_keywords_only(call, memory.embedding_state)
     timeline = [timeline_row(one) for one in found.timeline]
@@ -184,14 +224,17 @@ def explain(call: Call, topic: Sequence[str], depth: int, no_timeline: bool) -> 
 )
 @click.argument("text", metavar="[TEXT|-]", nargs=-1)
 @limit_option(5, 100, "Show at most this many.")
-def predict(call: Call, text: Sequence[str], limit: int) -> None:
+@searched_project
+def predict(call: Call, text: Sequence[str], limit: int, project: str | None, everywhere: bool) -> None:
     """Show what came next in situations like the one in TEXT, and what fixed the same errors.
 
     Without TEXT, or with `-`, standard input is read: the end of a conversation, or an error message.
     """
     situation = text_argument(text or (STDIN,), "There is no text.", "Describe what is going on, or pipe it in.")
+    place, with_global = call.searched_place(project, everywhere=everywhere)
+    call.say_where(place, with_global)
     with call.memory(drain_more=True) as memory:
-        found = memory.predict(situation, limit=limit)
+        found = memory.predict(situation, limit=limit, project=place, with_global=with_global)
         warn_keywords_only(call, memory.embedding_state)
     if not found:
         raise NoResults("Nothing like this happened before.")
@@ -230,7 +273,8 @@ def _show_chunks(records: Sequence[dict[str, Any]]) -> None:
         if number:
             click.echo()
         origin = [record["session"], *([record["cluster"]] if record["cluster"] else []), record["chunkId"]]
-        click.secho(f"{record['score']:.0%} ", nl=False, bold=True)
+        # No share: `search` says how likely something answers.
+        click.secho(f"{record['score']:.2f} ", nl=False, bold=True)
         click.secho(one_line(" · ".join(origin)), fg="cyan")
         click.echo(plain(record["content"]).strip("\n"))
 
@@ -245,19 +289,37 @@ MAX_DEPTH = 50
     "commonplace context",
     'commonplace context my-api -q "rate limiting"',
     "commonplace context my-api --budget 4000",
+    "commonplace context --start",
 )
 @click.argument("project", required=False, shell_complete=PROJECTS)
+@project_option("The same as PROJECT.", names=("named",))
+@click.option("--start", is_flag=True, help="Show the text that hooks give a session which starts in this folder now.")
 @click.option("-q", "--query", help="What you are about to do: what matters for that comes first.")
 @click.option("--budget", type=click.IntRange(1), default=2000, show_default=True, help="Use at most this many tokens.")
 @as_of_filter
-def context(call: Call, project: str | None, query: str | None, budget: int, as_of: str | None) -> None:
+def context(
+    call: Call,
+    project: str | None,
+    named: str | None,
+    start: bool,
+    query: str | None,
+    budget: int,
+    as_of: str | None,
+) -> None:
     """Show what an agent gets before it works on PROJECT (default: that of the current folder).
 
     Decisions and rules come first, then what is recent or answers the query, the last summaries, and where work
-    stopped.
+    stopped. This is what the tool `get_context` gives. Hooks give a session less when it starts: `--start` shows that
+    text, and `commonplace shown` what a session really got.
     """
+    project = call.named_project(project, named)
+    if start:
+        if project or query or as_of:
+            raise click.UsageError("--start is for the current folder, as it is now.", click.get_current_context())
+        _show_start(call)
+        return
     from commonplace.dialects.get_context import written_context
-    from commonplace.dialects.kiro import NO_PROJECT
+    from commonplace.dialects.window_project import NO_PROJECT
     from commonplace.memory.projects import require_project
     from commonplace.memory.search_candidates import embed_for_question
 
@@ -282,6 +344,24 @@ def context(call: Call, project: str | None, query: str | None, budget: int, as_
         call.note(data["notice"])
 
 
+def _show_start(call: Call) -> None:
+    from commonplace.capture.hooks.context_refresh import start_context
+    from commonplace.capture.hooks.team_server import team_context
+
+    folder = str(current_folder())
+    _project, servers = call.shared_here()
+    if servers:
+        text = team_context(str(servers[0].folder), folder, "", environment(), lambda *_own: "")
+        call.note(f"From {servers[0].url}, whose memory agents have here.")
+    else:
+        with call.local_memory(drain_more=True) as memory:
+            text = start_context(memory, folder)
+    call.answer({"folder": folder, "text": text}, lambda: click.echo(plain(text).strip()) if text else None)
+    if not text:
+        trying = "; `commonplace doctor hooks` tries the server" if servers else ""
+        call.note(f"A session that starts here gets nothing: nothing is known here, or opening_tokens is 0{trying}.")
+
+
 def call_tool(memory: LocalMemory, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """What an agent would get from this tool of the Kiro dialect."""
     given = {name: value for name, value in arguments.items() if value is not None}
@@ -291,7 +371,7 @@ def call_tool(memory: LocalMemory, tool: str, arguments: Mapping[str, Any]) -> d
 def _tool(name: str) -> Tool:
     from commonplace.dialects import get_context, kiro
 
-    return next(known for known in (*kiro.TOOLS, *get_context.TOOLS) if known.name == name)
+    return next(known for known in (*kiro.TOOLS, get_context.PROJECT_CONTEXT) if known.name == name)
 
 
 def show_context(data: Mapping[str, Any]) -> None:
@@ -320,22 +400,29 @@ def _context_lines(data: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any
         title, content = entry["title"].strip(), entry["content"].strip()
         # A title that is the beginning of a single line adds nothing to it.
         same = "\n" not in content and content.startswith(title.removesuffix("…"))
-        yield f"\n## {one_line(content if same else title)}", {"bold": True}
+        yield f"\n## {_source(entry)}{one_line(content if same else title)}", {"bold": True}
         yield f"{entry['type']} {entry['id']}, {entry['created_at'][:10]}, score {entry['score']:.2f}", {"dim": True}
         if not same:
-            yield plain(entry["content"]), {}
+            yield quoted(entry["content"]), {}
     for summary in data["summaries"]:
-        yield f"\n## Session: {one_line(summary['request'] or '')}", {"bold": True}
+        yield f"\n## Session: {_source(summary)}{one_line(summary['request'] or '')}", {"bold": True}
         yield from _field_lines(summary, ("investigated", "learned", "completed", "next_steps", "notes"))
     if data["checkpoint"]:
-        yield f"\n## Where it stopped: {one_line(data['checkpoint']['task'] or '')}", {"bold": True}
+        task = one_line(data["checkpoint"]["task"] or "")
+        yield f"\n## Where it stopped: {_source(data['checkpoint'])}{task}", {"bold": True}
         yield from _field_lines(data["checkpoint"], ("progress", "next_steps", "open_questions", "relevant_files"))
+
+
+def _source(row: Mapping[str, Any]) -> str:
+    """Whose an entry is, if no person here stated or accepted it."""
+    return f"({one_line(row['source'])}) " if row.get("source") else ""
 
 
 def _field_lines(row: Mapping[str, Any], names: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     for name in names:
         if row.get(name):
-            yield f"- {name.replace('_', ' ')}: {plain(str(row[name]))}", {}
+            text, label = plain(str(row[name])).strip(), name.replace("_", " ")
+            yield (f"- {label}:\n{quoted(text)}" if "\n" in text else f"- {label}: {text}"), {}
 
 
 @command(

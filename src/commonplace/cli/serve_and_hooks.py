@@ -13,6 +13,7 @@ import click
 
 from commonplace.cli.command import Call, command
 from commonplace.config import PROFILES
+from commonplace.text.sentences import counted
 
 profile_option = click.option("--profile", type=click.Choice(PROFILES), help="Which tools to offer (default: all).")
 
@@ -125,10 +126,10 @@ def drain(call: Call, seconds: float | None) -> None:
         "elsewhere": drained.elsewhere,
     }
     left = f"{drained.left:,} still waiting" if drained.left else "none left"
-    call.answer(data, f"{drained.remembered:,} events stored, {drained.passed_over:,} ignored; {left}.")
+    call.answer(data, f"{counted(drained.remembered, 'event')} stored, {drained.passed_over:,} ignored; {left}.")
     if drained.refused:
         call.note(f"{drained.refused.total():,} could not be stored; `commonplace doctor spool` says why.")
     if drained.waits_because:
-        call.note(f"{drained.waits_because} Its events will be sent when it answers.")
+        call.note(drained.waits_because)
     if drained.elsewhere:
         call.note("Another process is storing them right now.")

@@ -12,11 +12,17 @@ from commonplace.cli.command import Call, command, listing
 from commonplace.cli.options import SESSIONS, page_options, project_filter, source_filter
 from commonplace.cli.terminal import one_line, plain
 from commonplace.dialects.records import conversation_record
-from commonplace.memory.sessions import MIN_RECONSTRUCT_TOKENS, RECONSTRUCT_TOKENS, Reconstruction, ShownMessage
+from commonplace.memory.sessions import (
+    MIN_RECONSTRUCT_TOKENS,
+    RECONSTRUCT_TOKENS,
+    Reconstruction,
+    ShownMessage,
+    role_of,
+)
 from commonplace.text.dates import iso_time
 from commonplace.text.redact import redact
 
-SPEAKERS = {"user": "Asked", "assistant": "Did", "system": "Noted", "tool": "Tool"}
+SPEAKERS = {"user": "Asked", "assistant": "Did", "system": "Noted", "tool": "Did"}
 MAX_NAMES_SHOWN = 10
 
 
@@ -56,7 +62,7 @@ def _message_record(one: ShownMessage) -> dict[str, Any]:
     named = {name: redact(details[name]) for name in ("files", "commands", "errors") if details.get(name)}
     return {
         "id": one.item.id,
-        "role": details.get("role", ""),
+        "role": role_of(one.item),
         "at": iso_time(one.item.created_ms),
         "content": one.text,
         "whole": one.whole,
@@ -87,6 +93,61 @@ def _show_session(call: Call, found: Reconstruction) -> None:
             if not record["whole"] and (names := record.get(name, "").split(separator))[0]:
                 more = f" and {len(names) - MAX_NAMES_SHOWN} more" if len(names) > MAX_NAMES_SHOWN else ""
                 call.say(f"\n{name.capitalize()}: {one_line(', '.join(names[:MAX_NAMES_SHOWN]))}{more}", dim=True)
+
+
+MOMENTS = {
+    "session-start": "At the start",
+    "prompt": "At a prompt",
+    "before-tool": "Before a tool",
+    "after-tool": "After a tool",
+}
+
+
+@command("shown", "commonplace shown", "commonplace shown 1")
+@click.argument("session", required=False, shell_complete=SESSIONS)
+def shown(call: Call, session: str | None) -> None:
+    """Show what hooks showed an agent: at the start of its session, at prompts, before tools and after errors.
+
+    SESSION is an id from `sessions`, or the id that its agent uses; without one, it is the session that was shown
+    something last. `context --start` shows what a session gets that starts here now. The latest 200 sessions are known.
+    """
+    from commonplace.capture.hooks.shown_texts import latest_shown, shown_to
+
+    settings = call.settings()
+    if session is None:
+        found = latest_shown(settings)
+    else:
+        found = shown_to(settings, session)
+        if found is None:
+            from commonplace.memory.conversations import find_session
+
+            with call.local_memory(drain_more=True, is_shown=False) as memory:
+                found = shown_to(settings, find_session(memory, session).key)
+    if found is None:
+        what = "that session" if session else "any session yet"
+        call.answer({"session": None, "shown": [], "used": []}, ())
+        call.note(f"Nothing was shown to {what}. `commonplace doctor hooks` checks whether hooks work.")
+        return
+    record = {
+        "session": found.session,
+        "shown": [
+            {"at": iso_time(one.at_ms), "moment": one.moment, "ids": list(one.ids), "text": redact(one.text)}
+            for one in found.texts
+        ],
+        "used": list(found.used),
+    }
+    call.answer(record, lambda: _show_shown(call, record))
+
+
+def _show_shown(call: Call, record: Mapping[str, Any]) -> None:
+    call.say(f"# What {one_line(record['session'])} was shown", bold=True)
+    for one in record["shown"]:
+        moment = MOMENTS.get(one["moment"], one["moment"])
+        call.say(f"\n## {moment}, {one['at'][:16].replace('T', ' ')}\n", bold=True)
+        kept = one["text"] or f"Memories {', '.join(one['ids'])}; the text is not kept, since the store is encrypted."
+        click.echo(plain(kept).strip())
+    if record["used"]:
+        call.say(f"\nUsed: {', '.join(record['used'])}", dim=True)
 
 
 @listing(

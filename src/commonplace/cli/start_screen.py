@@ -115,15 +115,16 @@ def _in_store(memory: LocalMemory, project: str | None) -> dict[str, Any]:
 
 def _problems(settings: Settings) -> Iterator[str]:
     """What is known to be wrong without looking for it."""
-    from commonplace.capture.hooks.spool_reader import spool_state
+    from commonplace.capture.hooks.spool_reader import sessions_without_memories, spool_state
     from commonplace.memory.status_and_stats import last_check_result
 
     check, spool = last_check_result(settings), spool_state(settings)
     if check is not None and check.faults:
         yield "The last check of the stored data found problems."
-    failed = sum(spool.hook_failures.values()) + sum(spool.refused.values())
-    if failed:
-        yield f"{failed:,} captured events could not be stored."
+    if spool.lost:
+        yield f"{_counted(spool.lost, 'captured event')} could not be stored."
+    if spool.without_context:
+        yield f"{sessions_without_memories(spool.without_context)} Nothing was lost."
     if spool.broken:
         yield f"Captured events cannot be read: {spool.broken}"
 
@@ -153,7 +154,10 @@ def next_steps(record: Mapping[str, Any]) -> Iterator[NextStep]:
     if record["connected"] and found:
         yield shlex.join(["commonplace", "connect", *found]), "connect these too"
     if record["project"]:
-        yield "commonplace context", f"show what an agent sees about {base_name(record['project']['name'])}"
+        yield (
+            "commonplace context --start",
+            f"show what a session in {base_name(record['project']['name'])} starts with",
+        )
     yield 'commonplace search "..."', "find something"
 
 

@@ -42,7 +42,7 @@ def _hooks(memory: LocalMemory) -> dict[str, Any]:
         "left_out": dict(counts.dropped),
         "waiting": spool.waiting,
         "waiting_since": None if spool.oldest_ms is None else iso_time(spool.oldest_ms),
-        "failed": sum(spool.hook_failures.values()) + sum(spool.refused.values()),
+        "failed": spool.lost,
     }
 
 

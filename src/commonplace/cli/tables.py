@@ -14,6 +14,7 @@ import click
 from commonplace.cli.terminal import console, one_line, plain
 from commonplace.text.dates import describe_bound, iso_time, parse_time, time_ago
 from commonplace.text.project_names import base_name
+from commonplace.text.sentences import whole_title
 
 Row = Mapping[str, Any]
 # How a column looks in a terminal; columns that are not here are plain.
@@ -71,10 +72,15 @@ HEADINGS |= {"ms_per_text": "ms/text"}
 TECHNICAL = ("uid", "created_at_epoch", "updated_at_epoch", "rev", "metadata", "short_id", "updated_at")
 
 
+def items(columns: Sequence[str], rows: Sequence[Row]) -> None:
+    """Items, those that wait for review with a mark."""
+    table(columns, [{**row, "type": type_of(row)} for row in rows])
+
+
 def search_results(rows: Sequence[Row]) -> None:
     table(
         ("id", "type", "title", "project", "when", "relevance"),
-        [{**row, "type": _marked(row), "relevance": f"{row['relevance']:.0%}"} for row in rows],
+        [{**row, "type": type_of(row), "relevance": f"{row['relevance']:.0%}"} for row in rows],
     )
 
 
@@ -168,13 +174,15 @@ def facts(lines: Mapping[str, object], width: int) -> None:
         click.echo(one_line(str(value)))
 
 
-def _marked(row: Row) -> str:
+def type_of(row: Row) -> str:
     """Its type, and whether it waits for review."""
     return f"{row['type']} (proposed)" if row.get("review") == "proposed" else str(row["type"])
 
 
 def _cell(column: str, row: Row, *, brief: bool) -> str:
     value = next((row[name] for name in (column, *SOURCES.get(column, ())) if name in row), None)
+    if column == "title" and not brief and "content" in row:
+        return one_line(whole_title(row["title"], row["content"]))
     if column in TIMES and isinstance(value, int):
         return time_ago(value, time.time_ns() // 1_000_000) if brief else iso_time(value)
     if column == "project":

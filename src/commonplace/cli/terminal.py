@@ -63,6 +63,11 @@ def plain(text: str) -> str:
     return redact(strip_control_characters(text))
 
 
+def quoted(text: str) -> str:
+    """The same as a quotation: no line of it can pass for a heading of ours."""
+    return "\n".join(f"> {line}".rstrip() for line in plain(text).splitlines())
+
+
 def one_line(text: str) -> str:
     """The same on one line, for a table."""
     return " ".join(plain(text).split())

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from commonplace.dialects.reply_schema import Json
-from commonplace.dialects.tool import Param, Reply, Tool, compact_json, search_notice
+from commonplace.dialects.tool import Data, Param, Reply, Tool, compact_json, search_notice
+from commonplace.dialects.window_project import WhichProject, scope_notice, window_scope
 from commonplace.errors import InvalidInput, NoResults
 from commonplace.memory.explain import TimelineEvent
 from commonplace.memory.explain import explain as explained
@@ -18,6 +19,7 @@ from commonplace.memory.predict import Prediction
 from commonplace.memory.predict import predict as predicted
 from commonplace.memory.recall_chunks import Chunk as RecalledChunk
 from commonplace.memory.recall_chunks import RecalledChunks, chunk_ids, recall_chunks
+from commonplace.model import Scope
 from commonplace.text.query import plain_words
 from commonplace.text.redact import redact_data
 from commonplace.text.sentences import excerpt, truncate
@@ -109,9 +111,9 @@ Shorten = Callable[[str, int], str]
 class ReplyBudget:
     """The room that `mcp_max_response` gives. Texts are measured as JSON, after their secrets are taken out."""
 
-    def __init__(self, memory: LocalMemory, empty: dict[str, Any], waiting: int = 0) -> None:
+    def __init__(self, memory: LocalMemory, empty: dict[str, Any], waiting: int = 0, *remarks: str) -> None:
         self._most = memory.settings.mcp_max_response
-        notice = search_notice(memory, waiting)
+        notice = " ".join(one for one in (search_notice(memory, waiting), *remarks) if one)
         counted = {"truncated": False, "totalCount": 0, "returnedCount": 0}
         self._data = empty | counted | ({"notice": notice} if notice else {})
         self._used = len(compact_json(redact_data(self._data))) + _SLACK
@@ -219,10 +221,30 @@ def recall(
     min_score: Annotated[float, Param("Minimum similarity score", least=0, most=1, strict=True, name="minScore")] = 0.5,
 ) -> Reply[RecallReply]:
     """Chunks that answer, best first, and what the graph has next to them."""
+    return _recall(memory, query, limit, min_score, Scope())
+
+
+def recall_from_window(
+    memory: LocalMemory,
+    query: Annotated[str, Param("The search query")],
+    limit: Annotated[int, _whole_number("Maximum results", MAX_LIMIT)] = 10,
+    min_score: Annotated[float, Param("Minimum similarity score", least=0, most=1, strict=True, name="minScore")] = 0.5,
+    project: WhichProject = None,
+    *,
+    strict: bool = False,
+) -> Reply[RecallReply]:
+    """The same, from the window's project if none is named."""
+    scope, remark = window_scope(memory, project, strict=strict), scope_notice(memory, project, strict=strict)
+    return _told(remark, lambda: _recall(memory, query, limit, min_score, scope, remark))
+
+
+def _recall(
+    memory: LocalMemory, query: str, limit: int, min_score: float, scope: Scope, remark: str = ""
+) -> Reply[RecallReply]:
     _require_text(query, "query")
-    found = recall_chunks(memory, query, limit, min_score)
+    found = recall_chunks(memory, query, limit, min_score, scope)
     graph = linked_chunks(memory, found)
-    budget = ReplyBudget(memory, {"results": [], "graphContext": []}, found.waiting)
+    budget = ReplyBudget(memory, {"results": [], "graphContext": []}, found.waiting, found.note, remark)
     words = {word.token for word in plain_words(query)}
     results = [chunk_data(chunk) for chunk in found.chunks]
     returned = budget.share_out(
@@ -239,10 +261,31 @@ def explain(
     include_timeline: Annotated[bool, Param("Include the chronological timeline", name="includeTimeline")] = True,
 ) -> Reply[ExplainReply]:
     """The history of a topic: a summary in phases, a timeline, related topics and the chunks that say most."""
+    return _explain(memory, topic, depth, include_timeline, Scope())
+
+
+def explain_from_window(
+    memory: LocalMemory,
+    topic: Annotated[str, Param("The topic to explain")],
+    depth: Annotated[int, _whole_number("Traversal depth", MAX_DEPTH)] = 20,
+    include_timeline: Annotated[bool, Param("Include the chronological timeline", name="includeTimeline")] = True,
+    project: WhichProject = None,
+    *,
+    strict: bool = False,
+) -> Reply[ExplainReply]:
+    """The same, from the window's project if none is named."""
+    scope, remark = window_scope(memory, project, strict=strict), scope_notice(memory, project, strict=strict)
+    return _told(remark, lambda: _explain(memory, topic, depth, include_timeline, scope, remark))
+
+
+def _explain(
+    memory: LocalMemory, topic: str, depth: int, include_timeline: bool, scope: Scope, remark: str = ""
+) -> Reply[ExplainReply]:
     _require_text(topic, "topic")
-    found = explained(memory, topic, depth)
+    found = explained(memory, topic, depth, scope)
     timeline: dict[str, Any] = {"timeline": []} if include_timeline else {}
-    budget = ReplyBudget(memory, {"summary": "", **timeline, "relatedClusters": [], "keyChunks": []})
+    empty = {"summary": "", **timeline, "relatedClusters": [], "keyChunks": []}
+    budget = ReplyBudget(memory, empty, 0, remark)
     budget.write("summary", found.summary, _SUMMARY_SHARE)
     budget.fill("relatedClusters", list(found.topics))
     if include_timeline:
@@ -257,12 +300,37 @@ def predict(
     limit: Annotated[int, _whole_number("Maximum suggestions", MAX_LIMIT)] = 5,
 ) -> Reply[PredictReply]:
     """What came next in situations like this one."""
+    return _predict(memory, context, limit, Scope())
+
+
+def predict_from_window(
+    memory: LocalMemory,
+    context: Annotated[str, Param("Current conversation context")],
+    limit: Annotated[int, _whole_number("Maximum suggestions", MAX_LIMIT)] = 5,
+    project: WhichProject = None,
+    *,
+    strict: bool = False,
+) -> Reply[PredictReply]:
+    """The same, from the window's project if none is named."""
+    scope, remark = window_scope(memory, project, strict=strict), scope_notice(memory, project, strict=strict)
+    return _told(remark, lambda: _predict(memory, context, limit, scope, remark))
+
+
+def _predict(memory: LocalMemory, context: str, limit: int, scope: Scope, remark: str = "") -> Reply[PredictReply]:
     _require_text(context, "context")
-    found = predicted(memory, context, limit)
+    found = predicted(memory, context, limit, scope)
     if not found:
         raise NoResults("No matching chunks found")
-    budget = ReplyBudget(memory, {"suggestions": []})
+    budget = ReplyBudget(memory, {"suggestions": []}, 0, remark)
     return budget.reply(budget.fill("suggestions", [*map(suggestion, found)]), len(found))
+
+
+def _told(remark: str, answer: Callable[[], Reply[Data]]) -> Reply[Data]:
+    """The answer; where there is none, the error says where it was looked."""
+    try:
+        return answer()
+    except NoResults as nothing:
+        raise NoResults(nothing.message, " ".join(one for one in (nothing.hint, remark) if one)) from nothing
 
 
 def chunk_data(chunk: RecalledChunk) -> Chunk:
@@ -306,17 +374,16 @@ def _by_importance(timeline: Sequence[TimelineEvent]) -> list[int]:
     return list(dict.fromkeys([len(timeline) - 1, 0, *middle]))
 
 
+_RECALLING = "What earlier sessions said and did about a question, with what was said around it."
+_EXPLAINING = "The history of a topic over all sessions: a summary in phases, a timeline, related topics."
+_PREDICTING = "What came next in situations like the current one, and errors met before."
 TOOLS = (
-    Tool.of(
-        *("ecm", recall, "Recall past work"),
-        "What earlier sessions said and did about a question, with what was said around it.",
-    ),
-    Tool.of(
-        *("ecm", explain, "Explain how it came about"),
-        "The history of a topic over all sessions: a summary in phases, a timeline, related topics.",
-    ),
-    Tool.of(
-        *("ecm", predict, "Suggest what may help"),
-        "What came next in situations like the current one, and errors met before.",
-    ),
+    Tool.of(*("ecm", recall, "Recall past work"), _RECALLING),
+    Tool.of(*("ecm", explain, "Explain how it came about"), _EXPLAINING),
+    Tool.of(*("ecm", predict, "Suggest what may help"), _PREDICTING),
+)
+WINDOW_TOOLS = (
+    Tool.of(*("ecm", recall_from_window, "Recall past work"), _RECALLING, name="recall"),
+    Tool.of(*("ecm", explain_from_window, "Explain how it came about"), _EXPLAINING, name="explain"),
+    Tool.of(*("ecm", predict_from_window, "Suggest what may help"), _PREDICTING, name="predict"),
 )

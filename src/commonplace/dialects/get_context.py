@@ -8,18 +8,22 @@ Kiro's JSON, everything else for memories.sh's Markdown.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from commonplace.dialects import memories
-from commonplace.dialects.kiro import NO_PROJECT, Summary, detail, notice_of, project_name, scope_of, summary
+from commonplace.dialects.kiro import Summary, detail, notice_of, project_name, summary
 from commonplace.dialects.reply_schema import component
 from commonplace.dialects.tool import LONGEST_NOTICE, Param, Reply, Tool, compact_json, missing_vectors_notice
+from commonplace.dialects.window_project import NO_PROJECT, named_scope, unknown_notice
 from commonplace.errors import InvalidInput
 from commonplace.memory.context import Context, ContextItem, Measure, build_context
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.told_to_agents import source_of
 from commonplace.model import Item
 from commonplace.text.dates import iso_time
-from commonplace.text.redact import redact_data
+from commonplace.text.redact import redact, redact_data
+from commonplace.text.sentences import shorten
 from commonplace.text.tokens import estimate_tokens
 from commonplace.text.validity import parse_as_of
 
@@ -45,6 +49,7 @@ class Checkpoint(TypedDict, total=False):
     relevant_files: str | None
     created_at: str
     created_at_epoch: int
+    source: str
 
 
 class Signals(TypedDict):
@@ -57,7 +62,7 @@ class Signals(TypedDict):
 
 
 class ContextRow(TypedDict):
-    """An entry of a context."""
+    """An entry of a context; `source` says whose it is, if the reader has not stated or accepted it."""
 
     id: int
     title: str
@@ -68,6 +73,7 @@ class ContextRow(TypedDict):
     created_at_epoch: int
     score: float
     signals: Signals
+    source: NotRequired[str]
 
 
 class ContextParts(TypedDict):
@@ -101,18 +107,29 @@ def get_context(
     files: Sequence[str] | None = None,
     limit: int | None = None,
     as_of: Annotated[str | None, Param("What was believed then", listed=False)] = None,
+    *,
+    elsewhere: bool = False,
+    names_unknown: bool = False,
 ) -> Reply[ContextReply]:
-    """A context package that fits the budget as it is written here. `files` and `limit` are as in memories.sh."""
+    """A context package that fits the budget as it is written here. `files` and `limit` are as in memories.sh.
+
+    With `elsewhere`, what answers the query in other projects comes last; with `names_unknown` it says that there is no
+    such project.
+    """
     name = _project_name(project)
-    nothing = context_data(Context(name, (), (), None, 0, truncated=False), token_budget)
+    nothing = context_data(memory, Context(name, (), (), None, 0, truncated=False), token_budget)
     envelope = json_tokens(nothing) + _DIGITS + (_INCOMPLETE_TOKENS if query else 0)
-    rows = ContextRows()
+    unknown = shorten(unknown_notice(memory, name), LONGEST_NOTICE) if names_unknown else ""
+    if unknown and token_budget >= envelope + _NOTICE_TOKENS:
+        envelope += _NOTICE_TOKENS
+    rows = ContextRows(memory)
     package = _composed(
-        memory, name, query, token_budget, rows.tokens, envelope, as_of, files or (), limit, LEAST_ENTRY_TOKENS
+        *(memory, name, query, token_budget, rows.tokens, envelope, as_of, files or (), limit, LEAST_ENTRY_TOKENS),
+        elsewhere=elsewhere,
     )
-    data = context_data(package, token_budget, rows)
+    data = context_data(memory, package, token_budget, rows)
     room = token_budget - json_tokens(data)
-    if room >= _NOTICE_TOKENS and (notice := notice_of(memory, package.waiting)):
+    if room >= _NOTICE_TOKENS and (notice := unknown or notice_of(memory, package.waiting)):
         data["notice"] = notice
     elif package.waiting and _INCOMPLETE_TOKENS <= room < _NOTICE_TOKENS:
         data["notice"] = missing_vectors_notice(package.waiting)
@@ -130,12 +147,12 @@ def written_context(
     """The same data for a door that writes it as text; `characters` says how long a part of it is in that text."""
 
     def measure(entry: ContextItem | Item) -> int:
-        return estimate_tokens(characters(context_parts([entry])))
+        return estimate_tokens(characters(context_parts(memory, [entry])))
 
     name = _project_name(project)
-    envelope = estimate_tokens(characters({"project": name, **context_parts([])}))
+    envelope = estimate_tokens(characters({"project": name, **context_parts(memory, [])}))
     package = _composed(memory, name, query, token_budget, measure, envelope, as_of)
-    data: ContextReply = redact_data(context_data(package, token_budget))
+    data: ContextReply = redact_data(context_data(memory, package, token_budget))
     if notice := notice_of(memory, package.waiting):
         data["notice"] = notice
     return data
@@ -146,18 +163,17 @@ def context_text(memory: LocalMemory, project: str, query: str = "", token_budge
     return compact_json(redact_data(get_context(memory, project, token_budget, query or None).data))
 
 
-TOOLS = (
-    Tool.of(
-        *("kiro", get_context, "Project context"),
-        "What to know before working on a project: decisions and rules first, then what is recent or answers the"
-        " query, last summaries and checkpoint, within a token budget.",
-    ),
+PROJECT_CONTEXT = Tool.of(
+    *("kiro", get_context, "Project context"),
+    "What to know before working on a project: decisions and rules first, then what is recent or answers the"
+    " query, last summaries and checkpoint, within a token budget.",
 )
+# In the profile of its own, which promises to score other projects lower, and so to show them.
+TOOLS = (replace(PROJECT_CONTEXT, call=partial(get_context, elsewhere=True)),)
 
 
-(_KIRO,) = TOOLS
 _MEMORIES = next(tool for tool in memories.TOOLS if tool.name == "get_context")
-_KIRO_NAMES = {param.name for param in _KIRO.params}
+_KIRO_NAMES = {param.name for param in PROJECT_CONTEXT.params}
 _MEMORIES_NAMES = {param.name for param in _MEMORIES.params}
 
 
@@ -168,13 +184,13 @@ def merged_get_context(memory: LocalMemory, **arguments: Any) -> Reply[Any]:
     if "project" in given or "token_budget" in given:
         project = given.get("project") or given.get("project_id") or memory.settings.project or NO_PROJECT
         budget = given.get("token_budget", DEFAULT_BUDGET)
-        more = {name: given.get(name) for name in ("query", "files", "limit", "as_of")}
-        return get_context(memory, project, budget, **more)
+        more: dict[str, Any] = {name: given.get(name) for name in ("query", "files", "limit", "as_of")}
+        return get_context(memory, project, budget, **more, names_unknown=True)
     if "project" in named and named.keys() <= _KIRO_NAMES:
         # Kiro's own call, with a project that names none.
-        return get_context(memory, **_KIRO.checked(named))
+        return get_context(memory, **PROJECT_CONTEXT.checked(named), names_unknown=True)
     checked = _MEMORIES.checked({name: given[name] for name in given.keys() & _MEMORIES_NAMES})
-    return memories.get_context(memory, **checked)
+    return memories.get_context(memory, **checked, names_unknown=True)
 
 
 def _is_blank(value: object) -> bool:
@@ -183,11 +199,11 @@ def _is_blank(value: object) -> bool:
 
 def merged_context_tool() -> Tool:
     """Both tools as one, with the arguments of both, all of them optional."""
-    params = [replace(param, required=False, default=None) for param in _KIRO.params]
+    params = [replace(param, required=False, default=None) for param in PROJECT_CONTEXT.params]
     params += [replace(param, default=None) for param in _MEMORIES.params if param.name not in _KIRO_NAMES]
-    shapes: list[Any] = [tool.output["properties"] for tool in (_MEMORIES, _KIRO)]
+    shapes: list[Any] = [tool.output["properties"] for tool in (_MEMORIES, PROJECT_CONTEXT)]
     return replace(
-        _KIRO,
+        PROJECT_CONTEXT,
         title="Context for a task",
         description="What to know before a task. With project or token_budget: decisions, rules, recent or relevant"
         " observations, summaries and checkpoint as JSON within token_budget. Otherwise: rules, and the memories"
@@ -216,12 +232,19 @@ def _composed(
     files: Sequence[str] = (),
     limit: int | None = None,
     least: int = 0,
+    *,
+    elsewhere: bool = False,
 ) -> Context:
     """What a context holds for someone who writes it as `measure` says, besides an `envelope` of so many tokens."""
-    project = scope_of(name).project
+    project = named_scope(name).project
     at_ms = parse_as_of(as_of, memory.clock()) if as_of else None
     found = build_context(
-        memory, project, query, token_budget, measure, envelope, files=files, limit=limit, least=least, at_ms=at_ms
+        *(memory, project, query, token_budget, measure, envelope),
+        files=files,
+        limit=limit,
+        least=least,
+        at_ms=at_ms,
+        elsewhere=elsewhere,
     )
     return replace(found, project=name)
 
@@ -260,28 +283,32 @@ def context_row(entry: ContextItem) -> ContextRow:
             "recency": round(signals.recency, 4),
             "projectMatch": signals.project_match,
         },
+        **({"source": redact(entry.source)} if entry.source else {}),  # type: ignore[typeddict-item]
     }
 
 
-def _context_note(item: Item) -> Any:
-    """A summary or a checkpoint in a context."""
-    return redact_data(checkpoint(item) if item.kind == "checkpoint" else summary(item))
+def _context_note(memory: LocalMemory, item: Item) -> Any:
+    """A summary or a checkpoint in a context, with whose it is."""
+    source = source_of(memory, item)
+    record: Any = checkpoint(item) if item.kind == "checkpoint" else summary(item)
+    return redact_data({**record, **({"source": source} if source else {})})
 
 
-def context_parts(entries: Sequence[ContextItem | Item]) -> ContextParts:
+def context_parts(memory: LocalMemory, entries: Sequence[ContextItem | Item]) -> ContextParts:
     """Some entries of a context as its data has them."""
     notes = [entry for entry in entries if isinstance(entry, Item)]
     return {
         "items": [context_row(entry) for entry in entries if isinstance(entry, ContextItem)],
-        "summaries": [_context_note(entry) for entry in notes if entry.kind != "checkpoint"],
-        "checkpoint": next((_context_note(entry) for entry in notes if entry.kind == "checkpoint"), None),
+        "summaries": [_context_note(memory, entry) for entry in notes if entry.kind != "checkpoint"],
+        "checkpoint": next((_context_note(memory, entry) for entry in notes if entry.kind == "checkpoint"), None),
     }
 
 
 class ContextRows:
     """The entries of one context as they are written, each made once: first to be counted, and then to be shown."""
 
-    def __init__(self) -> None:
+    def __init__(self, memory: LocalMemory) -> None:
+        self._memory = memory
         self._made: dict[int, tuple[ContextItem, ContextRow]] = {}
 
     def row(self, entry: ContextItem) -> ContextRow:
@@ -293,18 +320,18 @@ class ContextRows:
     def tokens(self, entry: ContextItem | Item) -> int:
         """What an entry takes in the reply, with the comma that follows it, and its id among the answers."""
         if isinstance(entry, Item):
-            return estimate_tokens(len(compact_json(_context_note(entry))) + 1)
+            return estimate_tokens(len(compact_json(_context_note(self._memory, entry))) + 1)
         return estimate_tokens(len(compact_json(self.row(entry))) + 1 + len(f"{entry.item.id},"))
 
 
-def context_data(package: Context, budget: int, rows: ContextRows | None = None) -> ContextReply:
-    rows = rows or ContextRows()
+def context_data(memory: LocalMemory, package: Context, budget: int, rows: ContextRows | None = None) -> ContextReply:
+    rows = rows or ContextRows(memory)
     items = [rows.row(entry) for entry in package.items]
     return {
         "project": package.project or NO_PROJECT,
         "items": items,
-        "summaries": [_context_note(item) for item in package.summaries],
-        "checkpoint": _context_note(package.checkpoint) if package.checkpoint else None,
+        "summaries": [_context_note(memory, item) for item in package.summaries],
+        "checkpoint": _context_note(memory, package.checkpoint) if package.checkpoint else None,
         "tokenBudget": budget,
         "tokensUsed": sum(estimate_tokens(len(item["content"])) for item in items),
         "truncated": package.truncated,

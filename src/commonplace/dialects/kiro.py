@@ -9,11 +9,18 @@ from typing import Annotated, Any, NotRequired, TypedDict, TypeVar, cast
 
 from commonplace.dialects.records import source_fields
 from commonplace.dialects.tool import IdNumber, Param, Reply, Tool, compact_json, search_notice
-from commonplace.errors import InvalidInput, NotFound
+from commonplace.dialects.window_project import (
+    NO_PROJECT,
+    WhichProject,
+    named_scope,
+    scope_notice,
+    window_scope,
+)
+from commonplace.errors import InvalidInput
 from commonplace.memory.items import get_item, get_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.projects import require_project
-from commonplace.memory.recall import recall_scopes
+from commonplace.memory.projects import unknown_project
+from commonplace.memory.recall import note_on, recall_scopes
 from commonplace.memory.rerank import is_stale, record_use
 from commonplace.memory.timeline import EVENT_KINDS, TimelineEntry, timeline
 from commonplace.model import PROPOSED, Item, Scope
@@ -26,7 +33,6 @@ from commonplace.text.validity import parse_as_of
 _Record = TypeVar("_Record", bound=Mapping[str, Any])
 
 MAX_LIMIT = 50
-NO_PROJECT = "global"
 # A search result is for choosing; what is longer is had in full by its id.
 LONGEST_FOUND = 4_000
 LONGEST_NARRATIVE = 300
@@ -80,6 +86,7 @@ class Summary(TypedDict):
     notes: str | None
     created_at: str
     created_at_epoch: int
+    source: NotRequired[str]
 
 
 class TimelineRow(TypedDict):
@@ -140,9 +147,29 @@ def search(
     as_of: Annotated[str | None, Param("What was believed then", listed=False)] = None,
 ) -> Reply[SearchReply]:
     """Observations and summaries that answer a query, each up to the limit."""
+    return _search(memory, query, named_scope(project), limit, as_of)
+
+
+def search_from_window(
+    memory: LocalMemory,
+    query: Annotated[str, Param("What to look for")],
+    project: WhichProject = None,
+    limit: Annotated[int, Param("Most results per category, 1-50", least=1, most=MAX_LIMIT)] = 10,
+    as_of: Annotated[str | None, Param("What was believed then", listed=False)] = None,
+    *,
+    strict: bool = False,
+) -> Reply[SearchReply]:
+    """The same, from the window's project if none is named."""
+    scope, remark = window_scope(memory, project, strict=strict), scope_notice(memory, project, strict=strict)
+    return _search(memory, query, scope, limit, as_of, remark)
+
+
+def _search(
+    memory: LocalMemory, query: str, scope: Scope, limit: int, as_of: str | None, remark: str = ""
+) -> Reply[SearchReply]:
     if not query.strip():
         raise InvalidInput("query is empty.", "Give some words to look for.")
-    where = replace(scope_of(project), at_ms=parse_as_of(as_of, memory.clock()) if as_of else None)
+    where = replace(scope, at_ms=parse_as_of(as_of, memory.clock()) if as_of else None)
     events, summaries = recall_scopes(
         memory, query, [replace(where, kinds=EVENT_KINDS), replace(where, kinds=("summary",))], [limit, limit]
     )
@@ -153,9 +180,23 @@ def search(
         ],
     }
     nothing = not events.hits and not summaries.hits
-    if notice := notice_of(memory, events.waiting, where.project if nothing else None):
+    # A window's project may be new; one that was named and is not there is a slip.
+    unknown = where.project if nothing and not where.with_global and not remark else None
+    said = (notice_of(memory, events.waiting, unknown), note_on(events, summaries), remark)
+    if notice := " ".join(one for one in said if one):
         data["notice"] = notice
     return Reply(data)
+
+
+def timeline_in_project(
+    memory: LocalMemory,
+    anchor_id: Annotated[IdNumber, Param("Id of the anchor observation")],
+    depth_before: Annotated[int, Param("How many before, 0-50", least=0, most=MAX_LIMIT)] = 5,
+    depth_after: Annotated[int, Param("How many after, 0-50", least=0, most=MAX_LIMIT)] = 5,
+) -> Reply[TimelineReply]:
+    """What happened before and after an observation, in its own project."""
+    found = timeline(memory, anchor_id, depth_before, depth_after, own_project=True)
+    return Reply({"timeline": [timeline_row(one) for one in found]})
 
 
 def timeline_around(
@@ -182,12 +223,12 @@ def record_text(memory: LocalMemory, id_: int | str) -> str:
     return compact_json(redact_data(full_observation(get_item(memory, id_))))
 
 
+_SEARCHING = (
+    "Full-text and semantic search over observations and summaries. Plain questions, or FTS5 operators:"
+    ' AND, OR, NOT, "phrase", prefix*, column:term.'
+)
 TOOLS = (
-    Tool.of(
-        *("kiro", search, "Search memory"),
-        "Full-text and semantic search over observations and summaries. Plain questions, or FTS5 operators:"
-        ' AND, OR, NOT, "phrase", prefix*, column:term.',
-    ),
+    Tool.of(*("kiro", search, "Search memory"), _SEARCHING),
     Tool.of(
         *("kiro", timeline_around, "Timeline around an observation"),
         "What happened before and after an observation, in all projects.",
@@ -196,6 +237,16 @@ TOOLS = (
     Tool.of(
         *("kiro", get_observations, "Observations by id"),
         "Full details of observations by their ids, in the order asked.",
+    ),
+)
+
+
+WINDOW_TOOLS = (
+    Tool.of(*("kiro", search_from_window, "Search memory"), _SEARCHING, name="search"),
+    Tool.of(
+        *("kiro", timeline_in_project, "Timeline around an observation"),
+        "What happened before and after an observation, in its project.",
+        name="timeline",
     ),
 )
 
@@ -294,19 +345,9 @@ def detail(item: Item, name: str) -> str | None:
     return item.details.get(name) or None
 
 
-def scope_of(project: str | None) -> Scope:
-    if project is None or not project.strip():
-        return Scope()
-    if project.strip().casefold() == NO_PROJECT:
-        return Scope(only_global=True)
-    return Scope(project=project)
-
-
 def notice_of(memory: LocalMemory, waiting: int, project: str | None = None) -> str:
     """That the project is unknown, that embedding failed since the last notice, or what has no vector yet."""
-    if project is not None:
-        try:
-            require_project(memory, project)
-        except NotFound as unknown:
-            return f"{unknown.message} {unknown.hint}"
+    unknown = None if project is None else unknown_project(memory, project)
+    if unknown is not None:
+        return f"{unknown.message} {unknown.hint}"
     return search_notice(memory, waiting)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, cast
 
 from commonplace.dialects.memories_records import (
     LAYER_FIELD,
+    WAITS,
     ContextReply,
     ForgottenReply,
     Layer,
@@ -24,21 +25,25 @@ from commonplace.dialects.memories_records import (
     memory_row,
     memory_rows,
     one_line,
+    proposed_text,
     relevant_text,
     rules_text,
     scope_label,
     type_label,
 )
 from commonplace.dialects.tool import SEARCHED_KINDS, Param, Reply, Tool, search_notice
-from commonplace.errors import InvalidInput
+from commonplace.dialects.window_project import NO_PROJECT, project_here, unknown_named, unknown_notice
+from commonplace.errors import CommonplaceError, InvalidInput, NotFound
 from commonplace.memory import streamed_memories
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, parse_validity, with_validity
 from commonplace.memory.items import browse_items, get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.recall import recall
+from commonplace.memory.proposed_changes import is_only_proposed
+from commonplace.memory.recall import RecallResult, recall
 from commonplace.memory.remember import NewItem, Remembered, remember_item
 from commonplace.memory.rules import ActiveRules, active_rules, rules_within
-from commonplace.model import Item, Scope, Stream
+from commonplace.memory.told_to_agents import that_may_be_told
+from commonplace.model import BINDING_TYPES, PROPOSED, Item, Scope, Stream
 from commonplace.text.paths import check_glob
 from commonplace.text.validity import parse_as_of
 
@@ -47,9 +52,13 @@ MAX_RULES_LENGTH = 200_000
 DEFAULT_TYPE: MemoryType = "note"
 # How many are looked through for those of one layer.
 LAYER_CANDIDATES = 200
+# What every session is told at its start if it is global.
+_TOLD_AT_STARTS = (*BINDING_TYPES, "decision")
 
 _Text = str | None
-_ProjectId = Annotated[_Text, Param("Project such as github.com/user/repo, besides what is global")]
+_ProjectId = Annotated[
+    _Text, Param("Project such as github.com/user/repo, besides what is global; by default this window's")
+]
 _Files = Annotated[list[str] | None, Param("Files at hand: path rules then apply only if they match", max_items=1000)]
 # Extras that the reference does not have: when a memory holds, and what was held true at a moment.
 _From = Annotated[_Text, Param("Valid from", listed=False)]
@@ -82,19 +91,25 @@ def get_context(
     project_id: _ProjectId = None,
     limit: Annotated[int, Param("Most memories, 1-50; rules are always included", least=1, most=MAX_LIMIT)] = 5,
     files: _Files = None,
+    *,
+    names_unknown: bool = False,
 ) -> Reply[ContextReply]:
-    """Active rules, and what is relevant to the query."""
-    project, files = _project(memory, project_id), files or []
+    """Active rules, and what is relevant to the query. With `names_unknown` it says that there is no such project."""
+    project, files = project_here(memory, project_id), files or []
+    unknown = unknown_notice(memory, project_id) if names_unknown else ""
     active = active_rules(memory, project, files)
     shown = rules_within(active, MAX_RULES_LENGTH)
     if not query or not query.strip():
-        return Reply(_context_data(shown, ()), rules_text(shown, files))
-    # So many more than asked for that all of them could be rules, which are shown above.
-    surplus = len(active.project) + len(active.everywhere) + active.elsewhere
+        return _with_notice(_context_data(shown, ()), rules_text(shown, files), unknown)
+    # So many more than asked for that all of them could be rules, which are shown above; and as many again, as what
+    # was only asked before is nothing to know.
+    surplus = len(active.project) + len(active.everywhere) + active.elsewhere + limit
     found = recall(memory, query.strip(), Scope.around(project, kinds=SEARCHED_KINDS), limit + surplus)
-    relevant = [hit.item for hit in found.hits if hit.item.type != "rule"][:limit]
+    told = that_may_be_told(memory, (hit.item for hit in found.hits))
+    relevant = [item for item in told if item.type not in ("rule", "prompt")][:limit]
     data = _context_data(shown, relevant)
-    return _with_notice(memory, data, f"{rules_text(shown, files)}\n\n{relevant_text(relevant)}", found.waiting)
+    text = f"{rules_text(shown, files)}\n\n{relevant_text(memory, relevant)}"
+    return _with_notice(data, text, unknown or _about_search(memory, found))
 
 
 def add_memory(
@@ -102,7 +117,7 @@ def add_memory(
     content: Annotated[str, Param("The memory content")],
     type_: Annotated[MemoryType, Param("Memory type")] = DEFAULT_TYPE,
     project_id: Annotated[
-        _Text, Param("Project it belongs to, such as github.com/user/repo; global if omitted")
+        _Text, Param('Project it belongs to, by default this window\'s, such as github.com/user/repo; "global" for all')
     ] = None,
     tags: Annotated[list[str] | None, Param("Tags for categorization")] = None,
     paths: Annotated[list[str] | None, Param('Glob patterns for path-scoped rules, such as "src/api/**"')] = None,
@@ -112,25 +127,50 @@ def add_memory(
     valid_until: _Until = None,
     expires: _Expires = None,
     layer: _Layer = None,
+    *,
+    strict: bool = False,
+    names_unknown: bool = False,
 ) -> Reply[MemoryReply]:
-    """Store a statement. The same one again in the same scope is found, and gets what tags and metadata are new."""
+    """Store a statement. The same one again in the same scope is found, and gets what tags and metadata are new.
+
+    With `strict` a rule or a decision whose project nobody knows is refused, and the reply says what else is global: it
+    would be told in every project by oversight. With `names_unknown` it says which project is new.
+    """
     _require_content(content)
-    meta = metadata or {}
+    meta, project = metadata or {}, project_here(memory, project_id)
+    type_ = "rule" if layer == "rule" and type_ == DEFAULT_TYPE else type_
+    nobody_said = project is None and not (project_id or "").strip()
+    if strict and nobody_said and type_ in _TOLD_AT_STARTS:
+        raise InvalidInput(
+            f"It is not known for which project this {type_} is.",
+            f'Give project_id: the name of your git repository, or "{NO_PROJECT}" if it is for every project.',
+        )
     new = NewItem(
         content=content.strip(),
-        type="rule" if layer == "rule" and type_ == DEFAULT_TYPE else type_,
-        project=(project_id or "").strip() or None,
+        type=type_,
+        project=project,
         tags=tags or (),
         details={"category": category or "", "paths": _globs(paths or ())},
         meta=meta if layer is None else {**meta, LAYER_FIELD: layer},
     )
+    unknown, notice = unknown_named(memory, project_id) if names_unknown else None, ""
     stored = remember_item(memory, with_validity(new, memory.clock(), valid_from, valid_until, expires))
     item, found = stored.item, stored.contradictions
-    verb = "Already stored" if stored.duplicate else "Stored"
+    if is_only_proposed(item):
+        return Reply(cast(MemoryReply, _stored_data(stored)), proposed_text(memory, item))
+    verb = "Already stored" if stored.duplicate else "Proposed" if item.review == PROPOSED else "Stored"
     text = f"{verb} {item.type} ({scope_label(item)}): {one_line(item)}\nid: {item.short_id} ({type_label(item.type)})"
+    if strict and nobody_said and item.project is None:
+        text += "\nGlobal: every project sees this. Name project_id to keep it to one."
+    if unknown is not None:
+        notice = _new_project(item, unknown)
+        # Otherwise the text is exactly that of the reference.
+        text += f"\n{notice}" if strict else ""
+    if item.review == PROPOSED:
+        text += f"\n{WAITS}"
     return Reply(
-        cast(MemoryReply, _stored_data(stored)),
-        "\n\n".join(part for part in (text, contradiction_warning(found, item)) if part),
+        cast(MemoryReply, _stored_data(stored) | ({"notice": notice} if notice else {})),
+        "\n\n".join(part for part in (text, contradiction_warning(memory, found, item)) if part),
     )
 
 
@@ -146,17 +186,17 @@ def search_memories(
     """Memories that answer a query, best first."""
     if not query.strip():
         raise InvalidInput("query is empty.", "Give some words to look for.")
-    scope = Scope.around(_project(memory, project_id), kinds=SEARCHED_KINDS, types=(type_,) if type_ else ())
+    scope = Scope.around(project_here(memory, project_id), kinds=SEARCHED_KINDS, types=(type_,) if type_ else ())
     scope = replace(scope, at_ms=parse_as_of(as_of, memory.clock()) if as_of else None)
     result = recall(memory, query, scope, limit if layer is None else LAYER_CANDIDATES)
     found = _in_layer([hit.item for hit in result.hits], layer)[:limit]
-    text = list_text(f"Found {_count_text(found)}", found)
-    return _with_notice(memory, ListReply(memories=memory_rows(found)), text, result.waiting)
+    text = list_text(memory, f"Found {_count_text(found)}", found)
+    return _with_notice(ListReply(memories=memory_rows(found)), text, _about_search(memory, result))
 
 
 def get_rules(memory: LocalMemory, project_id: _ProjectId = None, files: _Files = None) -> Reply[RulesReply]:
     """All active rules."""
-    shown = rules_within(active_rules(memory, _project(memory, project_id), files or ()), MAX_RULES_LENGTH)
+    shown = rules_within(active_rules(memory, project_here(memory, project_id), files or ()), MAX_RULES_LENGTH)
     return Reply(_rules_data(shown), rules_text(shown, files or ()))
 
 
@@ -170,11 +210,11 @@ def list_memories(
     layer: _Layer = None,
 ) -> Reply[ListReply]:
     """The most recent memories."""
-    project, types = _project(memory, project_id), (type_,) if type_ else ()
+    project, types = project_here(memory, project_id), (type_,) if type_ else ()
     scope = Scope.around(project, kinds=("memory",), types=types, tag=(tags or "").strip())
     scope = replace(scope, at_ms=parse_as_of(as_of, memory.clock()) if as_of else None)
     found = _in_layer(browse_items(memory, scope, limit if layer is None else LAYER_CANDIDATES).items, layer)[:limit]
-    return Reply({"memories": memory_rows(found)}, list_text(_count_text(found), found))
+    return Reply({"memories": memory_rows(found)}, list_text(memory, _count_text(found), found))
 
 
 def edit_memory(
@@ -212,11 +252,13 @@ def edit_memory(
         **parse_validity(memory.clock(), valid_from, valid_until, expires),
     )
     item = edit_item(memory, id_, changes, supersedes=supersedes)
+    if is_only_proposed(item):
+        return Reply(cast(MemoryReply, memory_row(item)), proposed_text(memory, item))
     if supersedes is None:
-        return Reply(cast(MemoryReply, memory_row(item)), f"Updated {memory_line(item)}")
+        return Reply(cast(MemoryReply, memory_row(item)), f"Updated {memory_line(memory, item)}")
     replaced = get_item(memory, supersedes)
     undo = f"To undo: commonplace restore {replaced.id}"
-    text = f"Updated {memory_line(item)}\nIt supersedes {memory_line(replaced)}\n{undo}"
+    text = f"Updated {memory_line(memory, item)}\nIt supersedes {memory_line(memory, replaced)}\n{undo}"
     return Reply({**memory_row(item), "supersedes": replaced.short_id}, text)  # type: ignore[typeddict-item]
 
 
@@ -224,9 +266,12 @@ def forget_memory(memory: LocalMemory, id_: Annotated[str, Param("Memory id")]) 
     """Take a memory out of every answer; it can be restored."""
     item = get_item(memory, id_, forgotten=True)
     again = item.forgotten_ms is not None
-    forget_items(memory, [item.id])
+    (forgotten,) = forget_items(memory, [item.id])
+    if forgotten.id != item.id:
+        data: ForgottenReply = {"id": item.short_id, "forgotten": False, "proposed": forgotten.short_id}
+        return Reply(data, proposed_text(memory, forgotten))
     undo = f"commonplace restore {item.id}"
-    text = f"{'Already forgotten' if again else 'Forgot'} {memory_line(item)}\nTo undo: {undo}"
+    text = f"{'Already forgotten' if again else 'Forgot'} {memory_line(memory, item)}\nTo undo: {undo}"
     return Reply({"id": item.short_id, "forgotten": True, "restore": undo}, text)
 
 
@@ -235,9 +280,16 @@ def start_memory_stream(
     type_: Annotated[MemoryType, Param("Memory type")] = DEFAULT_TYPE,
     tags: Annotated[list[str] | None, Param("Tags")] = None,
     global_: Annotated[bool, Param("Global scope instead of this project")] = False,
+    *,
+    strict: bool = False,
 ) -> Reply[StreamReply]:
-    """Open a stream, in the server's own project unless it is to be global."""
-    project = None if global_ else memory.settings.project or None
+    """Open a stream, in the server's own project unless it is to be global. `strict` is as for add_memory."""
+    project = None if global_ else project_here(memory, None)
+    if strict and project is None and not global_ and type_ in _TOLD_AT_STARTS:
+        raise InvalidInput(
+            f"It is not known for which project this {type_} is.",
+            "Say global: true if it is for every project; otherwise call add_memory with project_id.",
+        )
     stream = streamed_memories.start_stream(memory, type_, tags or (), project)
     return Reply(_stream_data(stream), stream.id)
 
@@ -254,11 +306,14 @@ def finalize_memory_stream(memory: LocalMemory, stream_id: _StreamId) -> Reply[S
     """Make one memory of a stream."""
     stream, remembered = streamed_memories.finalize_stream(memory, stream_id)
     item = remembered.item
-    verb = "Already stored" if remembered.duplicate else "Created"
+    proposed = item.review == PROPOSED
+    verb = "Already stored" if remembered.duplicate else "Proposed" if proposed else "Created"
     text = f"{verb} {type_label(item.type)} {item.short_id} from {_chunk_count(stream)} ({stream.characters} chars)"
+    if proposed:
+        text += f"\n{WAITS}"
     data = _stream_data(stream)
     data["memory"] = _stored_data(remembered)
-    warning = contradiction_warning(remembered.contradictions, item)
+    warning = contradiction_warning(memory, remembered.contradictions, item)
     return Reply(data, "\n\n".join(part for part in (text, warning) if part))
 
 
@@ -313,11 +368,6 @@ TOOLS = (
 )
 
 
-def _project(memory: LocalMemory, project_id: str | None) -> str | None:
-    """The project that is meant: the one named, else the one the server runs in."""
-    return (project_id or "").strip() or memory.settings.project or None
-
-
 def _in_layer(items: Sequence[Item], layer: str | None) -> list[Item]:
     return [item for item in items if layer is None or layer_of(item.type, item.meta) == layer]
 
@@ -335,9 +385,18 @@ def _context_data(rules: ActiveRules, relevant: Sequence[Item]) -> ContextReply:
     return {**_rules_data(rules), "memories": memory_rows(relevant)}  # type: ignore[typeddict-item]
 
 
-def _with_notice(memory: LocalMemory, data: Any, text: str, waiting: int) -> Reply[Any]:
-    """The reply, and if embedding failed since the last notice or something has no vector yet, that."""
-    notice = search_notice(memory, waiting)
+def _new_project(item: Item, unknown: CommonplaceError) -> str:
+    """That a memory is the first of its project, which may be a slip in the name of another one."""
+    said = unknown.hint if isinstance(unknown, NotFound) else f"{unknown.message} {unknown.hint}"
+    return f"{scope_label(item)} is a new project. {said}"
+
+
+def _about_search(memory: LocalMemory, found: RecallResult) -> str:
+    """That embedding failed since the last notice, or something has no vector yet."""
+    return search_notice(memory, found.waiting, found.note)
+
+
+def _with_notice(data: Any, text: str, notice: str) -> Reply[Any]:
     return Reply(data | {"notice": notice}, f"{text}\n\n({notice})") if notice else Reply(data, text)
 
 

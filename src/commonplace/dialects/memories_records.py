@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDic
 from commonplace.dialects.records import source_fields
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.tool import compact_json
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.rules import ActiveRules, rule_paths
+from commonplace.memory.told_to_agents import source_mark
 from commonplace.model import PROPOSED, Item
 from commonplace.text.dates import iso_time
 from commonplace.text.project_names import base_name
@@ -64,6 +66,7 @@ class MemoryReply(MemoryRow, total=False):
     duplicate: bool
     contradicts: list[ContradictionRow]
     supersedes: str
+    notice: str
 
 
 class ListReply(TypedDict):
@@ -90,11 +93,12 @@ class ContextReply(RulesReply):
 
 
 class ForgottenReply(TypedDict):
-    """Which memory was forgotten, and how to restore it."""
+    """Which memory was forgotten, and how to restore it; or the proposal to forget it, which a person has to accept."""
 
     id: str
     forgotten: bool
-    restore: str
+    restore: NotRequired[str]
+    proposed: NotRequired[str]
 
 
 class StreamReply(TypedDict):
@@ -181,8 +185,7 @@ MAX_CONTENTS_LENGTH, LONGEST_CONTENT = 100_000, 4_000
 _REASONS = {
     "opposite": "the opposite of",
     "number": "a different number from",
-    "choice": "a different choice from",
-    "replaced": "that something changed in",
+    "rejected": "to do what was rejected:",
     "meaning": "what cannot hold together with",
 }
 
@@ -207,10 +210,10 @@ def one_line(item: Item, longest: int = LONGEST_LINE) -> str:
     return shorten(f"{item.title}: {text}" if named else text, longest)
 
 
-def memory_line(item: Item, longest: int = LONGEST_LINE) -> str:
-    """`💡 DECISION (P) 0123456789ab: content [tags] (paths: globs) {category}`"""
+def memory_line(memory: LocalMemory, item: Item, longest: int = LONGEST_LINE) -> str:
+    """`💡 DECISION (P) 0123456789ab: (whose) content [tags] (paths: globs) {category}`"""
     place = "G" if item.project is None else "P"
-    parts = [f"{type_label(item.type)} ({place}) {item.short_id}:", one_line(item, longest)]
+    parts = [f"{type_label(item.type)} ({place}) {item.short_id}:", source_mark(memory, item) + one_line(item, longest)]
     if item.tags:
         parts.append(f"[{shorten(', '.join(item.tags), longest)}]")
     if rule_paths(item):
@@ -222,17 +225,27 @@ def memory_line(item: Item, longest: int = LONGEST_LINE) -> str:
     return " ".join(parts)
 
 
-def memory_lines(items: Sequence[Item]) -> list[str]:
+WAITS = "It counts once a person accepts it: commonplace review, or the Review page of the dashboard."
+
+
+def proposed_text(memory: LocalMemory, item: Item) -> str:
+    """What a caller is told of a change that it may only propose."""
+    if item.review == PROPOSED:
+        return f"Proposed, not done: {memory_line(memory, item)}\n{WAITS}"
+    return f"Nothing was changed: a person has dismissed this proposal before. {memory_line(memory, item)}"
+
+
+def memory_lines(memory: LocalMemory, items: Sequence[Item]) -> list[str]:
     """A line each. The fewer they are, the more each may say."""
     longest = max(LONGEST_LINE, MAX_LINES_LENGTH // max(1, len(items)))
-    return [memory_line(item, longest) for item in items]
+    return [memory_line(memory, item, longest) for item in items]
 
 
 def rules_text(rules: ActiveRules, files: Iterable[str] = ()) -> str:
     """Both sections of rules; those for certain paths only stand under their globs unless files chose them."""
     sections = [("## Project Rules", rules.project), ("## Global Rules", rules.everywhere)]
     chosen = bool(list(files))
-    written = [f"{heading}\n{_bullets(items, chosen)}" for heading, items in sections if items]
+    written = [f"{heading}\n{_bullets(items, chosen, rules.sources)}" for heading, items in sections if items]
     if rules.elsewhere:
         others = "1 rule applies" if rules.elsewhere == 1 else f"{rules.elsewhere} rules apply"
         written.append(f"({others} only to other files.)")
@@ -241,19 +254,19 @@ def rules_text(rules: ActiveRules, files: Iterable[str] = ()) -> str:
     return "\n\n".join(written) or "No rules yet."
 
 
-def relevant_text(items: Sequence[Item]) -> str:
-    return "\n".join(["## Relevant Memories", *(memory_lines(items) or ["Nothing relevant was found."])])
+def relevant_text(memory: LocalMemory, items: Sequence[Item]) -> str:
+    return "\n".join(["## Relevant Memories", *(memory_lines(memory, items) or ["Nothing relevant was found."])])
 
 
-def list_text(opening: str, items: Sequence[Item]) -> str:
-    return "\n".join([f"{opening}:", "", *memory_lines(items)]) if items else f"{opening}."
+def list_text(memory: LocalMemory, opening: str, items: Sequence[Item]) -> str:
+    return "\n".join([f"{opening}:", "", *memory_lines(memory, items)]) if items else f"{opening}."
 
 
-def contradiction_warning(found: "Sequence[Contradiction]", new: Item) -> str:
+def contradiction_warning(memory: LocalMemory, found: "Sequence[Contradiction]", new: Item) -> str:
     """What the new memory may replace, and how to say so."""
     if not found:
         return ""
-    reasons = [f"- it says {_REASONS[one.reason]} {memory_line(one.item)}" for one in found]
+    reasons = [f"- it says {_REASONS[one.reason]} {memory_line(memory, one.item)}" for one in found]
     how = f'edit_memory({{ id: "{new.short_id}", supersedes: "{found[0].item.short_id}" }})'
     if found[0].supersede:
         reasons.append("The same author said both, so the new one should supersede the earlier one.")
@@ -300,17 +313,17 @@ def contradiction_rows(found: "Sequence[Contradiction]") -> list[ContradictionRo
     ]
 
 
-def _bullets(items: tuple[Item, ...], chosen: bool) -> str:
+def _bullets(items: tuple[Item, ...], chosen: bool, sources: Mapping[int, str]) -> str:
     general = [item for item in items if chosen or not rule_paths(item)]
-    written = [_bullet(item) for item in general]
+    written = [_bullet(item, sources) for item in general]
     by_globs: dict[tuple[str, ...], list[str]] = {}
     for item in items:
         if item not in general:
-            by_globs.setdefault(rule_paths(item), []).append(_bullet(item))
+            by_globs.setdefault(rule_paths(item), []).append(_bullet(item, sources))
     for globs, scoped in by_globs.items():
         written += ["", f"### {', '.join(globs)}", *scoped]
     return "\n".join(written).lstrip("\n")
 
 
-def _bullet(item: Item) -> str:
-    return f"- {one_line(item)} (id: {item.short_id})"
+def _bullet(item: Item, sources: Mapping[int, str]) -> str:
+    return f"- {sources.get(item.id, '')}{one_line(item)} (id: {item.short_id})"

@@ -42,10 +42,11 @@ class OpenRecord(TypedDict):
 
 
 class DecisionRecord(ItemBrief):
-    """What was decided, why, when and by whom; `replaced` is what held before."""
+    """What was decided or rejected, why, when and by whom; `said` is the whole, `replaced` what held before."""
 
     statement: str
     reason: str
+    said: str
     replaced: str
     author: str | None
     at: str
@@ -110,6 +111,7 @@ class OverviewRecord(TypedDict):
     story: list[str]
     open: list[OpenRecord]
     decisions: list[DecisionRecord]
+    rejected: list[DecisionRecord]
     contradictions: list[PairRecord]
     proposals: int
     failures: list[FailureRecord]
@@ -165,6 +167,7 @@ def overview_record(found: ProjectOverview) -> OverviewRecord:
             for one in found.open_ends
         ],
         "decisions": [_decision(one) for one in found.decisions],
+        "rejected": [_decision(one) for one in found.rejected],
         "contradictions": [pair_record(pair) for pair in found.contradictions],
         "proposals": found.proposals,
         "failures": [
@@ -222,6 +225,7 @@ def _decision(one: Decision) -> DecisionRecord:
         **item_brief(one.item),
         "statement": one.statement,
         "reason": one.reason,
+        "said": one.said,
         "replaced": one.replaced,
         "author": one.item.author,
         "at": iso_time(one.item.created_ms),

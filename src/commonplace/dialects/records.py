@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDic
 
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.memory.edit_and_forget import is_read_from_text
-from commonplace.memory.rerank import is_stale
+from commonplace.memory.rerank import is_left_behind, is_stale
 from commonplace.model import DETAIL_FIELDS, SOURCE_FIELDS, Change, Item, Key, Kind, Project, Session, Stream
 from commonplace.text.dates import iso_time, short_iso_time
 
@@ -108,17 +108,27 @@ class ItemBrief(ItemHead):
 
 
 class ContradictionRecord(ItemBrief):
-    """An earlier item that a new one may replace, and why; `supersede` if the same author said both."""
+    """An earlier item that a new one may replace, and why, in a word and in a sentence.
+
+    `supersede` if the same author said both.
+    """
 
     reason: str
+    why: str
     supersede: bool
+
+
+class StatementBrief(ItemBrief):
+    """Which statement it is, and who made it."""
+
+    author: str | None
 
 
 class PairRecord(TypedDict):
     """Two statements to settle: why, and whether the newer one should supersede the older one."""
 
-    older: ItemBrief
-    newer: ItemBrief
+    older: StatementBrief
+    newer: StatementBrief
     reason: str
     supersede: bool
 
@@ -133,6 +143,7 @@ class HitRecord(_ItemContent, _Remarks):
     semantic: float
     lexical: float
     is_stale: bool
+    left_behind: NotRequired[Annotated[bool, Json(description="The conversation went on without this message.")]]
     author: NotRequired[str]
     origin: NotRequired[Origin]
     review: NotRequired[str]
@@ -270,6 +281,7 @@ def hit_record(hit: Hit, *, why: bool = False) -> HitRecord:
         "semantic": round(hit.semantic, 4),
         "lexical": round(hit.lexical, 4),
         "is_stale": is_stale(item),
+        **({"left_behind": True} if is_left_behind(item) else {}),
         **source_fields(item),
         **({"why": dict(hit.why)} if why else {}),
         **validity_record(item),
@@ -379,13 +391,17 @@ def item_brief(item: Item) -> ItemBrief:
 
 def contradiction_record(found: Contradiction) -> ContradictionRecord:
     """An earlier item that a new one may replace, and why."""
-    return {**item_brief(found.item), "reason": found.reason, "supersede": found.supersede}
+    return {**item_brief(found.item), "reason": found.reason, "why": found.why, "supersede": found.supersede}
 
 
 def pair_record(pair: StatementPair) -> PairRecord:
     """Two statements that contradict each other or say the same."""
-    older, newer = item_brief(pair.older), item_brief(pair.newer)
+    older, newer = _statement_brief(pair.older), _statement_brief(pair.newer)
     return {"older": older, "newer": newer, "reason": pair.reason, "supersede": pair.supersede}
+
+
+def _statement_brief(item: Item) -> StatementBrief:
+    return {**item_brief(item), "author": item.author}
 
 
 def item_content(item: Item) -> str:

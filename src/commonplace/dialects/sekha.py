@@ -1,5 +1,8 @@
 """Sekha's tools: conversations with messages, in folders, by importance."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, cast
 
@@ -21,7 +24,8 @@ from commonplace.dialects.sekha_records import (
     statistics,
 )
 from commonplace.dialects.tool import SEARCHED_KINDS, Param, Reply, Tool, search_notice
-from commonplace.errors import InvalidInput
+from commonplace.dialects.window_project import WhichProject, window_scope
+from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory.conversations import (
     STATUSES,
     ConversationChanges,
@@ -54,6 +58,15 @@ def _score(description: str) -> Param:
     return Param(description, least=0, most=10, strict=True)
 
 
+@contextmanager
+def _hint_at_conversation_id() -> Iterator[None]:
+    """Say first what Sekha's reference tells those who name a conversation that is not there."""
+    try:
+        yield
+    except NotFound as error:
+        raise NotFound(error.message, f"Verify conversation_id. {error.hint}") from error
+
+
 def memory_store(
     memory: LocalMemory,
     label: Annotated[str, Param("Conversation title")],
@@ -65,7 +78,8 @@ def memory_store(
 ) -> Reply[StoredReply]:
     """Store a conversation; the same one again is found instead of repeated."""
     new_messages = [parse_message(entry, number) for number, entry in enumerate(messages)]
-    stored = store_conversation(memory, NewConversation(label, new_messages, folder, importance_score))
+    project = memory.settings.project or None
+    stored = store_conversation(memory, NewConversation(label, new_messages, folder, importance_score, project=project))
     return Reply({**conversation_brief(stored.session), "duplicate": stored.duplicate})
 
 
@@ -78,14 +92,37 @@ def memory_search(
     ] = None,
 ) -> Reply[SearchReply]:
     """Messages that answer, best first; with labels, only those of conversations that meet one."""
+    return _search(memory, query, limit, filter_labels, Scope())
+
+
+def memory_search_from_window(
+    memory: LocalMemory,
+    query: Annotated[str, Param("Natural language query")],
+    limit: Annotated[int, Param("Most results", least=1, most=MAX_LIMIT, strict=True)] = 10,
+    filter_labels: Annotated[
+        list[str] | None, Param("Only conversations with one of these labels", max_items=100)
+    ] = None,
+    project: WhichProject = None,
+) -> Reply[SearchReply]:
+    """The same, from the window's project and conversations of none if no project is named."""
+    scope = window_scope(memory, project, strict=False)
+    if scope.with_global:
+        # Who searches conversations asks for those that belong to no project, too.
+        scope = replace(scope, with_global=False, with_unfiled=scope.project is not None)
+    return _search(memory, query, limit, filter_labels, scope)
+
+
+def _search(
+    memory: LocalMemory, query: str, limit: int, filter_labels: list[str] | None, scope: Scope
+) -> Reply[SearchReply]:
     if not query.strip():
         raise InvalidInput("query is empty.", "Say what you are looking for.")
     labels = tuple(label for label in filter_labels or () if label.strip())
-    scope = Scope(kinds=SEARCHED_KINDS, sessions=SessionScope(labels=labels) if labels else None)
+    scope = replace(scope, kinds=SEARCHED_KINDS, sessions=SessionScope(labels=labels) if labels else None)
     found, sessions = recall_in_sessions(memory, query, scope, limit)
     hits = [message_hit(hit, sessions.get(hit.item.id)) for hit in found.hits]
     data: SearchReply = {"results": hits, "total": found.total}
-    if notice := search_notice(memory, found.waiting):
+    if notice := search_notice(memory, found.waiting, found.note):
         data["notice"] = notice
     return Reply(data)
 
@@ -100,12 +137,16 @@ def memory_update(
 ) -> Reply[ConversationBrief]:
     """Change a conversation's label, folder, importance or status."""
     changes = ConversationChanges(label, folder, importance_score, status)
-    return Reply(conversation_brief(update_conversation(memory, conversation_id, changes)))
+    with _hint_at_conversation_id():
+        session = update_conversation(memory, conversation_id, changes)
+    return Reply(conversation_brief(session))
 
 
 def memory_get_context(memory: LocalMemory, conversation_id: _ConversationId) -> Reply[ConversationReply]:
     """A conversation with all its messages."""
-    return Reply(cast(ConversationReply, conversation_data(*open_conversation(memory, conversation_id))))
+    with _hint_at_conversation_id():
+        session, messages = open_conversation(memory, conversation_id)
+    return Reply(cast(ConversationReply, conversation_data(session, messages)))
 
 
 def memory_prune(
@@ -131,7 +172,8 @@ def memory_export(
     include_metadata: Annotated[bool, Param("Include folder, importance, counts and the like")] = True,
 ) -> Reply[ExportReply]:
     """A conversation to store elsewhere."""
-    session, messages = open_conversation(memory, conversation_id)
+    with _hint_at_conversation_id():
+        session, messages = open_conversation(memory, conversation_id)
     head: ExportReply = {"id": session.uid, "conversation_id": session.uid, "format": format_}
     if format_ == "markdown":
         text = conversation_markdown(session, messages, metadata=include_metadata)
@@ -149,6 +191,8 @@ def memory_stats(
 
 _tool = partial(Tool.of, "sekha")
 
+_SEARCHING = "Search all memory by meaning and words, with a similarity of 0-1."
+WINDOW_TOOLS = (_tool(memory_search_from_window, "Search conversations", _SEARCHING, name="memory_search"),)
 TOOLS = (
     _tool(
         memory_store,
@@ -156,7 +200,7 @@ TOOLS = (
         "Store a conversation with its messages, under a folder, with an importance.",
         read_only=False,
     ),
-    _tool(memory_search, "Search conversations", "Search all memory by meaning and words, with a similarity of 0-1."),
+    _tool(memory_search, "Search conversations", _SEARCHING),
     _tool(
         memory_update,
         "Update a conversation",

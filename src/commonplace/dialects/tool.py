@@ -260,13 +260,15 @@ def error_body(dialect: Dialect, error: CommonplaceError) -> dict[str, Any]:
     return {"error": body | {"details": redact(error.hint)}}
 
 
-def search_notice(memory: LocalMemory, waiting: int = 0) -> str:
+def search_notice(memory: LocalMemory, waiting: int = 0, note: str = "") -> str:
     """Why only words are searched, if embedding has failed since the last notice; else what has no vector yet.
 
-    `waiting` is how many of the passages that were searched have no vector yet.
+    `waiting` is how many of the passages that were searched have no vector yet; `note` is what else is said of hits.
     """
     failure = memory.embeddings.new_failure()
-    return shorten(f"Keyword search only: {failure}", LONGEST_NOTICE) if failure else missing_vectors_notice(waiting)
+    if failure:
+        return shorten(f"Keyword search only: {failure}", LONGEST_NOTICE)
+    return " ".join(part for part in (note, missing_vectors_notice(waiting)) if part)
 
 
 def missing_vectors_notice(waiting: int) -> str:

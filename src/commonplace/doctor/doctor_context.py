@@ -11,7 +11,7 @@ from typing import Literal
 from commonplace.config import Settings, load
 from commonplace.data_folder import data_folder
 from commonplace.doctor.mcp_probe import ProbeResult
-from commonplace.errors import CommonplaceError, InvalidInput
+from commonplace.errors import CommonplaceError
 from commonplace.hosts.host import Locations, locations_here
 from commonplace.memory.local_memory import LocalMemory, open_memory
 
@@ -69,7 +69,7 @@ def doctor_context(data_dir: str | None = None, project: Path | None = None) -> 
     settings_error = None
     try:
         settings = load({"data_dir": data_dir})
-    except InvalidInput as error:
+    except CommonplaceError as error:
         settings = Settings(data_dir=Path(data_folder(data_dir or "", os.environ)).expanduser())
         settings_error = error
     settings = replace(settings, busy_timeout=min(settings.busy_timeout, BUSY_SECONDS))

@@ -12,16 +12,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from commonplace.capture.hooks.drain import drain
+from commonplace.capture.hooks.drain import ENDED_THE_DRAIN, drain
 from commonplace.capture.hooks.hint_output import count_hints
-from commonplace.capture.hooks.spool import CONTEXT_FAILURE, HINT_FAILURE, PART, SAMPLE, SPOOL, spool_folder
-from commonplace.capture.hooks.spool_reader import SpoolState, clear_failures, remove_leftovers, spool_path, spool_state
+from commonplace.capture.hooks.spool import PART, SAMPLE, SPOOL, spool_folder
+from commonplace.capture.hooks.spool_reader import (
+    SpoolState,
+    clear_failures,
+    remove_leftovers,
+    sessions_without_memories,
+    spool_path,
+    spool_state,
+)
 from commonplace.capture.hooks.team_server import TeamServer, save_server, team_server
 from commonplace.capture.hooks.working_folder import NAME_CLASH_ADVICE, projects_sharing_a_name
 from commonplace.config import Settings
+from commonplace.data_folder import closed_folder
 from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark
 from commonplace.doctor.mcp_probe import ProbeResult, probe_process, probe_url
-from commonplace.doctor.team_checks import HOOK_SECONDS, check_team_hooks, check_waiting_for_servers, run_hook
+from commonplace.doctor.team_checks import (
+    HOOK_SECONDS,
+    are_waiting,
+    check_team_hooks,
+    check_waiting_for_servers,
+    run_hook,
+)
 from commonplace.errors import CommonplaceError
 from commonplace.hosts.connections import (
     Connection,
@@ -37,6 +51,7 @@ from commonplace.hosts.connections import (
 from commonplace.hosts.host import Host, Locations, Server, editors
 from commonplace.memory.api_keys import find_working_key
 from commonplace.text.dates import DAY_MS, time_ago
+from commonplace.text.sentences import counted
 
 PROFILE, DATA_DIR = "--profile", "COMMONPLACE_DATA_DIR"
 DEFAULT_PROFILE = "core"
@@ -104,7 +119,7 @@ def _probe_connection(context: DoctorContext, editor: Host, locations: Locations
         return failure(
             what,
             f"{editor.title} gets no tools: {answer.why}.",
-            _connection_advice(editor, locations, found, answer),
+            _connection_advice(context, editor, locations, found, answer),
         )
     how = f"called {found.url}" if found.url else f"started {Path(found.command).name}"
     sentence = f"{editor.title} {how}, which listed {len(answer.tools)} tools in {answer.seconds:.1f} s."
@@ -122,12 +137,16 @@ def _answer(context: DoctorContext, found: Connection) -> ProbeResult:
     return context.answers[entry]
 
 
-def _connection_advice(editor: Host, locations: Locations, found: Connection, answer: ProbeResult) -> str:
+def _connection_advice(
+    context: DoctorContext, editor: Host, locations: Locations, found: Connection, answer: ProbeResult
+) -> str:
     if not found.url:
         return f"Try it: {' '.join([found.command, *found.args])}. Or run {connect_command(editor, locations)}."
     if "key" in answer.why:
         command = connect_command(editor, locations)
         return f"Run {command} with --http: it creates a key. For a server elsewhere, give its --key."
+    if team_server(context.settings.data_dir, found.url, found.key).folder.is_dir():
+        return f"Check that this machine reaches {found.url}, or ask whoever runs it."
     return f"Start `commonplace serve`, or run {connect_command(editor, locations)} without --http."
 
 
@@ -193,6 +212,7 @@ def try_hook(
 
 # A hook that takes longer than this is noticed.
 SLOW_SECONDS = 1.0
+SLOW_ADVICE = "If hooks stay over a second on an idle machine, run `commonplace doctor --json` and report it."
 
 
 def check_hooks(context: DoctorContext) -> Iterator[Finding]:
@@ -252,7 +272,7 @@ def check_recall(context: DoctorContext) -> Iterator[Finding]:
     elif not shown:
         yield ok("hooks", f"Hooks have not shown any memories to a working agent yet ({mode}).")
     else:
-        sentence = f"Hooks showed {shown:,} memories in {sessions:,} sessions"
+        sentence = f"Hooks showed {counted(shown, 'memory', 'memories')} in {counted(sessions, 'session')}"
         yield ok("hooks", f"{sentence}; agents used {used:,} of them ({mode}).")
 
 
@@ -262,14 +282,16 @@ def _team_server(context: DoctorContext, found: Connection) -> TeamServer | None
         return None
     if context.can_open() and find_working_key(context.memory(), found.key) is not None:
         return None
-    return team_server(context.settings.data_dir, found.url, found.key)
+    server = team_server(context.settings.data_dir, found.url, found.key)
+    # What is shared is said by a person: a connection whose folder is lost shares nothing until they say it again.
+    return server if server.folder.is_dir() else server._replace(shared=())
 
 
 def _hook_times(editor: Host, what: str, tried: list[HookTrial], more: str = "") -> Finding:
     slowest = max(one.seconds for one in tried)
     sentence = f"{editor.title} ran {len(tried)} hooks, each in at most {slowest * 1000:.0f} ms.{more}"
     if slowest > SLOW_SECONDS:
-        return remark(what, sentence, "See what keeps the machine or the data folder's disk busy.")
+        return remark(what, sentence, SLOW_ADVICE)
     return ok(what, sentence)
 
 
@@ -288,10 +310,12 @@ LATE_MS, LARGE = DAY_MS, 100 * 1024**2
 DRAIN_SECONDS = 30.0
 # Every hook has ended long before this.
 LEFT_SECONDS = 3600
+NOTHING_LOST = "Nothing was lost: their events were captured. --fix resets the counter."
 SPOOL_ADVICE = {
     "disk-full": "Free some space on the data folder's disk.",
     "not-writable": "Make the data folder writable by its owner.",
     "not-our-folder": "The spool must be your own folder, not a link: move it out of the way.",
+    ENDED_THE_DRAIN: "Whoever read them died or hung, so they were set aside: their beginnings are in spool/refused.",
     "unknown-host": "Connect the editor again: `commonplace connect`.",
     "unknown-event": "Connect the editor again: `commonplace connect`.",
 }
@@ -299,23 +323,30 @@ SPOOL_ADVICE = {
 
 def check_spool(context: DoctorContext) -> Iterator[Finding]:
     """What waits in the spool, since when, and what went wrong."""
+    if closed_folder(context.settings.data_dir) is not None:
+        # The check of the store says so.
+        return
     state = spool_state(context.settings)
     if state.broken:
         yield failure("folder", f"Hooks cannot write events: {state.broken}.", SPOOL_ADVICE["not-our-folder"])
         return
-    yield _waiting(context, state)
-    yield from check_waiting_for_servers(context)
+    elsewhere = [*check_waiting_for_servers(context)]
+    if state.waiting or not elsewhere:
+        yield _waiting(context, state)
+    yield from elsewhere
     yield from _leftovers(context)
-    without_context = {
-        reason: number for reason, number in state.hook_failures.items() if reason.startswith(CONTEXT_FAILURE)
-    }
-    without_hints = {reason: n for reason, n in state.hook_failures.items() if reason.startswith(HINT_FAILURE)}
-    known = without_context | without_hints
-    lost = {reason: number for reason, number in state.hook_failures.items() if reason not in known}
-    groups = (("hooks", lost), ("openings", without_context), ("hints", without_hints), ("refused", state.refused))
-    for what, counts in groups:
-        if counts:
-            yield _failures(context, what, counts, state)
+    if state.not_written:
+        yield _failures(context, "hooks", state.not_written, state)
+    if state.without_context:
+        sentence = sessions_without_memories(state.without_context)
+        yield remark("openings", f"{sentence}{_last(state)}", NOTHING_LOST, _reset(context))
+    if state.without_hints:
+        number = sum(state.without_hints.values())
+        times = "once" if number == 1 else f"{number:,} times"
+        sentence = f"Hooks could not look up what to show {times} ({_reasons(state.without_hints)})."
+        yield remark("hints", f"{sentence}{_last(state)}", NOTHING_LOST, _reset(context))
+    if state.refused:
+        yield _failures(context, "refused", state.refused, state)
 
 
 def _waiting(context: DoctorContext, state: SpoolState) -> Finding:
@@ -323,7 +354,7 @@ def _waiting(context: DoctorContext, state: SpoolState) -> Finding:
         return ok("waiting", "No events are waiting.")
     now = time.time_ns() // 1_000_000
     since = "" if state.oldest_ms is None else f", the oldest from {time_ago(state.oldest_ms, now)}"
-    sentence = f"{state.waiting:,} events are waiting to be stored ({state.size / 1e6:,.1f} MB){since}."
+    sentence = f"{are_waiting(state.waiting)} to be stored ({state.size / 1e6:,.1f} MB){since}."
     late = state.oldest_ms is not None and now - state.oldest_ms > LATE_MS
     advice = "A running server stores them, and so does `commonplace drain`; or use --fix."
     return (failure if late or state.size > LARGE else remark)("waiting", sentence, advice, _drain_now(context))
@@ -354,24 +385,32 @@ def _leftovers(context: DoctorContext) -> Iterator[Finding]:
 
 
 def _failures(context: DoctorContext, what: str, counts: Mapping[str, int], state: SpoolState) -> Finding:
+    """Events that are not in the memory."""
+    number, reasons = sum(counts.values()), _reasons(counts)
+    events = counted(number, "event")
+    advice = next((SPOOL_ADVICE[reason] for reason in counts if reason in SPOOL_ADVICE), "")
+    if what == "hooks":
+        sentence = f"Hooks could not write {events} ({reasons})."
+        advice = advice or "See whether it continues; if so, please report it."
+    else:
+        sentence = f"{events} could not be stored ({reasons})."
+        advice = advice or f"Look at them in {context.settings.data_dir / SPOOL / 'refused'}."
+    return failure(what, f"{sentence}{_last(state)}", f"{advice} --fix resets the counters.", _reset(context))
+
+
+def _reset(context: DoctorContext) -> Fix:
     def fix() -> str:
         clear_failures(context.settings)
         return "The counters were reset."
 
-    reasons = ", ".join(f"{reason} {number:,}" for reason, number in counts.items())
-    if state.last_failure_ms is not None:
-        reasons += f", the last {time_ago(state.last_failure_ms, time.time_ns() // 1_000_000)}"
-    advice = next((SPOOL_ADVICE[reason] for reason in counts if reason in SPOOL_ADVICE), "")
-    if what == "openings":
-        sentence = f"{sum(counts.values()):,} sessions started without their context ({reasons})."
-        return remark(what, sentence, "Their events were captured. --fix resets the counters.", fix)
-    if what == "hints":
-        sentence = f"Hooks could not look up what to show {sum(counts.values()):,} times ({reasons})."
-        return remark(what, sentence, "Their events were captured. --fix resets the counters.", fix)
-    if what == "hooks":
-        sentence = f"Hooks could not write {sum(counts.values()):,} events ({reasons})."
-        advice = advice or "See whether it continues; if so, please report it."
-    else:
-        sentence = f"{sum(counts.values()):,} events could not be stored ({reasons})."
-        advice = advice or f"Look at them in {context.settings.data_dir / SPOOL / 'refused'}."
-    return failure(what, sentence, f"{advice} --fix resets the counters.", fix)
+    return fix
+
+
+def _reasons(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{reason} {number:,}" for reason, number in counts.items())
+
+
+def _last(state: SpoolState) -> str:
+    if state.last_failure_ms is None:
+        return ""
+    return f" The last was {time_ago(state.last_failure_ms, time.time_ns() // 1_000_000)}."

@@ -18,6 +18,7 @@ from pathlib import Path
 from commonplace.capture.hooks.context_cache import CONTEXT_FOLDER
 from commonplace.capture.hooks.spool import REFUSED, SPOOL
 from commonplace.config import FOLDER, embedder_kind
+from commonplace.data_folder import closed_folder, on_read_only_disk, read_only_files
 from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark
 from commonplace.errors import CommonplaceError, StoreCorrupt, TimedOut
 from commonplace.memory.check_and_repair import (
@@ -29,6 +30,8 @@ from commonplace.memory.check_and_repair import (
 )
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.status_and_stats import last_check_result, status
+from commonplace.text.dates import time_ago
+from commonplace.watchdog import log_path
 
 CHECK_SECONDS = 30.0
 LARGE_LOG = 512 * 1024**2
@@ -39,22 +42,30 @@ FULLTEXT_TABLE = "passages_fts"
 
 def check_store(context: DoctorContext) -> Iterator[Finding]:
     """Whether it opens and is intact, the write-ahead log is small, and the disk has space."""
-    database = context.settings.database
-    yield from _check_disk_space(context.settings.data_dir)
+    database, data = context.settings.database, context.settings.data_dir
+    if (closed := closed_folder(data)) is not None:
+        # The settings could not be read, which says why.
+        error = context.settings_error
+        if error is not None:
+            yield failure("folder", error.message, error.hint, _open_to_owner(data) if closed == data else None)
+        return
+    yield from _check_disk_space(data)
     if context.settings.database_url:
         yield from _check_server(context)
         return
     if not database.exists():
         yield remark("file", f"There is no store at {database} yet.", "It is created when something is stored.")
         return
+    yield from _check_writable(database)
     try:
         memory = context.memory()
     except CommonplaceError as error:
         yield failure("file", error.message, error.hint)
         return
-    yield _check_file(memory, database)
+    yield ok("file", f"{database} opens: SQLite {_describe_store(memory)[1]}.")
     yield _check_integrity(context, memory)
     yield from _last_check(context)
+    yield from _ended_processes(context)
     yield _check_log(database)
 
 
@@ -89,11 +100,31 @@ def _describe_store(memory: LocalMemory) -> tuple[Mapping[str, object], str]:
     return described, f"{described['version']}, schema {described['schema']}, {total:,} items"
 
 
-def _check_file(memory: LocalMemory, database: Path) -> Finding:
-    # The mode is checked too: root may write anything.
-    if not database.stat().st_mode & stat.S_IWUSR or not os.access(database, os.W_OK):
-        return failure("file", f"{database} is read-only.", "Make it writable by its owner.")
-    return ok("file", f"{database} opens: SQLite {_describe_store(memory)[1]}.")
+def _check_writable(database: Path) -> Iterator[Finding]:
+    if on_read_only_disk(database.parent):
+        advice = "Nothing can be stored. A disk with errors is often mounted so: look at the log of the system."
+        yield failure("file", f"{database} is on a file system that is read-only.", advice)
+    elif unwritable := read_only_files(database):
+        named = ", ".join(map(str, unwritable))
+        advice = "Make it writable by its owner, or use --fix; then end the programs that use it (`commonplace stop`)."
+        yield failure("file", f"{named} is read-only.", advice, _make_writable(unwritable))
+
+
+def _open_to_owner(data: Path) -> Fix:
+    def fix() -> str:
+        data.chmod(stat.S_IMODE(data.stat().st_mode) | stat.S_IRWXU)
+        return f"{data} was opened to its owner."
+
+    return fix
+
+
+def _make_writable(paths: Sequence[Path]) -> Fix:
+    def fix() -> str:
+        for path in paths:
+            path.chmod(stat.S_IMODE(path.stat().st_mode) | stat.S_IWUSR)
+        return f"Made writable: {', '.join(map(str, paths))}."
+
+    return fix
 
 
 def _check_integrity(context: DoctorContext, memory: LocalMemory) -> Finding:
@@ -130,6 +161,21 @@ def _last_check(context: DoctorContext) -> Iterator[Finding]:
     yield remark(
         "check", f"The last check found: {sentence}.", "Run `commonplace check`, then `commonplace check --fix`."
     )
+
+
+def _ended_processes(context: DoctorContext) -> Iterator[Finding]:
+    """What the watchdog ended."""
+    path = log_path(context.settings.data_dir)
+    if path.is_symlink() or not path.is_file() or not path.stat().st_size:
+        return
+
+    def fix() -> str:
+        path.unlink(missing_ok=True)
+        return f"{path} was deleted."
+
+    when = time_ago(int(path.stat().st_mtime * 1000), time.time_ns() // 1_000_000)
+    sentence = f"A process was ended because something held it up, the last one {when}. {path} says where."
+    yield remark("ended", sentence, "Nothing acknowledged was lost. Please report it; --fix deletes the log.", fix)
 
 
 def _rebuild_fulltext(context: DoctorContext) -> Fix:
@@ -251,7 +297,7 @@ MAX_FILES = 10_000
 def check_permissions(context: DoctorContext) -> Iterator[Finding]:
     """Whether only their owner can read our files."""
     data = context.settings.data_dir
-    if os.name != "posix" or not data.exists():
+    if os.name != "posix" or closed_folder(data) is not None or not data.exists():
         return
     open_ = [path for path in _our_files(data) if _mode(path) & 0o077]
     if not open_:

@@ -12,9 +12,8 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from commonplace.capture.hooks.drain import drain_to
-from commonplace.capture.hooks.hook_command import SAMPLE_VARIABLE
 from commonplace.capture.hooks.send_events import EventSender, event_record
-from commonplace.capture.hooks.spool import EVENT, SAMPLE, event_name, spool_folder
+from commonplace.capture.hooks.spool import EVENT, SAMPLE, SAMPLE_VARIABLE, event_name, spool_folder
 from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.capture.hooks.team_hints import HINTS_PATH, NEAR_SECONDS
 from commonplace.capture.hooks.team_server import TeamServer, team_servers
@@ -24,10 +23,11 @@ from commonplace.errors import CommonplaceError
 from commonplace.hosts.connections import Connection, Hook
 from commonplace.hosts.hook_event import Event
 from commonplace.text.dates import time_ago
+from commonplace.text.sentences import counted
 
 _PROMPT = "A check by the doctor: what is known about this?"
 HOOK_SECONDS, ANSWER_SECONDS = 10.0, 5.0
-_ADVICE = "Check the server and its key; events wait until it answers, and `commonplace drain` sends them."
+_ADVICE = "Check the server and its key; events wait until it takes them, and `commonplace drain` sends them."
 
 
 def check_team_hooks(
@@ -57,7 +57,12 @@ def check_waiting_for_servers(context: DoctorContext) -> Iterator[Finding]:
         state = spool_state(replace(context.settings, data_dir=server.folder))
         if state.waiting:
             since = f" (the oldest from {time_ago(state.oldest_ms, now)})" if state.oldest_ms else ""
-            yield remark("waiting", f"{state.waiting:,} events are waiting for {server.url}{since}.", _ADVICE)
+            yield remark("waiting", f"{are_waiting(state.waiting)} for {server.url}{since}.", _ADVICE)
+
+
+def are_waiting(number: int) -> str:
+    """How many events wait: "1 event is waiting"."""
+    return f"{counted(number, 'event')} {'is' if number == 1 else 'are'} waiting"
 
 
 def run_hook(
@@ -88,7 +93,7 @@ def _send_and_read_back(context: DoctorContext, server: TeamServer, hook: Hook) 
     try:
         run_hook(hook.command, _payload(hook, mark), name)
         (spool / (name + SAMPLE)).replace(spool / (name + EVENT))
-        sender = EventSender(server, tries=1)
+        sender = EventSender(server, tries=1, sample=name)
         try:
             drain_to(sender, replace(context.settings, data_dir=server.folder))
         finally:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 ANSWERS, CONTRADICTIONS = "cross_encoder.onnx", "contradictions.onnx"
 # What is read of the question, of the memory, and of what was said before it; as in training/tune_cross_encoder.py.
 QUESTION_TOKENS, PASSAGE_TOKENS, BEFORE_TOKENS = 48, 128, 32
+# What is read of the later of two statements, which may tell a change in passing (training/tune_contradictions.py).
+STATEMENT_TOKENS = 96
 # What is read of all candidates together.
 TOTAL_TOKENS = 400
 # A run of the model costs as much as so many tokens more.
@@ -53,6 +55,7 @@ class CrossEncoder:
     def __init__(self, threads: int = 2, folder: Path = MODEL, graph: str = ANSWERS) -> None:
         self._threads = max(1, threads)
         self._folder, self._graph = folder, graph
+        self._question_tokens = STATEMENT_TOKENS if graph == CONTRADICTIONS else QUESTION_TOKENS
         self._loading = threading.Lock()
         self._model: tuple[Tokenizer, InferenceSession] | None = None
         # With the process that made them: threads are not there after a fork.
@@ -80,7 +83,7 @@ class CrossEncoder:
             known = self._known.get(key)
             if known is None:
                 if question_ids is None:
-                    question_ids = _ids(tokenizer, question)[:QUESTION_TOKENS]
+                    question_ids = _ids(tokenizer, question)[: self._question_tokens]
                 row = _read_together(tokenizer, question_ids, text, before)
             score, length = known or (0.0, len(row[0]) if row else 0)
             tokens -= length

@@ -42,7 +42,7 @@ def parse_address(url: str) -> HttpAddress:
     server, parts = split_url(url, "The embedding endpoint", _CORRECT_URL, "Set endpoint_key instead.")
     path = parts.path.rstrip("/")
     if not path.endswith("/embeddings"):
-        path += "/embeddings" if re.search(r"/v\d+\w*$", path) else "/v1/embeddings"
+        path += "/embeddings" if re.search(r"/v\d\w*$", path) else "/v1/embeddings"
     if parts.query:
         path += f"?{parts.query}"
     if not path.isascii() or any(ord(character) <= 32 or ord(character) == 127 for character in path):

@@ -37,6 +37,7 @@ from commonplace.hosts.rule_file_parts import listed_paths
 from commonplace.hosts.rule_files import file_per_group
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import COMMAND, Block, Draft, Role, Transcript, Turn, TurnBuilder, starts_turn
+from commonplace.text.delimited import first_between, texts_between
 from commonplace.text.untrusted_json import as_object, object_in, text_in, time_in
 
 _TIMEOUT_S = 10
@@ -134,10 +135,10 @@ _MAX_META = 1 << 16
 _CONTINUED = "This session is being continued from a previous conversation"
 _BEFORE = re.compile(r"[/\\]([0-9a-f]{8}-[0-9a-f-]{27})\.jsonl")
 _INTERRUPTED = "[Request interrupted by user"
-_COMMAND = re.compile(r"<command-name>\s*/?(.*?)\s*</command-name>", re.DOTALL)
-_ARGUMENTS = re.compile(r"<command-args>\s*(.*?)\s*</command-args>", re.DOTALL)
-_SHELL = re.compile(r"<bash-input>(.*?)</bash-input>", re.DOTALL)
-_SHELL_ANSWER = re.compile(r"<bash-(?:stdout|stderr)>(.*?)</bash-(?:stdout|stderr)>", re.DOTALL)
+_COMMAND = ("<command-name>", "</command-name>")
+_ARGUMENTS = ("<command-args>", "</command-args>")
+_SHELL = ("<bash-input>", "</bash-input>")
+_SHELL_ANSWERS = (("<bash-stdout>", "</bash-stdout>"), ("<bash-stderr>", "</bash-stderr>"))
 _ECHOES = ("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>")
 _NOTICES = ("<task-notification>", "<teammate-message", "<agent-notification>")
 
@@ -352,12 +353,14 @@ def _session_before(blocks: list[Block]) -> str:
 
 
 def _typed(text: str) -> Iterator[Block]:
-    if command := _COMMAND.search(text):
-        arguments = _ARGUMENTS.search(text)
-        yield Block("text", f"/{command[1]} {arguments[1] if arguments else ''}".rstrip(), "user", COMMAND)
-    elif shell := _SHELL.search(text):
-        yield call_block("Bash", "", {"command": shell[1]}, "user")
-    elif answers := _SHELL_ANSWER.findall(text):
+    command, shell = first_between(text, *_COMMAND), first_between(text, *_SHELL)
+    answers = [answer for marks in _SHELL_ANSWERS for answer in texts_between(text, *marks)]
+    if command is not None:
+        arguments = first_between(text, *_ARGUMENTS) or ""
+        yield Block("text", f"/{command.strip().removeprefix('/')} {arguments.strip()}".rstrip(), "user", COMMAND)
+    elif shell is not None:
+        yield call_block("Bash", "", {"command": shell}, "user")
+    elif answers:
         yield result_block("Bash", "", answers)
     else:
         yield Block("text", text, "user")
@@ -377,12 +380,13 @@ HOST = Host(
         file=_hook_file,
         events=(
             *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure"),
-            *("PreCompact", "Stop", "SubagentStop", "SessionEnd"),
+            *("PreCompact", "Stop", "SubagentStart", "SubagentStop", "SessionEnd"),
         ),
         entry=_hook_entry,
+        server_tools="mcp__commonplace__.*",
         read=read_event,
         windows="bash or powershell",
-        starts=("SessionStart",),
+        starts=("SessionStart", "SubagentStart"),
         ends=("PreCompact", "Stop", "SessionEnd"),
         hints={
             "UserPromptSubmit": "prompt",

@@ -22,6 +22,7 @@ from commonplace.hosts.hook_event import Event, HookRecord, PayloadFields, find_
 from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Transcripts, locations_here
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
 from commonplace.hosts.transcript import Block, Draft, LookBack, Position, Role, Turn, TurnBuilder, starts_turn
+from commonplace.text.delimited import first_between
 from commonplace.text.untrusted_json import object_in, objects_in, text_in, time_in
 
 _TIMEOUT_S = 10
@@ -109,7 +110,7 @@ _INJECTED = (
     *("<model_switch>", "<personality_spec>", "<plugins_instructions>", "<user_action>", "<memory_"),
 )
 _NOTICES = ("<subagent_notification>", "<inter_agent")
-_SHELL = re.compile(r"<user_shell_command>.*?<command>(.*?)</command>(?:.*?<result>(.*?)</result>)?", re.DOTALL)
+_SHELL = "<user_shell_command>"
 _PICTURE = re.compile(r"</?image[^>]*>")
 # An editor puts what is open in it before the question.
 _EDITOR = re.compile(r"\A# Context from my IDE setup:.*?^## My request for Codex:\s*", re.DOTALL | re.MULTILINE)
@@ -316,9 +317,9 @@ def _user_blocks(content: Any) -> Iterator[Block]:
         bare = text.strip()
         if isinstance(part, dict) and text_in(part, "type") == "input_image":
             pictures = text
-        elif shell := _SHELL.match(bare):
-            yield call_block("shell", "", {"command": shell[1].strip()}, "user")
-            yield result_block("shell", "", shell[2])
+        elif bare.startswith(_SHELL) and (command := first_between(bare, "<command>", "</command>")) is not None:
+            yield call_block("shell", "", {"command": command.strip()}, "user")
+            yield result_block("shell", "", first_between(bare.partition("</command>")[2], "<result>", "</result>"))
         elif bare.startswith(_NOTICES):
             yield result_block("", "", bare)
         elif not bare.startswith(_INJECTED) and not _PICTURE.fullmatch(bare):
@@ -393,13 +394,13 @@ HOST = Host(
         file=lambda at: _folder(at) / "hooks.json",
         events=(
             *("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact"),
-            *("Stop", "SubagentStop", "SessionEnd"),
+            *("Stop", "SubagentStart", "SubagentStop", "SessionEnd"),
         ),
         entry=_hook_entry,
         read=_read_event,
         windows="powershell",
         advice="Codex runs new hooks only after you trust them: type /hooks in it.",
-        starts=("SessionStart",),
+        starts=("SessionStart", "SubagentStart"),
         ends=("PreCompact", "Stop", "SessionEnd"),
         # It refuses context before a tool is used.
         hints={"UserPromptSubmit": "prompt", "PostToolUse": "after-tool"},

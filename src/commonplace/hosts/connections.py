@@ -248,8 +248,13 @@ def wanted_hooks(host: Host, locations: Locations, wanted: DesiredConnection) ->
     """The hooks, each with the path of the list that it belongs to."""
     if host.hooks is None:
         return []
-    lines = wanted_commands(host, host.hooks, locations, wanted)
-    return [(host.hooks.path(event), host.hooks.entry(event, line)) for event, line in lines.items()]
+    hooks: list[tuple[tuple[str, ...], Entry]] = []
+    for event, line in wanted_commands(host, host.hooks, locations, wanted).items():
+        entry = host.hooks.entry(event, line)
+        if wanted.server.url and host.hooks.server_tools and "matcher" in entry:
+            entry["matcher"] += f"|{host.hooks.server_tools}"
+        hooks.append((host.hooks.path(event), entry))
+    return hooks
 
 
 def wanted_commands(host: Host, hooks: Hooks, locations: Locations, wanted: DesiredConnection) -> dict[str, str]:

@@ -31,6 +31,7 @@ from commonplace.hosts.transcript import (
     named,
     starts_turn,
 )
+from commonplace.text.delimited import texts_outside
 from commonplace.text.untrusted_json import object_in, objects_in, text_in, time_in
 
 _TIMEOUT_MS = 10_000
@@ -51,13 +52,15 @@ _FORM = (
 _NOTHING = ("", "(none)", "(empty)")
 _TROUBLE = ("Exit Code", "Error", "Signal", "Background PIDs")
 # What hooks told the model stands in the prompt or behind an answer; what came from outside is wrapped.
-_HOOK_CONTEXT = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.DOTALL)
+_HOOK_CONTEXT = ("<hook_context>", "</hook_context>")
 _UNTRUSTED = re.compile(r"\A<untrusted_context[^>]*>\n?(.*?)\n?</untrusted_context>\Z", re.DOTALL)
 
 
 def _without_hooks(text: str) -> str:
     """A text without what hooks, ours among them, added to it."""
-    return _HOOK_CONTEXT.sub("\n", text).strip() if "<hook_context>" in text else text
+    if _HOOK_CONTEXT[0] not in text:
+        return text
+    return "\n".join(map(str.strip, texts_outside(text, *_HOOK_CONTEXT))).strip()
 
 
 def _unwrapped(seen: Any) -> Any:

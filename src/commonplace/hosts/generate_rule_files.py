@@ -18,7 +18,7 @@ from commonplace.hosts.project_files import (
     read_writable,
     write_all,
 )
-from commonplace.hosts.rule_files import RuleFile, skill_files
+from commonplace.hosts.rule_files import RuleFile, skill_files, skill_text
 from commonplace.hosts.rules_markdown import KnownStatements, as_markdown, statements
 from commonplace.memory.content_fingerprint import fingerprint_reader
 from commonplace.memory.local_memory import LocalMemory
@@ -118,11 +118,10 @@ def _written(root: Path, wanted: RuleFile, target: RuleFiles, notes: list[str]) 
 def _inner(wanted: RuleFile, cut: rule_file_parts.Parts) -> str:
     """What goes between the markers: all that the file does not say itself."""
     outside = rule_file_parts.cut(cut.before)[1] + "\n\n" + cut.after
-    if wanted.texts:
+    if wanted.skills:
         own = f" {normalise_statement(outside)} "
-        return rule_file_parts.disarmed(
-            "\n\n".join(text for text in wanted.texts if f" {normalise_statement(text)} " not in own)
-        )
+        new = [skill for skill in wanted.skills if f" {normalise_statement(skill.text)} " not in own]
+        return rule_file_parts.disarmed("\n\n".join(map(skill_text, new)))
     known = KnownStatements((one.text, one.topic, one.paths) for one in statements(outside))
     return as_markdown([rule for rule in wanted.rules if not known.has_anywhere(rule.text, rule.topic)])
 

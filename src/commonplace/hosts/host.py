@@ -163,6 +163,8 @@ class Hooks:
     ends: tuple[str, ...] = ()
     # Events at which it takes in what is remembered, and what is about to happen or has happened then.
     hints: Mapping[str, HintMoment] = field(default_factory=dict)
+    # What the matcher of a hook before tools also matches with a server elsewhere: the tools of that server.
+    server_tools: str = ""
     # The shape in which a plugin prints that (event, text). For our own hosts it is in capture/hooks/context_cache.py.
     output: Callable[[str, str], str] = lambda _event, text: text
 

@@ -55,10 +55,20 @@ class Skipped(Exception):
 
 
 def learn(
-    memory: LocalMemory, root: Path, project: str | None, given: Sequence[Path] = (), *, write: bool = True
+    memory: LocalMemory,
+    root: Path,
+    project: str | None,
+    given: Sequence[Path] = (),
+    *,
+    write: bool = True,
+    accept: bool = False,
 ) -> list[LearnedFile]:
-    """Remember what is new in these rule files and folders, or in all of the project: all of it or nothing."""
-    rules = rule_set(memory, project, MEMORY_TYPES)
+    """Remember what is new in these rule files and folders, or in all of the project: all of it or nothing.
+
+    Rules wait for review, unless whoever learns them says to `accept` them.
+    """
+    importing = for_import(memory, accept=accept)
+    rules = rule_set(memory, project, MEMORY_TYPES, waiting=True)
     known = KnownStatements((rule.text, rule.topic, rule.paths) for rule in rules.rules)
     skills = {(_skill_key(skill.category), normalise_statement(skill.text)) for skill in rules.skills}
     reads = []
@@ -82,14 +92,14 @@ def learn(
             else:
                 read.known += 1
     if write:
-        _remember(memory, reads)
+        _remember(importing, reads)
     return reads
 
 
 def _remember(memory: LocalMemory, reads: Sequence[LearnedFile]) -> None:
     notes = [note for read in reads for note in read.added]
     if notes:
-        remember_all(for_import(memory), notes)
+        remember_all(memory, notes)
 
 
 def _is_new(note: NewItem, known: KnownStatements, skills: set[tuple[str, str]]) -> bool:

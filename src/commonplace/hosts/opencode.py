@@ -28,6 +28,7 @@ from commonplace.hosts.transcript import (
     foreign_errors,
     open_for_reading,
 )
+from commonplace.text.delimited import texts_outside
 from commonplace.text.untrusted_json import as_object, object_in, text_in
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ _SILENT = {"step-start", "step-finish", "snapshot", "patch", "agent", "retry", "
 # `opencode run` puts a prompt of several words into quotes.
 _QUOTED = re.compile(r'"([^"]*)"')
 # What the plugin added to the output of a tool.
-_SHOWN = re.compile(r"\s*<commonplace-memory>.*?</commonplace-memory>", re.DOTALL)
+_SHOWN = ("<commonplace-memory>", "</commonplace-memory>")
 # What a session is called before a model has found a title.
 _NO_TITLE = re.compile(r"(?:New|Child) session - \d")
 
@@ -123,7 +124,7 @@ def _tool_blocks(part: dict[str, Any]) -> Iterator[Block]:
     status = text_in(state, "status")
     if status in ("completed", "error"):
         answer = state.get("output") if status == "completed" else state.get("error")
-        answer = _SHOWN.sub("", answer) if isinstance(answer, str) else answer
+        answer = "".join(map(str.rstrip, texts_outside(answer, *_SHOWN))) if isinstance(answer, str) else answer
         yield result_block(tool, call_id, answer, status == "error", object_in(state, "metadata").get("exit"))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from commonplace.hosts.rule_file_parts import disarmed, without_imports
-from commonplace.text.sentences import normalise_statement
+from commonplace.text.sentences import lines_as_one, normalise_statement
 
 if TYPE_CHECKING:
     from commonplace.memory.rules import Rule
@@ -23,20 +23,27 @@ HEADINGS = {
     "note": "Notes",
 }
 MATCHING = "Files matching "
+NOTED = "Noted, agreed by nobody"
+"""The heading of what agents noted or an import brought: these files are read as instructions."""
 
 
 def as_markdown(rules: Sequence[Rule]) -> str:
-    """The rules as one text, oldest first within each heading."""
+    """The rules as one text, oldest first within each heading; last, what no person stated or accepted."""
     sections = []
-    for type_, heading in HEADINGS.items():
-        of_type = [rule for rule in rules if rule.type == type_]
-        if of_type:
+    for heading in (*HEADINGS.values(), NOTED):
+        below = [rule for rule in rules if heading_of(rule) == heading]
+        if below:
             sections.append(f"## {heading}")
-        for paths in sorted(dict.fromkeys(rule.paths for rule in of_type), key=bool):
+        for paths in sorted(dict.fromkeys(rule.paths for rule in below), key=bool):
             if paths:
                 sections.append(path_heading(paths))
-            sections.append("\n".join(list_item(rule) for rule in of_type if rule.paths == paths))
+            sections.append("\n".join(list_item(rule) for rule in below if rule.paths == paths))
     return "\n\n".join(sections)
+
+
+def heading_of(rule: Rule) -> str:
+    """The heading that a rule stands under."""
+    return NOTED if rule.source else HEADINGS[rule.type]
 
 
 def path_heading(paths: Iterable[str]) -> str:
@@ -45,16 +52,18 @@ def path_heading(paths: Iterable[str]) -> str:
 
 
 def list_item(rule: Rule) -> str:
-    """A rule as an entry of a list, further lines indented below it."""
+    """A rule as an entry of a list, further lines indented below it. What nobody agreed to is one line, and marked."""
+    if rule.source:
+        return f"- ({rule.source}) [{rule.type}] {lines_as_one(without_imports(rule.words))}"
     first, *more = without_imports(rule.words).split("\n")
     return "\n".join([f"- {first}", *(f"  {line}".rstrip() for line in more)])
 
 
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?\Z")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]++(.*))?\Z")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _RULER = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*\Z")
-_ENTRY = re.compile(r"( {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|\Z))(.*)\Z")
+_ENTRY = re.compile(r"( {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]++|\Z))(.*)\Z")
 _COMMENT = re.compile(r" {0,3}<!--")
 _IMPORT = re.compile(r"@[\w./~-]+")
 _TASK = re.compile(r"\[[ xX]\][ \t]+")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from commonplace.hosts.transcript import Block, Role
+from commonplace.text.delimited import texts_outside
 from commonplace.text.redact import redact, without_private
 
 MAX_TEXT = 20_000
@@ -20,7 +21,7 @@ _MAX_DEPTH = 20
 _MAX_FILES, _MAX_PATH = 200, 1024
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_REMINDER = ("<system-reminder>", "</system-reminder>")
 # A field whose value is the answer; what is next to it is bookkeeping.
 _ANSWERS = ("text", "content", "output", "result", "response", "functionResponse", "parts", "file", "message", "error")
 _FILES = {
@@ -28,7 +29,8 @@ _FILES = {
     *("absolute_path", "relative_workspace_path", "relativeWorkspacePath", "file", "files", "filename"),
 }
 _PATCHED = re.compile(
-    r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+?)\s*$|^\+\+\+ (?:b/)?(?!/dev/null)([^\t\n]+)", re.MULTILINE
+    r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.*\S)[^\S\n]*$|^\+\+\+ (?:b/)?(?!/dev/null)([^\t\n]+)",
+    re.MULTILINE,
 )
 _PATCHES = ("patch", "diff", "input", "command", "cmd", "arguments")
 _SHELLS = re.compile(r"(?:.*[/\\])?(?:ba|z|da|fi|k)?sh|(?:.*[/\\])?(?:cmd|powershell|pwsh)(?:\.exe)?", re.IGNORECASE)
@@ -68,7 +70,7 @@ def text_of(value: Any, depth: int = 0) -> str:
 
 def clean_text(text: str) -> str:
     """What a person or an agent wrote, without what the product added."""
-    return cut_middle(_REMINDER.sub("", text), MAX_MESSAGE_TEXT).strip()
+    return cut_middle("".join(texts_outside(text, *_REMINDER)), MAX_MESSAGE_TEXT).strip()
 
 
 def cut_middle(text: str, limit: int = MAX_TEXT) -> str:
@@ -100,7 +102,7 @@ def call_block(tool: str, call_id: str, given: Any, who: Role = "assistant") -> 
 
 def result_block(tool: str, call_id: str, given: Any, failed: bool = False, exit_code: object = None) -> Block:
     """A tool result; what went wrong is noted separately when the tool failed."""
-    text = cut_middle(_COLOUR.sub("", _REMINDER.sub("", text_of(given)))).strip()
+    text = cut_middle(_COLOUR.sub("", "".join(texts_outside(text_of(given), *_REMINDER)))).strip()
     failed = failed or exit_code not in (None, 0, "0", "") or bool(exit_code_in_text(text))
     return Block("tool_result", text, tool=tool, call_id=call_id, error=error_lines(text) if failed else "")
 

@@ -359,7 +359,8 @@ class TurnBuilder:
 
 # Where products make worktrees that they delete again: the repository's name is all that is left.
 _WORKTREE = re.compile(
-    r"(.*?)[/\\]\.(?:claude[/\\])?worktrees[/\\][^/\\]+(?:[/\\].*)?|.*[/\\]\.cursor[/\\]worktrees[/\\]([^/\\]+)[/\\].*"
+    r"(.*?)[/\\]\.(?:claude[/\\])?worktrees[/\\][^/\\]+(?:[/\\].*)?|.*[/\\]\.cursor[/\\]worktrees[/\\]([^/\\]+)[/\\].*",
+    re.DOTALL,
 )
 
 

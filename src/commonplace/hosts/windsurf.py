@@ -109,6 +109,9 @@ def _front_matter(group: RuleGroup) -> str:
 
 def _portions(rules: tuple[Rule, ...], room: int) -> Iterator[tuple[Rule, ...]]:
     """Rules in order, as many to a file as fit; one that fits nowhere has a file of its own."""
+    # Whoever connects an editor writes no rules.
+    from commonplace.hosts.rules_markdown import heading_of
+
     portion: list[Rule] = []
     headings: set[object] = set()
     used = 0
@@ -119,19 +122,19 @@ def _portions(rules: tuple[Rule, ...], room: int) -> Iterator[tuple[Rule, ...]]:
             portion, headings, used = [], set(), 0
             needed = _length(rule, headings)
         portion.append(rule)
-        headings |= {rule.type, (rule.type, rule.paths)}
+        headings |= {heading_of(rule), (heading_of(rule), rule.paths)}
         used += needed
     yield tuple(portion)
 
 
 def _length(rule: Rule, headings: set[object]) -> int:
-    # Whoever connects an editor writes no rules.
-    from commonplace.hosts.rules_markdown import HEADINGS, list_item, path_heading
+    from commonplace.hosts.rules_markdown import heading_of, list_item, path_heading
 
+    heading = heading_of(rule)
     length = len(list_item(rule)) + 1
-    if rule.type not in headings:
-        length += len(HEADINGS[rule.type]) + 7
-    if rule.paths and (rule.type, rule.paths) not in headings:
+    if heading not in headings:
+        length += len(heading) + 7
+    if rule.paths and (heading, rule.paths) not in headings:
         length += len(path_heading(rule.paths)) + 4
     return length
 

@@ -40,7 +40,7 @@ from commonplace.http_server.workers import OwnState, ServerState
 from commonplace.memory import api_keys, spaces
 from commonplace.memory.authors import http_writer, with_writer
 from commonplace.memory.local_memory import LocalMemory, for_project
-from commonplace.model import Key
+from commonplace.model import FIRST_KEY_NAME, Key
 from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import login_token
 from commonplace.worker_threads_and_processes import Workers
@@ -147,7 +147,7 @@ class KeyCache:
         self._notes.later(functools.partial(_note_use, memory, key))
         own = memory if key.project is None else for_project(memory, key.project)
         # The same one for all requests of a person, so that what is kept for it is found again.
-        own = with_writer(own, http_writer(key.name, {}, by_login=True))
+        own = with_writer(own, http_writer(key, own.settings, {}, by_login=True))
         until = time.monotonic() + FRESH_SECONDS
         return AuthenticatedCaller(key, own, until, ended, lambda: self._recheck(secret, kind))
 
@@ -215,7 +215,7 @@ class Authentication:
                     caller = await self._key_cache.caller(login_token(HTTPConnection(scope)), state["address"], "login")
                 else:
                     caller = await self._key_cache.caller(secret, state["address"])
-                writer = http_writer(caller.key.name, headers, by_login=state["by_login"])
+                writer = http_writer(caller.key, caller.memory.settings, headers, by_login=state["by_login"])
                 memory = with_writer(caller.memory, writer)
                 state["key"], state["memory"], state["recheck"] = caller.key, memory, caller.recheck
                 if (connection := state.get("connection")) is not None:
@@ -241,7 +241,6 @@ def _secret(headers: Headers) -> str:
     return headers.get("x-api-key", "").strip()
 
 
-FIRST_KEY_NAME = "first"
 _ANOTHER = "`commonplace keys create NAME` creates a key."
 
 

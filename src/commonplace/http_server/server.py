@@ -36,6 +36,7 @@ from commonplace.http_server.workers import ServerState
 from commonplace.malloc import collect_seldom, trim
 from commonplace.memory.background_tasks import BackgroundTasks, OtherSpacesTask
 from commonplace.memory.local_memory import LazyMemory, LocalMemory
+from commonplace.watchdog import Watchdog
 from commonplace.web.login import LoginTickets
 
 # So many connections at most, and no more than half of the file descriptors that the process may have.
@@ -275,7 +276,7 @@ def serve(
             # So many are accepted in one go: of several workers each takes one, so that all have their share.
             backlog=Connection.most // 2 if worker is None else 1,
         )
-        server = _Server(config, settings.shutdown_delay, settings.shutdown_grace)
+        server = _Server(config, settings.shutdown_delay, settings.shutdown_grace, Watchdog(settings.data_dir))
         with _ended_by_signals(server):
             begin(lazy_memory)
             if worker is not None:
@@ -302,9 +303,9 @@ class Worker(Protocol):
 class _Server(uvicorn.Server):
     """Keeps answering for a while before it stops, so that load balancers see by /ready that it is going to."""
 
-    def __init__(self, config: uvicorn.Config, delay: float, grace: float) -> None:
+    def __init__(self, config: uvicorn.Config, delay: float, grace: float, watchdog: Watchdog) -> None:
         super().__init__(config)
-        self._delay, self._grace = delay, grace
+        self._delay, self._grace, self._watchdog = delay, grace, watchdog
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -315,9 +316,11 @@ class _Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         if counter % _TICKS_PER_LOOK == 0:
             close_overdue(self.server_state.connections)
+            self._watchdog.feed()
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._watchdog.stop()
         announced_until = time.monotonic() + self._delay
         while time.monotonic() < announced_until and not self.force_exit:
             await asyncio.sleep(0.1)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from os import PathLike
+from types import FunctionType
+from typing import TYPE_CHECKING, Annotated, Any
+
+from commonplace.library.checked_arguments import AtLeast, NotBlank, checked
 
 if TYPE_CHECKING:
     from commonplace.memory.local_memory import LocalMemory
@@ -16,13 +21,28 @@ When = datetime | int | str
 """A time: a datetime, milliseconds since 1970, or a text such as `2026-11-01`, `yesterday` or `7d`."""
 Words = str | Sequence[str]
 """One word or several."""
+File = Annotated[str, NotBlank()] | PathLike[str]
+"""A file or a folder."""
+Question = Annotated[str, NotBlank()]
+"""What is asked, in words."""
+Limit = Annotated[int, AtLeast(1)]
+"""How many at most."""
+Number = Annotated[int, AtLeast(0)]
+"""How many; none is possible."""
 
 
 class BoundMethods:
-    """Methods that work on an open memory."""
+    """Methods that work on an open memory. All of them check their arguments against their annotations."""
 
     _local: LocalMemory
     _catches_up: bool
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name, method in list(vars(cls).items()):
+            is_public = name == "__init__" or not name.startswith("_")
+            if is_public and isinstance(method, FunctionType):
+                setattr(cls, name, checked(method))
 
     def _scope(
         self,
@@ -37,13 +57,14 @@ class BoundMethods:
         origin: Words = (),
         as_of: When | None = None,
         include_expired: bool = False,
+        with_global: bool = False,
     ) -> Scope:
-        from commonplace.model import ORIGINS, Scope
+        from commonplace.model import ORIGINS
 
-        self._require(project)
-        return Scope(
-            project=project,
-            only_global=only_global,
+        place = self._place(project, with_global=with_global)
+        return replace(
+            place,
+            only_global=only_global or place.only_global,
             kinds=_kinds(kind),
             types=as_words(type),
             tag=tag,
@@ -54,6 +75,15 @@ class BoundMethods:
             at_ms=self._as_of(as_of),
             lapsed=include_expired,
         )
+
+    def _place(self, project: str | None, *, with_global: bool = False) -> Scope:
+        """A project or all; with what applies everywhere, the project may have nothing yet."""
+        from commonplace.model import Scope
+
+        if with_global:
+            return Scope.around(project)
+        self._require(project)
+        return Scope(project=project)
 
     def _require(self, project: str | None) -> None:
         from commonplace.memory.projects import require_project
@@ -75,7 +105,7 @@ class BoundMethods:
 
         return None if when is None else parse_as_of(when, self._local.clock())
 
-    def _catch_up(self, question: str) -> None:
+    def _catch_up(self, question: str, scope: Scope | None = None) -> None:
         if self._catches_up:
             from commonplace.memory.graph import link_pending
             from commonplace.memory.recall_chunks import CHUNK_KINDS
@@ -83,7 +113,7 @@ class BoundMethods:
             from commonplace.model import Scope
 
             if question:
-                embed_for_question(self._local, question, [Scope(kinds=CHUNK_KINDS)])
+                embed_for_question(self._local, question, [replace(scope or Scope(), kinds=CHUNK_KINDS)])
             else:
                 embed_pending(self._local)
             link_pending(self._local)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.library.bound_methods import BoundMethods, Id, When, Words
+from commonplace.library.bound_methods import BoundMethods, Id, Limit, Number, Question, When, Words
 
 if TYPE_CHECKING:
     from commonplace.library.results import (
@@ -41,7 +41,7 @@ class ItemMethods(BoundMethods):
     def remember(
         self,
         /,
-        content: str = "",
+        text: str = "",
         *,
         type: str = "",
         title: str = "",
@@ -70,7 +70,7 @@ class ItemMethods(BoundMethods):
         from commonplace.memory.remember import NewItem, join_fields
 
         new = NewItem(
-            content=content,
+            content=text,
             kind=kind,
             type=type,
             title=title,
@@ -102,7 +102,7 @@ class ItemMethods(BoundMethods):
         /,
         id: Id,
         *,
-        content: str | None = None,
+        text: str | None = None,
         title: str | None = None,
         type: str | None = None,
         project: str | None = None,
@@ -119,13 +119,14 @@ class ItemMethods(BoundMethods):
         """Change what is given and leave the rest; the history keeps what it was.
 
         `supersedes` names an item that this one replaces. With `expect_rev` the change is refused if the item is at
-        another revision by then. `none` takes a bound of when it holds away.
+        another revision by then. `none` takes a bound of when it holds away. An agent may only propose some changes:
+        then the item stays as it is, and the proposal comes back, whose `review` is `proposed`.
         """
         from commonplace.memory.edit_and_forget import Changes, edit_item, parse_validity
         from commonplace.memory.remember import join_fields
 
         changes = Changes(
-            content=content,
+            content=text,
             title=title,
             type=type,
             project=project,
@@ -138,18 +139,21 @@ class ItemMethods(BoundMethods):
         return edit_item(self._local, id, changes, expect_rev, supersedes)
 
     def forget(self, *ids: Id) -> list[Item]:
-        """Take items out of every answer: all of them or none. `restore` brings them back."""
+        """Take items out of every answer: all of them or none. `restore` brings them back.
+
+        In place of what an agent may only propose to forget, the proposal comes back.
+        """
         from commonplace.memory.edit_and_forget import forget_items
 
-        forget_items(self._local, ids)
-        return [*self.get_many(ids, forgotten=True)]
+        done = forget_items(self._local, ids)
+        return [*self.get_many([item.id for item in done], forgotten=True)]
 
     def restore(self, *ids: Id) -> list[Item]:
         """Bring forgotten or superseded items back."""
         from commonplace.memory.edit_and_forget import restore_items
 
-        restore_items(self._local, ids)
-        return [*self.get_many(ids)]
+        done = restore_items(self._local, ids)
+        return [*self.get_many([item.id for item in done], forgotten=True)]
 
     def supersede(self, old: Id, *, by: Id) -> tuple[Item, Item]:
         """Mark an item as replaced by another one; returns both. The old one leaves search and context."""
@@ -194,7 +198,7 @@ class ItemMethods(BoundMethods):
         return find_contradictions(self._local, self.get(id))
 
     def open_contradictions(
-        self, *, project: str | None = None, twins: bool = False, limit: int = 50
+        self, *, project: str | None = None, twins: bool = False, limit: Limit = 50
     ) -> list[StatementPair]:
         """Pairs of statements that contradict each other, newest first; with `twins` those that say the same too."""
         from commonplace.memory.contradictions import READ_FOR_LIST, list_contradictions
@@ -203,17 +207,17 @@ class ItemMethods(BoundMethods):
 
     def settle(self, one: Id, other: Id, *, keep: Keep) -> Settled:
         """Say which of two statements holds: the `new` one, the `old` one, or `both`. `reopen` undoes it."""
-        from commonplace.memory.contradictions import settle_contradiction
+        from commonplace.memory.settle_contradictions import settle_contradiction
 
         return settle_contradiction(self._local, one, other, keep)
 
     def reopen(self, one: Id, other: Id) -> StatementPair:
         """Undo how two statements were settled."""
-        from commonplace.memory.contradictions import reopen_contradiction
+        from commonplace.memory.settle_contradictions import reopen_contradiction
 
         return reopen_contradiction(self._local, one, other)
 
-    def timeline(self, id: Id, *, before: int = 5, after: int = 5) -> list[TimelineEntry]:
+    def timeline(self, id: Id, *, before: Number = 5, after: Number = 5) -> list[TimelineEntry]:
         """What happened before and after an item, the oldest first."""
         from commonplace.memory.timeline import timeline
 
@@ -221,7 +225,7 @@ class ItemMethods(BoundMethods):
 
     def search(
         self,
-        query: str,
+        query: Question,
         *,
         project: str | None = None,
         kind: Words = (),
@@ -230,21 +234,24 @@ class ItemMethods(BoundMethods):
         since: When | None = None,
         until: When | None = None,
         only_global: bool = False,
+        with_global: bool = False,
         author: str = "",
         origin: Words = (),
         as_of: When | None = None,
         include_expired: bool = False,
-        limit: int = 10,
+        limit: Limit = 10,
     ) -> RecallResult:
         """Find items by their words and their meaning; iterating over the result gives the hits, best first.
 
         Without operators the query is a question. With AND, OR, NOT, "a phrase", prefix* or title:word it is a filter.
-        `as_of` asks what was held true at a moment; `include_expired` adds what does not hold.
+        Without a project all are searched; `with_global` adds to a project what applies everywhere. `as_of` asks what
+        was held true at a moment; `include_expired` adds what does not hold.
         """
         from commonplace.memory.items import require_types
         from commonplace.memory.recall import recall
 
-        scope = self._scope(project, kind, type, tag, since, until, only_global, author, origin, as_of, include_expired)
+        narrowed = (kind, type, tag, since, until, only_global, author, origin, as_of, include_expired)
+        scope = self._scope(project, *narrowed, with_global=with_global)
         if self._catches_up:
             from commonplace.memory.search_candidates import embed_for_question
 
@@ -259,9 +266,9 @@ class ItemMethods(BoundMethods):
         query: str | None = None,
         *,
         project: str | None = None,
-        tokens: int = 2000,
+        tokens: Limit = 2000,
         files: Sequence[str] = (),
-        limit: int | None = None,
+        limit: Limit | None = None,
         as_of: When | None = None,
     ) -> Context:
         """What an agent should know before it starts: rules, decisions, what answers the query, recent work.
@@ -274,7 +281,7 @@ class ItemMethods(BoundMethods):
         at_ms = self._as_of(as_of)
         return build_context(self._local, project, query, tokens, plain_tokens, files=files, limit=limit, at_ms=at_ms)
 
-    def session_context(self, project: str | None = None, *, tokens: int = 625, session: str = "") -> str:
+    def session_context(self, project: str | None = None, *, tokens: Limit = 625, session: str = "") -> str:
         """The same as a text for the start of a session, as hooks give it to agents; empty if nothing is known."""
         from commonplace.memory.session_context import session_context
 
@@ -285,7 +292,7 @@ class ItemMethods(BoundMethods):
         project: str | None = None,
         *,
         files: Sequence[str] = (),
-        limit: int = 1000,
+        limit: Limit = 1000,
         as_of: When | None = None,
     ) -> ActiveRules:
         """The rules of a project and those that apply everywhere; with `files`, those that apply to them.
@@ -309,7 +316,7 @@ class ItemMethods(BoundMethods):
         kind: str = "",
         project: str | None = None,
         named: str = "",
-        limit: int = 100,
+        limit: Limit = 100,
         as_of: When | None = None,
     ) -> list[Entity]:
         """What memories name, what is named most first: people, projects, services, libraries, files, other things.
@@ -320,7 +327,7 @@ class ItemMethods(BoundMethods):
 
         return list_entities(self._local, kind, project, named, limit, self._as_of(as_of))
 
-    def about(self, name: str, *, project: str | None = None, as_of: When | None = None) -> EntityKnowledge:
+    def about(self, name: Question, *, project: str | None = None, as_of: When | None = None) -> EntityKnowledge:
         """What is known of somebody or something: statements, since when, by whom, and what it has to do with."""
         from commonplace.memory.about import about
 
@@ -345,7 +352,7 @@ class ItemMethods(BoundMethods):
         return list_topics(self._local, project)
 
     def proposals(
-        self, *, project: str | None = None, author: str = "", limit: int = 20, cursor: str | None = None
+        self, *, project: str | None = None, author: str = "", limit: Limit = 20, cursor: str | None = None
     ) -> ItemPage:
         """What agents and capture proposed and nobody has accepted or dismissed yet, the newest first."""
         from commonplace.memory.review import list_proposals
@@ -356,7 +363,7 @@ class ItemMethods(BoundMethods):
         self,
         id: Id,
         *,
-        content: str | None = None,
+        text: str | None = None,
         title: str | None = None,
         type: str | None = None,
         expect_rev: int | None = None,
@@ -365,7 +372,7 @@ class ItemMethods(BoundMethods):
         from commonplace.memory.edit_and_forget import Changes
         from commonplace.memory.review import accept_changed
 
-        return accept_changed(self._local, id, Changes(content=content, title=title, type=type), expect_rev)
+        return accept_changed(self._local, id, Changes(content=text, title=title, type=type), expect_rev)
 
     def dismiss(self, *ids: Id) -> Sequence[Item]:
         """Turn proposals down: they vanish from every answer and are not proposed again."""
@@ -395,7 +402,7 @@ class ItemMethods(BoundMethods):
         origin: Words = (),
         as_of: When | None = None,
         include_expired: bool = False,
-        limit: int = 20,
+        limit: Limit = 20,
         cursor: str | None = None,
     ) -> ItemPage:
         """Items, the newest first; iterating over the page gives them, `next_cursor` leads to the next page.

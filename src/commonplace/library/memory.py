@@ -12,13 +12,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from commonplace.library.bound_methods import When
+from commonplace.library.bound_methods import File, When
 from commonplace.library.item_methods import ItemMethods
 from commonplace.library.session_methods import SessionMethods
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
-    from commonplace.library.results import Backup, ConversationStats, Fault, ImportReport, SyncSummary
+    from commonplace.library.results import Backup, ConversationStats, Fault, ImportReport, PastImport, SyncSummary
     from commonplace.memory.local_memory import LocalMemory
 
 SERVERS = ("http://", "https://")
@@ -108,26 +108,46 @@ class Memory(ItemMethods, SessionMethods):
 
     def import_(
         self,
-        path: str | os.PathLike[str],
+        path: File,
         *,
         format: str | None = None,
         folder: str | None = None,
         project: str | None = None,
         dry_run: bool = False,
+        accept: bool = False,
     ) -> ImportReport:
         """Import an export of ChatGPT, Claude or another product, a folder of chats, or an archive of Commonplace.
 
-        Doing it again adds only what is new. What cannot be read is skipped and counted in the report.
+        Rules of other products wait for review, unless you `accept` them. Doing it again adds only what is new. What
+        cannot be read is skipped and counted in the report.
         """
         from commonplace.capture.import_files import ImportRun
         from commonplace.temporary_files import private_temporary_files
 
-        run = ImportRun(None if dry_run else self._local, folder=folder, project=project, format_=format)
+        run = ImportRun(None if dry_run else self._local, folder=folder, project=project, format_=format, accept=accept)
         with private_temporary_files(self._local.settings.data_dir):
             run.add(_existing(path))
             return run.finish()
 
-    def ingest(self, *paths: str | os.PathLike[str], project: str | None = None) -> ImportReport:
+    def imports(self) -> list[PastImport]:
+        """The imports so far that brought something in, the newest first."""
+        from commonplace.memory.imports import list_imports
+
+        return list_imports(self._local)
+
+    def undo_import(self, id: str) -> PastImport:
+        """Take back all that an import brought in, by its id."""
+        from commonplace.memory.imports import undo_import
+
+        return undo_import(self._local, id)
+
+    def redo_import(self, id: str) -> PastImport:
+        """Bring back what `undo_import` took back."""
+        from commonplace.memory.imports import redo_import
+
+        return redo_import(self._local, id)
+
+    def ingest(self, *paths: File, project: str | None = None) -> ImportReport:
         """Read the sessions that coding agents left on this machine: in their usual places, or at `paths`.
 
         Only what is new since the last time is read.
@@ -145,7 +165,7 @@ class Memory(ItemMethods, SessionMethods):
 
     def export(
         self,
-        path: str | os.PathLike[str],
+        path: File,
         *,
         projects: Sequence[str] = (),
         since: When | None = None,
@@ -183,7 +203,7 @@ class Memory(ItemMethods, SessionMethods):
         server = (url or settings.remote_url, key or settings.remote_key)
         return sync_with(self._local, *server, projects=projects, pull=pull, push=push, dry_run=dry_run)
 
-    def backup(self, path: str | os.PathLike[str] | None = None) -> Backup:
+    def backup(self, path: File | None = None) -> Backup:
         """Make a verified copy of the store: in its folder of backups, or at `path`."""
         from commonplace.memory.backup import back_up_store
 
@@ -214,7 +234,7 @@ def _settings(where: str | os.PathLike[str] | None, space: str | None, options: 
     return load(given)
 
 
-def _existing(path: str | os.PathLike[str]) -> Path:
+def _existing(path: File) -> Path:
     from commonplace.errors import InvalidInput
 
     found = Path(path).expanduser()

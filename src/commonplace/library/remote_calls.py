@@ -23,7 +23,9 @@ from commonplace.config import load
 from commonplace.errors import InvalidInput
 from commonplace.http_client import HttpClient
 from commonplace.library import results
+from commonplace.library.checked_arguments import OLD_NAMES, checked, current_names
 from commonplace.library.memory import Memory
+from commonplace.memory.authors import AGENT_HEADER, agent_of_environment, clean_author
 from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS
 
 if TYPE_CHECKING:
@@ -45,6 +47,8 @@ WRITE_VERBS = frozenset(
 _VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 # Fields that versions before do not know are sent only where they say something.
 _NEWER = frozenset({*VALIDITY_FIELDS, *SOURCE_FIELDS, "reads_validity"})
+# JSON keeps the names that parameters had at first.
+_WIRE_NAMES = {new: old for old, new in OLD_NAMES.items()}
 _PLAIN = (str, int, float, bool, type(None))
 
 
@@ -158,7 +162,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 @functools.cache
 def _signature(verb: str) -> tuple[inspect.Signature, dict[str, Any]]:
-    method: FunctionType = getattr(Memory, verb)
+    method: FunctionType = inspect.unwrap(getattr(Memory, verb))
     known = {**method.__globals__, **vars(results)}
     return inspect.signature(method), typing.get_type_hints(method, known, known)
 
@@ -166,13 +170,14 @@ def _signature(verb: str) -> tuple[inspect.Signature, dict[str, Any]]:
 def pack(verb: str, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> dict[str, Json]:
     """What a method is called with, by the names of its parameters."""
     signature, _kinds = _signature(verb)
-    bound = signature.bind(None, *arguments, **options).arguments
-    return {name: encode(value) for name, value in bound.items() if name != "self"}
+    bound = signature.bind(None, *arguments, **current_names(getattr(Memory, verb), options)).arguments
+    return {_WIRE_NAMES.get(name, name): encode(value) for name, value in bound.items() if name != "self"}
 
 
 def unpack(verb: str, data: Mapping[str, Json]) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of a call that was packed, checked against the annotations."""
     signature, kinds = _signature(verb)
+    data = current_names(getattr(Memory, verb), data)
     parameters = {name: one for name, one in signature.parameters.items() if name != "self"}
     if unknown := sorted(set(data) - set(parameters)):
         _refuse(unknown[0][:60], f"an argument of {verb}")
@@ -198,7 +203,7 @@ def decode_result(verb: str, data: Json) -> Any:
 
 VERBS = "/api/v1/verbs"
 # What needs the machine that the memory is on, or this one.
-LOCAL_ONLY = ("import_", "ingest", "export", "sync", "backup", "backups", "check")
+LOCAL_ONLY = tuple("import_ imports undo_import redo_import ingest export sync backup backups check".split())
 
 
 class RemoteMemory(Memory):
@@ -241,6 +246,8 @@ def _on_server(verb: str) -> Callable[..., Any]:
     def method(self: RemoteMemory, /, *arguments: Any, **options: Any) -> Any:
         # A name for the request, so that a retry after a broken connection does not do it twice.
         headers = {"Idempotency-Key": uuid.uuid4().hex} if verb in WRITE_VERBS else {}
+        if agent := agent_of_environment(os.environ):
+            headers[AGENT_HEADER] = clean_author(agent).encode("ascii", "replace").decode() or "an agent"
         reply = self._client.request("POST", f"{VERBS}/{verb}", pack(verb, arguments, options), headers)
         with self._client.reading_reply():
             return decode_result(verb, reply["result"])
@@ -258,6 +265,6 @@ def _refused(verb: str) -> Callable[..., Any]:
 
 
 for _verb in READ_VERBS | WRITE_VERBS:
-    setattr(RemoteMemory, _verb, _on_server(_verb))
+    setattr(RemoteMemory, _verb, checked(_on_server(_verb)))
 for _verb in LOCAL_ONLY:
     setattr(RemoteMemory, _verb, _refused(_verb))

@@ -6,7 +6,7 @@ from commonplace.capture.import_report import ImportReport
 from commonplace.memory.about import EntityKnowledge, RelatedEntity
 from commonplace.memory.backup import Backup
 from commonplace.memory.context import Context, ContextItem
-from commonplace.memory.contradictions import Contradiction, Keep, Settled, StatementPair
+from commonplace.memory.contradictions import Contradiction, StatementPair
 from commonplace.memory.conversations import (
     MessageLike,
     NewMessage,
@@ -17,6 +17,7 @@ from commonplace.memory.conversations import (
 from commonplace.memory.entities import Entity
 from commonplace.memory.explain import Explanation
 from commonplace.memory.graph import RelatedItems
+from commonplace.memory.imports import PastImport
 from commonplace.memory.items import FetchedItems, ItemPage
 from commonplace.memory.predict import Prediction
 from commonplace.memory.profile import Profile, ProfileLine, Show
@@ -28,6 +29,7 @@ from commonplace.memory.remember import NewItem, Remembered
 from commonplace.memory.report import Report
 from commonplace.memory.rules import ActiveRules
 from commonplace.memory.sessions import Reconstruction
+from commonplace.memory.settle_contradictions import Keep, Settled
 from commonplace.memory.status_and_stats import ConversationStats, Fault
 from commonplace.memory.timeline import TimelineEntry
 from commonplace.memory.topics import Topic
@@ -59,6 +61,7 @@ __all__ = [
     "MessageLike",
     "NewItem",
     "NewMessage",
+    "PastImport",
     "Prediction",
     "Profile",
     "ProfileLine",

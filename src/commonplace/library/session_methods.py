@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.library.bound_methods import BoundMethods, Id, When, Words, as_words
+from commonplace.library.bound_methods import BoundMethods, Id, Limit, Number, Question, When, Words, as_words
 
 if TYPE_CHECKING:
     from commonplace.library.results import (
@@ -29,29 +29,45 @@ if TYPE_CHECKING:
 class SessionMethods(BoundMethods):
     """Conversations and sessions: store, read, recall, explain, predict, report."""
 
-    def recall(self, question: str, *, limit: int = 10, min_score: float = 0.5) -> RecalledChunks:
+    def recall(
+        self,
+        question: Question,
+        *,
+        limit: Limit = 10,
+        min_score: float = 0.5,
+        project: str | None = None,
+        with_global: bool = False,
+    ) -> RecalledChunks:
         """Passages of past sessions that answer a question, with their sessions and what is linked with them.
 
-        NoResults if there are none.
+        Without a project of all of them; `with_global` adds to a project what applies everywhere. NoResults if there
+        are none.
         """
         from commonplace.memory.recall_chunks import recall_chunks
 
-        self._catch_up(question)
-        return recall_chunks(self._local, question, limit, min_score)
+        scope = self._place(project, with_global=with_global)
+        self._catch_up(question, scope)
+        return recall_chunks(self._local, question, limit, min_score, scope)
 
-    def explain(self, topic: str, *, depth: int = 20) -> Explanation:
+    def explain(
+        self, topic: Question, *, depth: Limit = 20, project: str | None = None, with_global: bool = False
+    ) -> Explanation:
         """How something came about, in phases, from what was said and done about it. NoResults if nothing was."""
         from commonplace.memory.explain import explain
 
-        self._catch_up(topic)
-        return explain(self._local, topic, depth)
+        scope = self._place(project, with_global=with_global)
+        self._catch_up(topic, scope)
+        return explain(self._local, topic, depth, scope)
 
-    def predict(self, context: str, *, limit: int = 5) -> list[Prediction]:
+    def predict(
+        self, context: Question, *, limit: Limit = 5, project: str | None = None, with_global: bool = False
+    ) -> list[Prediction]:
         """What came next in situations like this one, such as what fixed the same error."""
         from commonplace.memory.predict import predict
 
-        self._catch_up(context)
-        return predict(self._local, context, limit)
+        scope = self._place(project, with_global=with_global)
+        self._catch_up(context, scope)
+        return predict(self._local, context, limit, scope)
 
     def report(
         self,
@@ -77,13 +93,13 @@ class SessionMethods(BoundMethods):
 
         return project_overview(self._local, project)
 
-    def overviews(self, *, limit: int = 12) -> list[ProjectBrief]:
+    def overviews(self, *, limit: Limit = 12) -> list[ProjectBrief]:
         """Every project in short, the one worked on last first: what is open, the last decision, the last session."""
         from commonplace.memory.project_overview import project_briefs
 
         return project_briefs(self._local, limit)
 
-    def close_step(self, step: str, *, project: str | None = None) -> list[Item]:
+    def close_step(self, step: Question, *, project: str | None = None) -> list[Item]:
         """Mark an open step of a project as done; returns the summaries and checkpoints that named it, as they were."""
         from commonplace.memory.open_steps import close_step
 
@@ -94,8 +110,8 @@ class SessionMethods(BoundMethods):
         session: Id | None = None,
         *,
         project: str | None = None,
-        last: int | None = None,
-        tokens: int = 8000,
+        last: Limit | None = None,
+        tokens: Limit = 8000,
     ) -> Reconstruction:
         """The messages of a session in order, as many as fit; by default of the newest session, with `last` its end."""
         from commonplace.memory.sessions import reconstruct
@@ -107,7 +123,7 @@ class SessionMethods(BoundMethods):
         *,
         project: str | None = None,
         source: str = "",
-        limit: int = 20,
+        limit: Limit = 20,
         cursor: str | None = None,
     ) -> SessionPage:
         """Sessions of any sort, the latest first, also those without messages."""
@@ -169,7 +185,7 @@ class SessionMethods(BoundMethods):
         status: Words = (),
         project: str | None = None,
         source: str = "",
-        limit: int = 20,
+        limit: Limit = 20,
         cursor: str | None = None,
     ) -> SessionPage:
         """Conversations, the one with the newest message first; a folder includes those below it."""
@@ -224,7 +240,7 @@ class SessionMethods(BoundMethods):
         whole = self.conversation(id)
         return export_text(whole.session, whole.messages, format, metadata=metadata)
 
-    def prune(self, *, days: int = 30, importance: float = 5.0, folder: str = "/") -> PruneProposal:
+    def prune(self, *, days: Number = 30, importance: float = 5.0, folder: str = "/") -> PruneProposal:
         """Which conversations could be archived, each with the reason. Nothing is changed."""
         from commonplace.memory.prune import find_prunable
 

@@ -45,19 +45,25 @@ MEMORIES_PATH = "/api/mcp"
 
 # What each tool is for in a session; only tools of the profile are named.
 _ADVICE = {
-    "get_context": "At the start of a task call get_context for the project (the git repository's name).",
+    "get_context": "At the start of a task call get_context for the project.",
     "search": "Before deciding something that may have been decided, call search.",
     "recall": "For how something was done in earlier sessions, call recall.",
     "add_memory": "When a decision, rule, fact or lesson worth keeping comes up, call add_memory.",
     "memory_store": "When asked to save the conversation, call memory_store.",
 }
 
+_UNKNOWN_PROJECT = "Name the project in each call: the git repository's name."
 # What is computed from a larger call is done by another process.
 LARGE_CALL = 256 << 10
 
 _RECALLED_META = recalled_meta()
 _Context = ServerRequestContext[Any] | PlainContext
 _Read = TypeVar("_Read")
+
+
+def read_only_tools(profile: str) -> frozenset[str]:
+    """The tools of a profile that change nothing: a call of one may be made twice."""
+    return frozenset(tool.name for tool in tools_of(profile) if tool.read_only)
 
 
 def build_server(
@@ -67,14 +73,15 @@ def build_server(
     *,
     one_caller: bool = True,
     caller: Hashable = None,
+    project: str = "",
 ) -> LineServer:
     """A server that answers from the memory, which `reach` gives at each call, with the tools of the profile.
 
     What `one_caller` asks after a write waits for it; several callers do not wait for each other. `caller` is who takes
-    turns with others at the workers, if there is no key that tells.
+    turns with others at the workers, if there is no key that tells. `project` is that of the window.
     """
     answers = _RequestHandlers(reach, profile, workers, one_caller, caller)
-    return LineServer(_server_of(answers), answers.call_tool, answers.tools)
+    return LineServer(_server_of(answers, project), answers.call_tool, answers.tools)
 
 
 def build_http_server(
@@ -85,14 +92,14 @@ def build_http_server(
     return _server_of(answers), PlainRequests(answers.call_tool, answers.tools)
 
 
-def _server_of(answers: _RequestHandlers) -> Server[Any]:
+def _server_of(answers: _RequestHandlers, project: str = "") -> Server[Any]:
     tools = answers.tools
     hint = CacheHint(ttl_ms=LISTS_FRESH_MS, scope="private")
     return Server[Any](
         SERVER_INFO["name"],
         version=SERVER_INFO["version"],
         title=SERVER_INFO["title"],
-        instructions=instructions(tools),
+        instructions=instructions(tools, project),
         cache_hints={"tools/list": hint, "prompts/list": hint, "resources/templates/list": hint},
         get_tool_input_schema=lambda name: tools[name].input_schema() if name in tools else None,
         on_list_tools=answers.list_tools,
@@ -250,11 +257,15 @@ class _RequestHandlers:
         return known[2]
 
 
-def instructions(tools: Collection[str]) -> str:
-    """When to call what, for a server that has these tools."""
+def instructions(tools: Collection[str], project: str = "") -> str:
+    """When to call what, for a server that has these tools; `project` is that of its window, if it has one."""
+    where = _UNKNOWN_PROJECT
+    if project:
+        where = f"This window's project is {redact(project)}."
     return " ".join(
         [
             "One memory across sessions and agents.",
+            where,
             *(advice for tool, advice in _ADVICE.items() if tool in tools),
             RECALLED_IS_DATA,
         ]

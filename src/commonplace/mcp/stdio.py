@@ -1,6 +1,7 @@
 """The stdio transport: an editor starts us, speaks JSON-RPC on our standard streams, and closes them to end.
 
-What it can be told without a memory (`static_replies`) depends on the profile alone, and can be prepared.
+What it can be told without a memory (`static_replies`) depends on the profile and the window's project, and can be
+prepared.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def run(settings: Settings, streams: tuple[IO[bytes], IO[bytes]] | None = None) 
         settings = replace(settings, project=detect_known_project(settings, Path.cwd()) or "")
     lazy_memory = LazyMemory(settings, background=BackgroundTasks((BackgroundDrain(),)))
     try:
-        server = build_server(lazy_memory.memory, settings.profile, Workers())
+        server = build_server(lazy_memory.memory, settings.profile, Workers(), project=settings.project)
         lines = LineStreams(*(streams or _private_streams()), settings.max_body_mb << 20)
         if streams is None:
             # Reading from a terminal cannot be interrupted, only ended; what was acknowledged is on the disk by then.
@@ -92,15 +93,22 @@ async def replies_to(server: LineServer, lines: Sequence[bytes]) -> list[bytes]:
     return replies
 
 
-async def static_replies(profile: str, workers: Workers) -> dict[str, list[tuple[str, bytes]]]:
-    """By version of the protocol, the methods whose reply depends on the profile alone, and their results as JSON."""
+async def static_replies(
+    profile: str, workers: Workers, project: str = "", lists: Sequence[str] = _LISTS
+) -> dict[str, list[tuple[str, bytes]]]:
+    """By version of the protocol, the methods whose reply needs no memory, and their results as JSON.
+
+    Lists depend on the profile alone; the answer to the handshake names the project of the window too.
+    """
     return {
-        version: await _static_replies(profile, workers, version)
+        version: await _static_replies(profile, workers, version, project, lists)
         for version in (*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS)
     }
 
 
-async def _static_replies(profile: str, workers: Workers, version: str) -> list[tuple[str, bytes]]:
+async def _static_replies(
+    profile: str, workers: Workers, version: str, project: str, lists: Sequence[str]
+) -> list[tuple[str, bytes]]:
     client = {"name": "commonplace", "version": commonplace.__version__}
     if version in HANDSHAKE_PROTOCOL_VERSIONS:
         first, params = "initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": client}
@@ -112,10 +120,10 @@ async def _static_replies(profile: str, workers: Workers, version: str) -> list[
     requests = [{"id": first, "method": first, "params": params}]
     if first == "initialize":
         requests.append({"method": "notifications/initialized"})
-    requests += [{"id": method, "method": method, "params": others} for method in _LISTS]
+    requests += [{"id": method, "method": method, "params": others} for method in lists]
     lines = [json.dumps({"jsonrpc": "2.0", **request}).encode() for request in requests]
     found = []
-    for reply in await replies_to(build_server(_no_memory, profile, workers), lines):
+    for reply in await replies_to(build_server(_no_memory, profile, workers, project=project), lines):
         method = str(json.loads(reply)["id"])
         head, tail = f'{{"jsonrpc":"2.0","id":"{method}","result":'.encode(), b"}\n"
         if reply.startswith(head) and reply.endswith(tail):

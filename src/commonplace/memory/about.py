@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from commonplace.errors import InvalidInput, NotFound
+from commonplace.memory.authors import person_of
 from commonplace.memory.entities import (
     STATED,
     Entity,
@@ -16,7 +17,6 @@ from commonplace.memory.entities import (
     imported_names,
     main_kind,
     named_in,
-    person_of,
     shown_text,
 )
 from commonplace.memory.history import matching_as_of, written_by_then

@@ -12,8 +12,9 @@ import re
 import secrets
 
 from commonplace.errors import InvalidInput, NotFound, Unauthorized
+from commonplace.memory.authors import clean_author
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import ROLES, Key
+from commonplace.model import ROLES, VIA, Key
 from commonplace.text.dates import DAY_MS, LATEST_MS, MINUTE_MS
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
@@ -26,16 +27,20 @@ KEY_USE_MS = MINUTE_MS
 _SECRET = re.compile(rf"{KEY_START}[0-9a-f]{{48}}")
 _PREFIX = len(KEY_START) + 8
 UNKNOWN_KEY = "This key is not known here."
+_ASK_FOR_ANOTHER = "Whoever looks after this server can make another one: `commonplace keys create NAME`."
 
 
 def create_key(
     memory: LocalMemory, name: str, scope: str = "write", project: str | None = None, expires_ms: int | None = None
 ) -> tuple[Key, str]:
-    """A new key and its secret, which cannot be shown again."""
+    """A new key and its secret, which cannot be shown again. A name that a valid key has gets a number."""
     name = redact(" ".join(name.split()))
     if not 0 < len(name) <= MAX_KEY_NAME or not name.isprintable():
         raise InvalidInput(f"A key's name has 1 to {MAX_KEY_NAME} characters.", "Name it after who uses it.")
     scope = parse_key_scope(scope)
+    if VIA in f" {name} ":
+        raise InvalidInput(f"{name!r} reads like an agent that works for a person.", "Name the key after a person.")
+    name = _free_name(memory, name)
     now = memory.clock()
     if expires_ms is not None and expires_ms <= now:
         raise InvalidInput("The key would have expired already.", "Choose a later time.")
@@ -45,6 +50,13 @@ def create_key(
     place = None if project is None else normalise_project(project)
     key = Key(0, name, key_prefix(secret), scope, place, now, expires_ms)
     return memory.maintenance.add_key(key, key_digest(secret)), secret
+
+
+def _free_name(memory: LocalMemory, name: str) -> str:
+    """The name, with a number if a valid key has it: keys are authors, and no two people may be one."""
+    taken = {clean_author(key.name).casefold() for key in working_keys(memory)}
+    names = (name, *(f"{name[: MAX_KEY_NAME - 8]} {number}" for number in range(2, len(taken) + 3)))
+    return next(one for one in names if clean_author(one).casefold() not in taken)
 
 
 def parse_key_scope(word: str) -> str:
@@ -124,9 +136,9 @@ def _known(memory: LocalMemory, secret: str) -> Key | None:
 def require_working_key(key: Key, now_ms: int) -> Key:
     """The key, if it opens the door now; else why it does not."""
     if key.revoked_ms is not None:
-        raise Unauthorized("This key was revoked.")
+        raise Unauthorized("This key was revoked.", _ASK_FOR_ANOTHER)
     if not key.works(now_ms):
-        raise Unauthorized("This key has expired.")
+        raise Unauthorized("This key has expired.", _ASK_FOR_ANOTHER)
     return key
 
 
@@ -143,6 +155,8 @@ def key_digest(secret: str) -> bytes:
 
 
 LOGIN_MS = 7 * DAY_MS
+# How far the clocks of two servers with one store may differ.
+LOGIN_CLOCK_MS = 5 * 60_000
 _SIGNED_OUT = "You were signed out."
 
 
@@ -155,7 +169,9 @@ def start_login(key: Key, secret: str, now_ms: int) -> str:
 def check_login(memory: LocalMemory, token: str) -> Key:
     """The key that a token stands for, if the visit is not over and the key still works."""
     prefix, until, seal = _split_token(token)
-    if until <= memory.clock():
+    left = until - memory.clock()
+    # More is left than a visit lasts if it began while the clock was ahead.
+    if left <= 0 or left > LOGIN_MS + LOGIN_CLOCK_MS:
         raise Unauthorized(_SIGNED_OUT)
     for key, digest in memory.maintenance.keys_with_prefix(prefix):
         if hmac.compare_digest(_seal(digest, prefix, until).encode(), seal.encode()):

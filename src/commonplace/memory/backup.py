@@ -44,12 +44,17 @@ class Backup:
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """What a backup and the store hold, how they differ, and where the old store was put, if it was replaced."""
+    """What a backup and the store hold, how they differ, and where the old store was put, if it was replaced.
+
+    Of the keys that work in the backup, by their names: those that were revoked since and stay so, and the others.
+    """
 
     backup: BackupContents
     current: BackupContents | None
     difference: BackupDifference | None
     old_copy: Path | None
+    revoked_keys: tuple[str, ...] = ()
+    working_keys: tuple[str, ...] = ()
 
 
 def back_up_store(memory: LocalMemory, target: Path | None = None, *, encrypt: bool = False) -> Backup:
@@ -82,9 +87,8 @@ def back_up_if_due(memory: LocalMemory) -> Path | None:
     settings, now = memory.settings, memory.clock()
     if not settings.backup_every_hours:
         return None
-    last = next((one for one in list_backups(settings) if one.why == SCHEDULED), None)
-    # A backup from the future was made by a clock that was wrong.
-    if last is not None and 0 <= now - last.made_ms < settings.backup_every_hours * HOUR_MS:
+    last = next((one for one in _made_until(settings, now) if one.why == SCHEDULED), None)
+    if last is not None and now - last.made_ms < settings.backup_every_hours * HOUR_MS:
         return None
     if _content_mark(settings, settings.database) == (last and _content_mark(settings, last.path)):
         return None
@@ -148,7 +152,7 @@ def restore_backup(settings: Settings, named: str, now_ms: int, *, dry_run: bool
     if settings.database_url:
         raise StoreError(_SERVER, _UNDUMP)
     key = store_key(settings)
-    with _readable(settings, _found(settings, named), key) as path:
+    with _readable(settings, _found(settings, named, now_ms), key) as path:
         backup = restore.inspect_copy(path, key)
         if not backup.whole:
             raise StoreCorrupt(f"The backup {named} is damaged.", "Choose another one from `commonplace backup list`.")
@@ -157,12 +161,18 @@ def restore_backup(settings: Settings, named: str, now_ms: int, *, dry_run: bool
             if settings.database.exists():
                 current = restore.inspect_copy(settings.database, key)
                 difference = restore.compare_copy(settings.database, path, key)
+        # Also those that an earlier restore took out of the store, or that only a copy of a damaged store knows.
+        revoked = restore.revoked_keys([settings.database, *(one.path for one in list_backups(settings))], key)
+        working = restore.working_keys(path, key)
+        kept_out = tuple(name for digest, name in working.items() if digest in revoked)
+        still_in = tuple(name for digest, name in working.items() if digest not in revoked)
         if dry_run:
-            return RestoreResult(backup, current, difference, None)
+            return RestoreResult(backup, current, difference, None, kept_out, still_in)
         aside = backup_path(settings, "restore", now_ms)
         make_private_folder(aside.parent)
-        replaced = restore.restore_copy(settings.database, path, aside, key, int(settings.busy_timeout * 1000))
-    return RestoreResult(backup, restore.inspect_copy(settings.database, key), difference, aside if replaced else None)
+        replaced = restore.restore_copy(settings.database, path, aside, key, int(settings.busy_timeout * 1000), revoked)
+    restored, old_copy = restore.inspect_copy(settings.database, key), aside if replaced else None
+    return RestoreResult(backup, restored, difference, old_copy, kept_out, still_in)
 
 
 @contextlib.contextmanager
@@ -202,11 +212,16 @@ def _last_of_each(made: Sequence[Backup], period: str) -> list[Backup]:
     return [*last.values()]
 
 
-def _found(settings: Settings, named: str) -> Path:
+def _made_until(settings: Settings, now_ms: int) -> list[Backup]:
+    """The backups, the latest first, without those that a clock dated which ran ahead."""
+    return [one for one in list_backups(settings) if one.made_ms <= now_ms]
+
+
+def _found(settings: Settings, named: str, now_ms: int) -> Path:
     """The backup that a person names: by its name in the folder, by `latest`, or as any file."""
     if named == LATEST:
         # Not one that was made because the store was about to be changed like this.
-        named = next((one.path.name for one in list_backups(settings) if one.why not in _ASIDE), named)
+        named = next((one.path.name for one in _made_until(settings, now_ms) if one.why not in _ASIDE), named)
     for path in (settings.backups / named, Path(named).expanduser()):
         if path.is_file():
             return path

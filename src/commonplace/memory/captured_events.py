@@ -165,6 +165,12 @@ def answer_in_transcript(memory: LocalMemory, session: str, answer: str, at_ms: 
     return any(_holds(message.body, answer) for message in near if message.details.get("role") == "assistant")
 
 
+def is_captured(memory: LocalMemory, session_id: int) -> bool:
+    """Whether hooks saw something of a session."""
+    scope = Scope(kinds=("observation",), sessions=_only(session_id))
+    return bool(memory.store.items_between(scope, 0, memory.clock() + _AROUND_MS, 1))
+
+
 class CapturedAnswers:
     """The captured answers of one session, while the messages of its transcript come in."""
 

@@ -31,6 +31,7 @@ from commonplace.errors import (
 from commonplace.memory.backup import backup_path, copy_before_change, make_private_folder
 from commonplace.memory.encryption import store_key
 from commonplace.memory.local_memory import Clock, LocalMemory, for_space, open_memory, wall_clock
+from commonplace.memory.proposed_changes import is_change
 from commonplace.memory.remember import content_hashes, make_passages
 from commonplace.memory.status_and_stats import Fault, save_check_result
 from commonplace.model import Item, ref
@@ -254,10 +255,13 @@ def _is_named(item: Item) -> bool:
 
 
 def _matches_hash(item: Item) -> bool:
-    """Whether its hash is that of its text. What others name, such as a message, has a hash of that name."""
+    """Whether its hash is that of its text.
+
+    What others name, such as a message, has a hash of that name, and a proposed change has one of what it does.
+    """
     if len(item.content_hash) != hashlib.sha256().digest_size:
         return False
-    if item.kind != "memory":
+    if item.kind != "memory" or is_change(item):
         return True
     known = content_hashes(item)
     # One that was moved beside its like, or cleaned to be like another, is told apart by its uid.

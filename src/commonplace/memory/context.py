@@ -2,7 +2,8 @@
 
 Knowledge (decisions, constraints, heuristics, what was rejected) and rules of the project and of everywhere come
 first, whatever their age; then what is recent, or what a query asks for; the last summaries; the latest checkpoint.
-With a query, what answers it has a share of the budget that nothing else can take.
+With a query, what answers it has a share of the budget that nothing else can take. What belongs to another project is
+part of it only if the caller asks for `elsewhere`, after all that is the project's own.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.rerank import is_stale
 from commonplace.memory.rules import applies_to
 from commonplace.memory.timeline import EVENT_KINDS
-from commonplace.model import KINDS, KNOWLEDGE_TYPES, PROPOSED, SETTLED, Item, Scope, Session
+from commonplace.memory.told_to_agents import may_be_told, scope_to_tell, source_of, that_may_be_told
+from commonplace.model import KINDS, KNOWLEDGE_TYPES, Item, Scope, Session
 from commonplace.ranking.scores_and_relevance import STALE_FACTOR, Evidence, lexical_signal
 from commonplace.text.dates import DAY_MS
 from commonplace.text.paths import is_in_folder, normalise_folder
@@ -45,7 +47,7 @@ ANSWERS, BEST = 0.3, 3
 ITEM_SHARE = 0.25
 # The checkpoint and the first summary are always wanted: if need be, with fields no longer than this.
 FIELD_LENGTHS = (4_000, 1_000, 400, 150, 60)
-# Something from another project has to answer the query rather well to be of use here, as one of the first so many.
+# Something from another project, where that is asked for, has to answer the query rather well, as one of so many.
 ELSEWHERE, FROM_ELSEWHERE = 0.5, 25
 # What counts for the score of an entry: its age, whether it is knowledge, and its project.
 HALF_LIFE_DAYS = 7.0
@@ -114,16 +116,24 @@ class TokenBudget:
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """An item as it will be shown: its content, perhaps shortened, with its score and signals."""
+    """An item as it will be shown: its content, perhaps shortened, with its score, its signals and whose it is."""
 
     item: Item
     content: str
     score: float
     signals: Signals
+    source: str = ""
+    # Whether it belongs to another project.
+    is_elsewhere: bool = False
+
+    @property
+    def text(self) -> str:
+        """What is shown of it: the same as `content`."""
+        return self.content
 
     @property
     def leads(self) -> bool:
-        return self.item.type in LEADING_TYPES
+        return self.item.type in LEADING_TYPES and not self.is_elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,20 +179,22 @@ def build_context(
     limit: int | None = None,
     least: int = 0,
     at_ms: int | None = None,
+    elsewhere: bool = False,
 ) -> Context:
     """A context package for a project, or for what belongs to none. `envelope` is what the empty reply costs.
 
     With `files`, rules for certain paths only if they apply to one of them; with `limit`, so many items besides rules;
-    with `at_ms`, what was held true at that moment. `measure` never says fewer than `least` tokens; if not 0, that is
-    what an entry takes besides its title, content and type.
+    with `at_ms`, what was held true at that moment; with `elsewhere`, also what answers the query in other projects.
+    `measure` never says fewer than `least` tokens; if not 0, that is what an entry takes besides its title, content and
+    type.
     """
     question = _parse_query(memory, project, query)
     here, most = replace(Scope.inside(project), at_ms=at_ms), max(RECENT, token_budget // max(LEAST_TOKENS, least))
 
     def read() -> tuple[list[ContextItem], list[int], list[Item], Item | None]:
-        newest = newest_items(memory, replace(here, kinds=("checkpoint",)), 1)
+        newest = that_may_be_told(memory, newest_items(memory, replace(here, kinds=("checkpoint",)), 1))
         return (
-            *_ranked(memory, project, question, most, at_ms),
+            *_ranked(memory, project, question, most, at_ms, elsewhere=elsewhere),
             _summaries(memory, here, question),
             next(iter(newest), None),
         )
@@ -292,7 +304,13 @@ def _parse_query(memory: LocalMemory, project: str | None, query: str | None) ->
 
 
 def _ranked(
-    memory: LocalMemory, project: str | None, question: ParsedQuestion | None, most: int, at_ms: int | None
+    memory: LocalMemory,
+    project: str | None,
+    question: ParsedQuestion | None,
+    most: int,
+    at_ms: int | None,
+    *,
+    elsewhere: bool,
 ) -> tuple[list[ContextItem], list[int]]:
     """Candidates in the order they should be shown, with whole contents; and the ids of those that answer the query."""
     now = memory.clock() if at_ms is None else at_ms
@@ -302,24 +320,32 @@ def _ranked(
     always = [
         item
         for types in ((RULE,), tuple(sorted(KNOWLEDGE_TYPES)))
-        for item in newest_items(memory, replace(around, types=types, review=SETTLED), max(LEADING, most))
+        for item in newest_items(memory, scope_to_tell(replace(around, types=types)), max(LEADING, most))
     ]
-    recent = newest_items(memory, replace(here, kinds=EVENT_KINDS, review=SETTLED), most)
+    # Conversations that belong to no project are private until somebody asks for them.
+    happened = EVENT_KINDS if project is not None else tuple(kind for kind in EVENT_KINDS if kind != "message")
+    recent = newest_items(memory, scope_to_tell(replace(here, kinds=happened)), most)
     if question is not None:
         from commonplace.memory.recall import recall_scopes
 
         # A query orders what the project holds and adds what answers it; the budget decides where it ends.
-        everywhere = Scope(kinds=EVENT_KINDS, at_ms=at_ms)
-        inside, anywhere = recall_scopes(memory, question, [around, everywhere], [most, FROM_ELSEWHERE])
-        found = (*inside.hits, *(hit for hit in anywhere.hits if hit.relevance >= ELSEWHERE))
-        hits: dict[int, Hit] = {hit.item.id: hit for hit in found if hit.item.review != PROPOSED}
-        others = {item.id: item for item in (*always, *recent) if item.id not in hits}
-        evidence = score_items(memory, question, list(others.values()))
+        scopes, limits = [around], [most]
+        if elsewhere:
+            scopes.append(Scope(kinds=EVENT_KINDS, at_ms=at_ms))
+            limits.append(FROM_ELSEWHERE)
+        inside, *anywhere = recall_scopes(memory, question, scopes, limits)
+        others = [hit for result in anywhere for hit in result.hits if hit.similarity >= ELSEWHERE]
+        found = (*inside.hits, *others)
+        hits: dict[int, Hit] = {hit.item.id: hit for hit in found if may_be_told(memory, hit.item)}
+        own = {hit.item.id for hit in inside.hits}
+        listed = {item.id: item for item in that_may_be_told(memory, (*always, *recent)) if item.id not in hits}
+        own |= listed.keys()
+        evidence = score_items(memory, question, list(listed.values()))
         evidence |= {id_: (hit.semantic, hit.lexical) for id_, hit in hits.items()}
-        items = others | {id_: hit.item for id_, hit in hits.items()}
+        items = listed | {id_: hit.item for id_, hit in hits.items()}
     else:
-        items = {item.id: item for item in (*always, *recent)}
-        evidence, hits = {}, {}
+        items = {item.id: item for item in that_may_be_told(memory, (*always, *recent))}
+        evidence, hits, own = {}, {}, set(items)
     entries = []
     for item in items.values():
         semantic, lexical = evidence.get(item.id, (0.0, 0.0))
@@ -328,9 +354,10 @@ def _ranked(
             semantic, lexical, recency_score(item.created_ms, now), SAME_PROJECT if same else OTHER_PROJECT
         )
         score = composite_score(signals, with_query=question is not None)
-        entries.append(ContextItem(item, _content(item), score, signals))
-    best = sorted(hits.values(), key=lambda hit: -hit.relevance)
-    answers = [hit.item.id for place, hit in enumerate(best) if place < BEST or hit.relevance >= ANSWERS]
+        is_elsewhere = item.id not in own
+        entries.append(ContextItem(item, _content(item), score, signals, source_of(memory, item), is_elsewhere))
+    best = sorted(hits.values(), key=lambda hit: (hit.item.id not in own, -hit.similarity))
+    answers = [hit.item.id for place, hit in enumerate(best) if place < BEST or hit.similarity >= ANSWERS]
     return sorted(entries, key=_order, reverse=True), answers
 
 
@@ -357,20 +384,21 @@ def score_items(
     return signals
 
 
-def _order(entry: ContextItem) -> tuple[bool, float, int, int]:
+def _order(entry: ContextItem) -> tuple[bool, bool, float, int, int]:
     item = entry.item
-    return (*context_order_key(entry.score, knowledge=entry.leads, stale=is_stale(item)), item.created_ms, item.id)
+    ranked = context_order_key(entry.score, knowledge=entry.leads, stale=is_stale(item))
+    return (not entry.is_elsewhere, *ranked, item.created_ms, item.id)
 
 
 def _summaries(memory: LocalMemory, here: Scope, question: ParsedQuestion | None) -> list[Item]:
     """The newest summaries of the project; with a query those that answer it first."""
-    newest = newest_items(memory, replace(here, kinds=("summary",)), SUMMARIES)
+    newest = that_may_be_told(memory, newest_items(memory, replace(here, kinds=("summary",)), SUMMARIES))
     if question is None or len(newest) < 2:
         return newest
     from commonplace.memory.recall import recall
 
     found = recall(memory, question, replace(here, kinds=("summary",)), SUMMARIES)
-    together = {item.id: item for item in (*(hit.item for hit in found.hits), *newest)}
+    together = {item.id: item for item in that_may_be_told(memory, (*(hit.item for hit in found.hits), *newest))}
     return list(together.values())[:SUMMARIES]
 
 
@@ -440,7 +468,7 @@ def assemble_messages(
         session = sessions.get(hit.item.id)
         if session is None or not any(is_in_folder(session.folder, tree) for tree in trees):
             boost = LABEL_BOOST if session is not None and wanted.intersection(_labels(session)) else 0.0
-            ranked.append((hit.relevance + boost, hit, session))
+            ranked.append((hit.similarity + boost, hit, session))
     ranked.sort(key=lambda entry: -entry[0])
     spent, chosen = TokenBudget(budget), []
     for _score, hit, session in ranked:

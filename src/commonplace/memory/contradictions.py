@@ -1,61 +1,52 @@
-"""Statements that cannot both hold, and statements that say the same: found on writing, listed, and settled.
+"""Statements that cannot both hold, and statements that say the same: found on writing, and listed.
 
-Words decide, for rules, decisions, facts, constraints and notes of one project. If the model is loaded, it proposes
-more statements to compare, and reads the nearest ones together with the new one: what it says is stored with that, so
-that lists know it. What begins later is compared too, unless the other one ends before that. Nothing is replaced unless
-someone says so; what was settled is not shown again until undone.
+Rules, decisions, facts, constraints and notes are compared with what is nearest to them where they apply, and with
+ideas that were rejected there (judge.py). What was found is stored with the newer one, so that lists know it. What
+begins later is compared too, unless the other one ends before that. Nothing is replaced unless someone says so
+(settle_contradictions.py).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, NamedTuple
 
-from commonplace.errors import Conflict, EmbedderUnavailable, InvalidInput
+from commonplace.errors import EmbedderUnavailable, InvalidInput
+from commonplace.memory.judge import UNRELATED, WORDS_ALONE, Verdict, compare, compare_all, rejects_wish
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
+from commonplace.memory.statement_texts import statement_text
 from commonplace.model import BINDING_TYPES, SAME_AS, Draft, Item, Scope, linked_uids
-from commonplace.store.rows import item_before, state_before_planned_end
 from commonplace.text.query import plain_query
-from commonplace.text.sentences import title_of
+from commonplace.text.sentences import without_reason
+from commonplace.text.statement_guards import read_statement
 
-if TYPE_CHECKING:
-    from commonplace.text.contradiction_statements import Statement
-
+REJECTED = "rejected"
 STATEMENT_TYPES = ("rule", "decision", "fact", "constraint", "note")
 # How many statements are looked at on a write: by words, and by meaning if a model is loaded.
 CANDIDATES, NEAREST = 20, 10
 MAX_CONTRADICTIONS = 3
 # The longest words of a statement are looked for: they say what it is about.
 LONGEST_WORDS = 6
-# Statements are short; of a long text the beginning says what it is about.
-_STATEMENT_READ = 2_000
-# So many of the newest statements are compared with each other for a list, each with so many that share words with it.
-# A word of more statements than this does not bring two together; alone, without another in common, not even a word of
-# so many as LONE_WORD.
+# The nearest statements are read by the model: from the cosine NEAR on, or from RATHER_NEAR on if they share so much of
+# the words of the shorter one. What has no vector yet was found by its words, and the best of it are read as well.
+READ_TOGETHER, NEAR, RATHER_NEAR, SHARED_TO_READ, NO_VECTOR = 4, 0.5, 0.35, 1 / 3, 3
+# A list compares the newest statements, each with the ones that share most words with it. A word that stands in more
+# statements than this brings no two together; a single word in common has to be rarer still.
 SCANNED, COMPARED, COMMON_WORD, LONE_WORD = 5_000, 60, 250, 40
+# Pairs of a list that share so much of their words and were never read are read by the model, as many as this.
+SHARED_WORDS, READ_FOR_LIST = 0.25, 200
 DEFAULT_LIMIT, MAX_LIMIT = 50, 200
-# Metadata of an item: the uids of others of which somebody said that both hold, that it repeats, that it contradicts by
-# its meaning, and that it does not contradict by its meaning though words say so.
-BOTH_HOLD, CONTRADICTS, COMPATIBLE = "both_hold", "contradicts", "compatible"
-# So many statements are read together with a new one, if both are short: those that words report, and the nearest from
-# this cosine on. From the score BORDER on they contradict each other.
-READ_TOGETHER, READ_LENGTH, NEAR, BORDER = 4, 400, 0.3, 1.0
-# Below DENIED they do not, whatever words say; if these found a number or a change, which they know well, only below
-# SURELY_DENIED.
-DENIED, SURELY_DENIED, KNOWN_BY_WORDS = -2.0, -4.5, ("number", "replaced")
-# So many of the best by words are read if some have no vector yet; and of the pairs of a list, those that share so much
-# of their words, as many as READ_FOR_LIST.
-NO_VECTOR, SHARED_WORDS, READ_FOR_LIST = 3, 0.25, 200
+# Metadata of an item: the uids of others of which somebody said that both hold, that it contradicts, that it does not
+# contradict though words say so, and that say the same.
+BOTH_HOLD, CONTRADICTS, COMPATIBLE, REPEATS = "both_hold", "contradicts", "compatible", "repeats"
 
-Reason = Literal["opposite", "number", "choice", "replaced", "meaning", "same"]
-Keep = Literal["new", "old", "both"]
-KEEP: tuple[Keep, ...] = ("new", "old", "both")
+Reason = Literal["opposite", "number", "rejected", "meaning", "same"]
+SAME: Reason = "same"
 
 # What holds for a while replaces nothing for good.
 _FOR_A_WHILE = re.compile(
@@ -67,7 +58,7 @@ _FOR_A_WHILE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """An earlier item and how the new statement differs from it: "opposite", "number", "choice", "replaced", "meaning".
+    """An earlier item, how the new statement differs from it, and why that is so.
 
     `supersede`: the same author said both, and the new one is meant to last, so it should supersede the earlier one.
     """
@@ -75,6 +66,12 @@ class Contradiction:
     item: Item
     reason: str
     supersede: bool = False
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        """What the earlier item says."""
+        return self.item.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,111 +86,80 @@ class StatementPair:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a statement contradicts, the likeliest first, what says the same already, and what only words report."""
+    """What a statement contradicts, the likeliest first, and what says the same already."""
 
     contradictions: tuple[Contradiction, ...] = ()
     twins: tuple[Item, ...] = ()
-    compatible: tuple[Item, ...] = ()
 
     def metadata(self, draft: Draft, author: str | None) -> dict[str, object]:
         """What is noted with the statement, so that lists know it: what its author repeats, and what a model read."""
         own = [twin.uid for twin in self.twins if twin.author == author]
         by_meaning = [one.item for one in self.contradictions if one.reason == "meaning"]
-        verdicts = ((CONTRADICTS, by_meaning), (COMPATIBLE, self.compatible))
+        verdicts = ((CONTRADICTS, by_meaning), (REPEATS, self.twins))
         noted = {field: {one.uid: texts_digest(one, draft) for one in items} for field, items in verdicts if items}
         return noted | ({SAME_AS: own} if own else {})
 
 
+class Near(NamedTuple):
+    """An earlier item that may be about the same, what it says, and how near that is in meaning."""
+
+    item: Item
+    text: str
+    cosine: float
+
+
 def find_contradictions(memory: LocalMemory, item: Item) -> list[Contradiction]:
-    """Statements in the same project that this one may replace, the likeliest first."""
+    """Statements that hold in the same project, and that this one may replace, the likeliest first."""
     return list(compare_statement(memory, item, item.id).contradictions)
 
 
 def compare_statement(memory: LocalMemory, written: Draft | Item, known_as: int | None = None) -> Compared:
-    """What a statement contradicts and repeats in its project. Cheap: this is asked at every write."""
+    """What a statement contradicts and repeats where it holds. Cheap: this is asked at every write.
+
+    A statement of a project meets those that apply everywhere as well; one that is to apply everywhere meets those of
+    the project in whose window it is written. `known_as` is its id if it is stored.
+    """
     if written.kind != "memory" or written.type not in STATEMENT_TYPES:
         return Compared()
-    # Servers load this module when they start.
-    from commonplace.text.contradiction_detection import contradiction_kind, says_the_same
-
     text, now_ms = statement_text(written), memory.clock()
-    found = _candidates(memory, text, written.project)
+    near = _near_statements(memory, written, text, known_as)
+    against: list[tuple[float, Contradiction]] = []
+    twins: list[Item] = []
+    for one, verdict in zip(near, _verdicts(memory, written, text, near, known_as), strict=True):
+        if verdict.kind == "same" and one.item.type != REJECTED and one.item.holds_at(now_ms):
+            twins.append(one.item)
+        if verdict.is_against:
+            supersede = one.item.type != REJECTED and _may_supersede(one.item, written, now_ms)
+            found = Contradiction(one.item, reason_of(one.item, verdict), supersede, verdict.why)
+            against.append((verdict.certainty, found))
+    # An idea that was rejected comes first: it was discussed already.
+    against.sort(key=lambda entry: (entry[1].item.type != REJECTED, -entry[0]))
+    return Compared(tuple(found for _certainty, found in against[:MAX_CONTRADICTIONS]), tuple(twins))
+
+
+def reason_of(older: Item, verdict: Verdict) -> Reason:
+    """How two statements differ, in one word."""
+    if verdict.kind == "same":
+        return SAME
+    if older.type == REJECTED:
+        return "rejected"
+    if verdict.by_words:
+        return "number" if verdict.kind == "changes" else "opposite"
+    return "meaning"
+
+
+def _near_statements(memory: LocalMemory, written: Draft | Item, text: str, known_as: int | None) -> list[Near]:
+    """What may be about the same and is open, the nearest first, then by words."""
+    # Its reason is about something else.
+    found = _candidates(memory, without_reason(text), written.project or memory.settings.project or None)
     items = memory.store.get(found)
-    twins, texts, reasons = [], dict[int, str](), dict[int, str]()
-    for id_, cosine in found.items():
-        if id_ == known_as or id_ not in items or is_settled(written, items[id_]):
-            continue
-        other = statement_text(items[id_])
-        if not hold_together(items[id_], written):
-            continue
-        reason = contradiction_kind(other, text)
-        if not reason and items[id_].holds_at(now_ms) and says_the_same(other, text, cosine):
-            twins.append(items[id_])
-        else:
-            texts[id_], reasons[id_] = other, reason
-    # Those that words report, then the nearest.
-    order = sorted(texts, key=lambda id_: (not reasons[id_], -found[id_]))
-    # Rules are short and plain: of two that words report, the model knows less.
-    plain = {id_ for id_ in order if reasons[id_] and written.type == items[id_].type == "rule"}
-    # What was stored a moment ago has no vector yet: words found it.
-    by_words = list(texts)[:NO_VECTOR] if memory.store.pending() else []
-    worth_reading = [
-        id_ for id_ in order if id_ not in plain and (reasons[id_] or found[id_] >= NEAR or id_ in by_words)
+    near = [
+        Near(items[id_], statement_text(items[id_]), cosine)
+        for id_, cosine in found.items()
+        if id_ in items and id_ != known_as
+        if not is_settled(written, items[id_]) and hold_together(items[id_], written)
     ]
-    scores = _scores(memory, text, {id_: texts[id_] for id_ in worth_reading if known_as is None or id_ < known_as})
-    if known_as is not None:
-        scores |= {id_: score for id_ in order if (score := _recorded(items[id_], written)) is not None}
-    order.sort(key=lambda id_: (not reasons[id_], -scores.get(id_, 0.0)))
-    decided = {id_: _decided(reasons[id_], scores.get(id_, 0.0)) for id_ in order}
-    against = [
-        Contradiction(items[id_], reason, _may_supersede(items[id_], written, now_ms))
-        for id_, reason in decided.items()
-        if reason
-    ]
-    compatible = [items[id_] for id_, reason in decided.items() if reasons[id_] and not reason]
-    return Compared(tuple(against[:MAX_CONTRADICTIONS]), tuple(twins), tuple(compatible))
-
-
-def _decided(by_words: str, score: float) -> str:
-    """The reason that holds once a model has read both: that of the words, "meaning", or none."""
-    if by_words:
-        return by_words if score >= (SURELY_DENIED if by_words in KNOWN_BY_WORDS else DENIED) else ""
-    return "meaning" if score >= BORDER else ""
-
-
-def _scores(memory: LocalMemory, text: str, others: Mapping[int, str]) -> dict[int, float]:
-    """How surely a text contradicts earlier statements, as far as the model reads them; the nearest come first."""
-    model = memory.contradiction_model
-    # Writing does not wait for the model that makes vectors; this one is loaded after it.
-    if model is None or not memory.embeddings.is_ready or len(text) > READ_LENGTH:
-        return {}
-    short = [id_ for id_, other in others.items() if len(other) <= READ_LENGTH][:READ_TOGETHER]
-    try:
-        return dict(zip(short, model.score(text, [(others[id_], "") for id_ in short]), strict=False))
-    except EmbedderUnavailable:
-        return {}
-
-
-def statement_text(written: Draft | Item) -> str:
-    """What a memory states: its text, after a title of its own."""
-    return titled_statement(written.title, written.body)
-
-
-def titled_statement(title: str, body: str) -> str:
-    """What a text states, after a title that is not its own beginning."""
-    return _short_statement(title, body) if len(body) <= _STATEMENT_READ else _titled(title, body)
-
-
-@lru_cache(maxsize=512)
-def _short_statement(title: str, body: str) -> str:
-    """The same statements are compared with each new one."""
-    return _titled(title, body)
-
-
-def _titled(title: str, body: str) -> str:
-    text = body.strip()
-    named = "" if title_of(text) == title else title
-    return "\n".join(part for part in (named, text) if part)[:_STATEMENT_READ]
+    return sorted(near, key=lambda one: -one.cosine)
 
 
 def _candidates(memory: LocalMemory, text: str, project: str | None) -> dict[int, float]:
@@ -201,7 +167,8 @@ def _candidates(memory: LocalMemory, text: str, project: str | None) -> dict[int
     # As words, never as operators: a statement may say NOT and hold quotes.
     query = plain_query(text)
     query = replace(query, words=tuple(sorted(query.words, key=lambda word: -len(word.surface))[:LONGEST_WORDS]))
-    scope = replace(Scope.inside(project, kinds=("memory",), types=STATEMENT_TYPES), coming=True)
+    types = (*STATEMENT_TYPES, REJECTED)
+    scope = replace(Scope.around(project, kinds=("memory",), types=types), coming=True)
     found = {hit.item_id: 0.0 for hit in memory.store.search_text(query, scope, CANDIDATES, shares=False).hits}
     # Only a model that is loaded: writing does not wait for one.
     vector = memory.embeddings.embed_query(text) if memory.embeddings.is_ready else None
@@ -209,6 +176,54 @@ def _candidates(memory: LocalMemory, text: str, project: str | None) -> dict[int
         for hit in memory.store.search_vectors(vector, scope, NEAREST):
             found[hit.item_id] = max(found.get(hit.item_id, 0.0), hit.cosine)
     return found
+
+
+def _verdicts(
+    memory: LocalMemory, written: Draft | Item, text: str, near: Sequence[Near], known_as: int | None
+) -> list[Verdict]:
+    """What the statement is to each of those near it: what was found when it was written, or else what is found now."""
+    # What was stored a moment ago has no vector yet: words found it, the best first.
+    is_ready = memory.embeddings.is_ready
+    unembedded = [one for one in near if not one.cosine][:NO_VECTOR] if memory.store.pending() or not is_ready else []
+    if not is_ready:
+        # In a command of its own: only what shares many words is worth loading the model for.
+        unembedded = [one for one in unembedded if shares_words(one.text, text)]
+    earlier = [one for one in near if one.item.type != REJECTED and (known_as is None or one.item.id < known_as)]
+    worth_reading = [one for one in earlier if is_worth_reading(one, text) or one in unembedded][:READ_TOGETHER]
+    read = compare_all(memory.contradiction_model, [(one.text, one.cosine) for one in worth_reading], text)
+    read_of = {one.item.id: verdict for one, verdict in zip(worth_reading, read, strict=True)}
+    verdicts = []
+    for one in near:
+        by_words = _by_words(one.item, written)
+        noted = VERDICTS.get(_recorded(one.item, written)) if known_as is not None else None
+        found = noted or read_of.get(one.item.id) or by_words
+        shown_by_words = by_words is REJECTS or (found.is_against and by_words.is_against)
+        verdicts.append(by_words if shown_by_words else found)
+    return verdicts
+
+
+def is_worth_reading(one: Near, text: str) -> bool:
+    """Whether a statement is near enough to another one for the model to read both: it takes its time."""
+    if one.cosine < RATHER_NEAR or one.cosine >= NEAR:
+        return one.cosine >= NEAR
+    return shares_words(one.text, text)
+
+
+def shares_words(one: str, other: str) -> bool:
+    """Whether two statements have many words in common, of those of the shorter one."""
+    words, others = set(read_statement(one).words), set(read_statement(other).words)
+    return len(words & others) >= SHARED_TO_READ * max(1, min(len(words), len(others)))
+
+
+def _by_words(older: Draft | Item, newer: Draft | Item) -> Verdict:
+    """What the words of two statements tell, those of rules and rejected ideas as they are read before a command."""
+    old, new = statement_text(older), statement_text(newer)
+    if older.type == REJECTED:
+        return REJECTS if rejects_wish(old, new, is_idea=True) else UNRELATED
+    are_rules = older.type in BINDING_TYPES and newer.type in BINDING_TYPES
+    if are_rules and (rejects_wish(old, new) or rejects_wish(new, old)):
+        return REJECTS
+    return compare(None, old, new)
 
 
 def hold_together(one: Draft | Item, other: Draft | Item) -> bool:
@@ -219,6 +234,9 @@ def hold_together(one: Draft | Item, other: Draft | Item) -> bool:
 
 
 def _may_supersede(old: Item, new: Draft | Item, now_ms: int) -> bool:
+    if old.project is None and new.project is not None:
+        # What holds in one project does not abolish what holds in all.
+        return False
     if old.type in BINDING_TYPES and new.type not in BINDING_TYPES:
         # Whoever goes against a rule once does not abolish it.
         return False
@@ -246,7 +264,8 @@ def list_contradictions(
 ) -> list[StatementPair]:
     """Pairs of live statements to settle, the newest first: of one project, or of all. With `twins` those alike too.
 
-    The newest `scanned` statements are compared, and so many pairs that words do not decide `read` by the model.
+    What applies everywhere is compared with the statements of each project, of the ones written last if there are many.
+    The newest `scanned` statements are compared, and so many pairs that were never read are `read` by the model.
     """
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidInput(f"limit must be between 1 and {MAX_LIMIT}.")
@@ -255,16 +274,40 @@ def list_contradictions(
     for item in _newest_statements(memory, project, scanned):
         by_project[item.project].append(item)
     now_ms = memory.clock()
-    compared = [pair for items in by_project.values() for pair in _pairs(items, now_ms, twins=twins)]
+    compared = [
+        (pair, share)
+        for place, items in _holding_together(by_project, project is None, 2 * scanned)
+        for pair, share in _pairs(items, now_ms, twins=twins)
+        if place is None or pair.older.project is not None or pair.newer.project is not None
+    ]
     pairs = [pair for pair, _share in compared if pair.reason]
     if read:
-        undecided = sorted((one for one in compared if not one[0].reason), key=lambda one: -one[1])[:read]
-        pairs += _read_pairs(memory, [pair for pair, _share in undecided])
+        unread = sorted((one for one in compared if not one[0].reason), key=lambda one: -one[1])[:read]
+        pairs += _read_pairs(memory, [pair for pair, _share in unread])
     return sorted(pairs, key=lambda pair: (-pair.newer.created_ms, -pair.newer.id, -pair.older.id))[:limit]
 
 
+def _holding_together(
+    by_project: Mapping[str | None, list[Item]], every: bool, most: int
+) -> Iterator[tuple[str | None, list[Item]]]:
+    """The statements of each project with those that apply everywhere, the newest first, as long as `most` last.
+
+    With `every`, those that apply everywhere come alone as well.
+    """
+    applying = by_project.get(None, [])
+    if applying and every:
+        yield None, applying
+    for project, items in by_project.items():
+        if project is None:
+            continue
+        most -= len(items) + len(applying)
+        both = [*items, *applying] if applying and most >= 0 else items
+        yield project, sorted(both, key=lambda item: (item.created_ms, item.id), reverse=True)
+
+
 def _newest_statements(memory: LocalMemory, project: str | None, scanned: int) -> Iterator[Item]:
-    scope = Scope(project=project, kinds=("memory",), types=STATEMENT_TYPES, coming=True)
+    here = Scope() if project is None else Scope.around(project)
+    scope = replace(here, kinds=("memory",), types=STATEMENT_TYPES, coming=True)
     left, before = scanned, None
     while left > 0:
         page = memory.store.newest(scope, min(500, left), before)
@@ -275,67 +318,102 @@ def _newest_statements(memory: LocalMemory, project: str | None, scanned: int) -
         before = (page[-1].created_ms, page[-1].id)
 
 
-def _read_pairs(memory: LocalMemory, pairs: Sequence[StatementPair]) -> Iterator[StatementPair]:
-    """Those that the model says to contradict each other; it is loaded for this."""
-    if pairs and memory.contradiction_model is not None:
-        memory.embeddings.embed_query("load the model")
-    for pair in pairs:
-        scores = _scores(memory, statement_text(pair.newer), {pair.older.id: statement_text(pair.older)})
-        if _decided("", scores.get(pair.older.id, 0.0)):
-            yield replace(pair, reason="meaning")
-
-
 def _pairs(items: Sequence[Item], now_ms: int, *, twins: bool) -> Iterator[tuple[StatementPair, float]]:
-    """Each item with the older ones that share its words, and how much; the newest come first in `items`.
+    """Each item with older ones that it was found to contradict, or that share its words, and how much they share.
 
-    Of those that words do not decide, with an empty reason, only what shares much and was never read.
+    The newest come first in `items`. Pairs that were never read have an empty reason.
     """
-    from commonplace.text.contradiction_detection import are_the_same, contradiction_between
-    from commonplace.text.contradiction_statements import statements_in
+    for older, newer in _noted_pairs(items):
+        if not is_settled(older, newer) and hold_together(older, newer):
+            yield StatementPair(older, newer, relation(older, newer), _may_supersede(older, newer, now_ms)), 1.0
+    for older, newer, share in _sharing_words(items):
+        if is_settled(older, newer) or not hold_together(older, newer):
+            continue
+        noted_as = _recorded(older, newer)
+        if noted_as == CONTRADICTS:
+            continue
+        verdict = VERDICTS.get(noted_as) or _by_words(older, newer)
+        both_now = older.holds_at(now_ms) and newer.holds_at(now_ms)
+        pair = StatementPair(older, newer, "", _may_supersede(older, newer, now_ms))
+        if verdict.is_against:
+            yield replace(pair, reason=reason_of(older, verdict)), share
+        elif verdict.kind == "same":
+            if twins and both_now:
+                yield replace(pair, reason=SAME), share
+        elif not noted_as and share >= SHARED_WORDS and older.holds_at(now_ms):
+            yield pair, share
 
+
+def _noted_pairs(items: Sequence[Item]) -> Iterator[tuple[Item, Item]]:
+    """Pairs of which the newer was found to contradict the older when it was written; they may share no word."""
     by_uid = {item.uid: item for item in items}
     for newer in items:
-        # The model may have found what shares no word.
         noted = newer.meta.get(CONTRADICTS)
-        for older in [by_uid[uid] for uid in noted if uid in by_uid] if isinstance(noted, dict) else ():
-            is_noted = (_recorded(older, newer) or 0.0) >= BORDER
-            if is_noted and not is_settled(older, newer) and hold_together(older, newer):
-                yield StatementPair(older, newer, "meaning", _may_supersede(older, newer, now_ms)), 1.0
-    read = [statements_in(statement_text(item)) for item in items]
-    words = [_subjects(statements) for statements in read]
+        for uid in noted if isinstance(noted, dict) else ():
+            older = by_uid.get(uid)
+            if older is not None and _recorded(older, newer) == CONTRADICTS:
+                yield older, newer
+
+
+def _sharing_words(items: Sequence[Item]) -> Iterator[tuple[Item, Item, float]]:
+    """Each item with the older ones that share most words with it, and the share of their words."""
+    words = [set(read_statement(statement_text(item)).words) for item in items]
     holding: dict[str, list[int]] = defaultdict(list)
     for place in reversed(range(len(items))):
         found = [holding[word] for word in words[place] if len(holding[word]) <= COMMON_WORD]
-        shared = Counter(n for places in found for n in places)
-        rare = {n for places in found if len(places) <= LONE_WORD for n in places}
+        shared = Counter(other for places in found for other in places)
+        rare = {other for places in found if len(places) <= LONE_WORD for other in places}
         for other, count in shared.most_common(COMPARED):
-            if (count == 1 and other not in rare) or is_settled(items[other], items[place]):
-                continue
-            older, newer = items[other], items[place]
-            if not hold_together(older, newer):
-                continue
-            by_words, noted = contradiction_between(read[other], read[place]), _recorded(older, newer)
-            if noted is not None and noted >= BORDER:
-                continue
-            reason = _decided(by_words, noted or 0.0)
-            alike = twins and not reason and older.holds_at(now_ms) and newer.holds_at(now_ms)
-            if alike and are_the_same(read[other], read[place]):
-                reason = "same"
-            share = count / max(len(words[other]), len(words[place]))
-            if reason or (noted is None and share >= SHARED_WORDS and older.holds_at(now_ms)):
-                yield StatementPair(older, newer, reason, _may_supersede(older, newer, now_ms)), share
+            if count > 1 or other in rare:
+                yield items[other], items[place], count / max(len(words[other]), len(words[place]))
         for word in words[place]:
             holding[word].append(place)
 
 
-def _recorded(one: Draft | Item, other: Draft | Item) -> float | None:
-    """A score for what was found when the newer of two was written; None if nothing was, or one has changed since."""
+def _read_pairs(memory: LocalMemory, pairs: Sequence[StatementPair]) -> Iterator[StatementPair]:
+    """The pairs that the model finds to contradict each other; it is loaded for this."""
+    if not pairs or memory.contradiction_model is None:
+        return
+    by_newer: dict[int, list[StatementPair]] = defaultdict(list)
+    for pair in pairs:
+        by_newer[pair.newer.id].append(pair)
+    for together in by_newer.values():
+        newer = statement_text(together[0].newer)
+        olds = [statement_text(pair.older) for pair in together]
+        cosines = _cosines(memory, newer, olds)
+        read = compare_all(memory.contradiction_model, list(zip(olds, cosines, strict=True)), newer)
+        for pair, verdict in zip(together, read, strict=True):
+            if verdict.is_against:
+                yield replace(pair, reason=reason_of(pair.older, verdict))
+
+
+def _cosines(memory: LocalMemory, text: str, others: Sequence[str]) -> list[float]:
+    """How near texts are in meaning; 0 where no model tells."""
+    try:
+        first, *rest = memory.embeddings.embed_texts([text, *others])
+    except EmbedderUnavailable:
+        return [0.0] * len(others)
+    return [float(first @ other) for other in rest]
+
+
+# One rule rejects what the other wants.
+REJECTS = Verdict("contradicts", WORDS_ALONE, "One rejects what the other wants.", by_words=True)
+# What was found when the newer of two statements was written.
+VERDICTS = {
+    CONTRADICTS: Verdict("contradicts", 0.75, "The later one says otherwise."),
+    COMPATIBLE: UNRELATED,
+    REPEATS: Verdict("same", 1.0, "Both say the same."),
+}
+
+
+def _recorded(one: Draft | Item, other: Draft | Item) -> str:
+    """What was found when the newer of two was written; empty if nothing was, or one has changed since."""
     for newer, older in ((one, other), (other, one)):
-        for field, score in ((CONTRADICTS, BORDER), (COMPATIBLE, SURELY_DENIED - 1)):
+        for field in VERDICTS:
             noted = newer.meta.get(field)
             if isinstance(noted, dict) and older.uid in noted and noted[older.uid] == texts_digest(older, newer):
-                return score
-    return None
+                return field
+    return ""
 
 
 def texts_digest(older: Draft | Item, newer: Draft | Item) -> str:
@@ -343,89 +421,20 @@ def texts_digest(older: Draft | Item, newer: Draft | Item) -> str:
     return blake2b("\0".join(map(statement_text, (older, newer))).encode(), digest_size=8).hexdigest()
 
 
-def _subjects(statements: Iterable[Statement]) -> set[str]:
-    return {word for statement in statements for word in statement.subject}
+def relation(older: Item, newer: Item) -> str:
+    """How two statements differ, as far as words and what was found tell: a reason, or empty."""
+    verdict = _by_words(older, newer)
+    if verdict.kind == "unrelated":
+        verdict = VERDICTS.get(_recorded(older, newer), UNRELATED)
+    return "" if verdict.kind == "unrelated" else reason_of(older, verdict)
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """How two statements were settled. `kept` is what holds now."""
-
-    older: Item
-    newer: Item
-    keep: str
-    kept: tuple[Item, ...]
-
-
-def settle_contradiction(memory: LocalMemory, one: int | str, other: int | str, keep: Keep) -> Settled:
-    """Say which of two statements holds: the newer supersedes the older, or the other way round, or both hold.
-
-    Tags of a statement that says the same go over to the one that is kept. Nothing is deleted.
-    """
-    # It imports the module that imports this one.
-    from commonplace.memory.edit_and_forget import Changes, edit_item, enrich_item, mark_superseded
-
-    older, newer = _by_age(memory, one, other)
-    if keep not in KEEP:
-        raise InvalidInput(f"{keep!r} cannot be kept.", f"Choose one of {', '.join(KEEP)}.")
-    if keep == "both":
-        if not is_settled(older, newer):
-            known = {**newer.meta, BOTH_HOLD: [*linked_uids(newer, BOTH_HOLD), older.uid]}
-            newer = edit_item(memory, newer.id, Changes(meta=known))
-        return Settled(older, newer, keep, (older, newer))
-    gone, kept = (older, newer) if keep == "new" else (newer, older)
-    mark_superseded(memory, gone.id, by=kept.id)
-    from commonplace.text.contradiction_detection import says_the_same
-
-    if says_the_same(statement_text(gone), statement_text(kept)):
-        kept = enrich_item(memory, kept, gone.tags)
-    return Settled(older, newer, keep, (kept,))
-
-
-def reopen_contradiction(memory: LocalMemory, one: int | str, other: int | str) -> StatementPair:
-    """Undo how two statements were settled: what was superseded by the other comes back."""
-    from commonplace.memory.edit_and_forget import Changes, edit_item, restore_items
-
-    older, newer = _by_age(memory, one, other)
-    for item in (older, newer):
-        if item.forgotten_ms is not None:
-            raise Conflict(f"Item {item.id} is forgotten.", f"Bring it back first: `commonplace restore {item.id}`.")
-    hidden = [a.id for a, b in ((older, newer), (newer, older)) if _is_superseded(memory, a, b)]
-    if not hidden and not is_settled(older, newer):
-        raise Conflict(
-            f"Nothing was decided about {older.id} and {newer.id}, so there is nothing to undo.",
-            "`commonplace contradictions` lists what is open.",
-        )
-    if hidden:
-        restore_items(memory, hidden)
-    for a, b in ((older, newer), (newer, older)):
-        if b.uid in linked_uids(a, BOTH_HOLD):
-            left = [uid for uid in linked_uids(a, BOTH_HOLD) if uid != b.uid]
-            meta = {name: value for name, value in a.meta.items() if name != BOTH_HOLD}
-            edit_item(memory, a.id, Changes(meta={**meta, BOTH_HOLD: left} if left else meta))
-    older, newer = _by_age(memory, one, other)
-    return StatementPair(older, newer, _reason(older, newer))
-
-
-def _is_superseded(memory: LocalMemory, old: Item, by: Item) -> bool:
-    """Whether an item gave way to another, or will when that begins to hold."""
-    if old.superseded_by is not None or by.valid_from_ms is None or old.valid_until_ms != by.valid_from_ms:
-        return old.superseded_by == by.id
-    lines = [(change.op, change.before) for change in memory.store.history(old.id)]
-    return state_before_planned_end(lines, item_before(old)) is not None
-
-
-def _reason(older: Item, newer: Item) -> str:
-    from commonplace.text.contradiction_detection import contradiction_kind
-
-    by_words = contradiction_kind(statement_text(older), statement_text(newer))
-    return _decided(by_words, _recorded(older, newer) or 0.0)
-
-
-def _by_age(memory: LocalMemory, one: int | str, other: int | str) -> tuple[Item, Item]:
-    from commonplace.memory.items import get_item
-
-    first, second = (get_item(memory, id_, forgotten=True) for id_ in (one, other))
-    if first.id == second.id:
-        raise InvalidInput("One item does not contradict itself.", "Name two items.")
-    return (first, second) if (first.created_ms, first.id) < (second.created_ms, second.id) else (second, first)
+def open_contradictions_among(items: Sequence[Item]) -> dict[int, Item]:
+    """Those of the items that contradict another one of them, each with that one; what was settled is not there."""
+    newest_first = sorted(items, key=lambda item: (item.created_ms, item.id), reverse=True)
+    found: dict[int, Item] = {}
+    for older, newer in [*_noted_pairs(items), *((one, other) for one, other, _share in _sharing_words(newest_first))]:
+        if relation(older, newer) not in ("", SAME) and not is_settled(older, newer):
+            found[newer.id] = older
+            found[older.id] = newer
+    return found

@@ -13,6 +13,7 @@ from commonplace.errors import InvalidInput, NotFound, TooLarge
 from commonplace.memory.authors import sign
 from commonplace.memory.items import MAX_PAGE, make_cursor, parse_cursor
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.permissions import check_forgettable, is_person
 from commonplace.memory.remember import (
     UNSTORABLE,
     NewItem,
@@ -24,6 +25,7 @@ from commonplace.memory.remember import (
     make_draft,
 )
 from commonplace.model import (
+    CONVERSATION_HINT,
     DEFAULT_IMPORTANCE,
     MESSAGE_ROLES,
     Change,
@@ -46,7 +48,6 @@ MAX_MESSAGES = 20_000
 PINNED = 10.0
 # The importance of a conversation that was pinned from the start and is not any more.
 BELOW_PINNED = 9.0
-CONVERSATION_HINT = "Verify conversation_id: a search, a list or the reply to storing it shows it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +96,20 @@ class NewConversation:
 class StoredConversation:
     """What became of a conversation: how many of its messages are new, and how many were there already.
 
-    `ids` are those of all messages that were given, in their order.
+    `ids` are those of all messages that were given, in their order; `new_ids` of those that were not there before.
     """
 
     session: Session
     added: int
     known: int
     ids: tuple[int, ...] = ()
+    new_ids: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, session: Session, stored: Sequence[Stored]) -> StoredConversation:
         known = sum(one.duplicate for one in stored)
-        return cls(session, len(stored) - known, known, tuple(one.id for one in stored))
+        new = tuple(one.id for one in stored if not one.duplicate)
+        return cls(session, len(stored) - known, known, tuple(one.id for one in stored), new)
 
     @property
     def duplicate(self) -> bool:
@@ -136,7 +139,8 @@ class WholeConversation:
 
 
 MessageLike = NewMessage | tuple[str, str] | Mapping[str, Any]
-"""A message as programs write it: `("user", "text")`, or a mapping with role, content, at_ms and metadata."""
+"""A message as programs write it: `("user", "text")`, or a mapping with role, text (or content), at_ms and metadata."""
+_FIELDS_OF_MESSAGES = {"metadata": "meta", "text": "content"}
 
 
 def as_messages(messages: Sequence[MessageLike]) -> list[NewMessage]:
@@ -151,7 +155,7 @@ def _as_message(message: MessageLike) -> NewMessage:
         if not isinstance(message, Mapping):
             role, content = message
             return NewMessage(role, content)
-        fields = {"meta" if name == "metadata" else name: value for name, value in message.items()}
+        fields = {_FIELDS_OF_MESSAGES.get(name, name): value for name, value in message.items()}
         return NewMessage(**fields)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"This is not a message: {error}.", "Write it as (role, content).") from error
@@ -165,7 +169,8 @@ def store_conversation(memory: LocalMemory, conversation: NewConversation) -> St
 def store_conversations(memory: LocalMemory, conversations: Sequence[NewConversation]) -> list[StoredConversation]:
     """Store several in one transaction."""
     now = memory.clock()
-    written = memory.store.store_sessions([_drafts(memory, conversation, now) for conversation in conversations], now)
+    drafts = [_drafts(memory, conversation, now) for conversation in conversations]
+    written = memory.store.store_sessions(drafts, now, memory.writer, with_memories=is_person(memory))
     memory.embeddings.wake()
     return [StoredConversation.of(session, stored) for session, stored in written]
 
@@ -430,12 +435,15 @@ def undo_conversation_change(memory: LocalMemory, id_: int | str, rev: int) -> S
 
 def forget_session(memory: LocalMemory, id_: int | str, expect_rev: int | None = None) -> Session:
     """Take a conversation and its messages out of every answer."""
-    return memory.store.forget_session(find_session(memory, id_, forgotten=True).id, memory.clock(), expect_rev)
+    session = find_session(memory, id_, forgotten=True)
+    check_forgettable(memory, session.id)
+    return memory.store.forget_session(session.id, memory.clock(), expect_rev, memory.writer)
 
 
 def restore_session(memory: LocalMemory, id_: int | str) -> Session:
-    """Bring a forgotten conversation back with the messages it had."""
-    session = memory.store.restore_session(find_session(memory, id_, forgotten=True).id, memory.clock())
+    """Bring a forgotten conversation back with the messages it had, for people also with the memories in it."""
+    id_ = find_session(memory, id_, forgotten=True).id
+    session = memory.store.restore_session(id_, memory.clock(), memory.writer, with_memories=is_person(memory))
     memory.embeddings.wake()
     return session
 

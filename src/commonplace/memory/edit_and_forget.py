@@ -10,18 +10,38 @@ from typing import Any
 from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.permissions import check_reserved, is_person, kept_notes, must_propose, must_propose_restoring
+from commonplace.memory.proposed_changes import (
+    check_editable,
+    is_only_proposed,
+    propose_forgetting,
+    propose_restoring,
+    propose_superseding,
+    supersede_when_accepted,
+)
 from commonplace.memory.remember import NewItem, as_new_item, redraft, rewrite_item
-from commonplace.model import VALIDITY_FIELDS, Item
+from commonplace.model import ACCEPTED, PROPOSED, VALIDITY_FIELDS, Item
 from commonplace.text.project_names import base_name
 from commonplace.text.validity import NO_BOUND, Bound, parse_bound, read_validity
 
 
 def mark_superseded(memory: LocalMemory, old: int | str, by: int | str) -> tuple[Item, Item]:
-    """Mark `old` as replaced by `by`. Restoring the old one undoes it."""
+    """Mark `old` as replaced by `by`. Restoring the old one undoes it.
+
+    A proposal replaces nothing before it is accepted: a person who says that it replaces something accepts it. Where
+    the caller may only propose this, the first of the two is the proposal.
+    """
     replacing = get_item(memory, by)
     replaced = check_replaceable(memory, old, replacing)
+    if replacing.review == PROPOSED and not must_propose(memory, replacing) and not is_person(memory):
+        return supersede_when_accepted(memory, replaced, replacing), replacing
+    if must_propose(memory, replaced):
+        return propose_superseding(memory, replaced, replacing), replacing
+    if replacing.review == PROPOSED:
+        check_editable(replacing)
+        memory.store.review([replacing.id], ACCEPTED, memory.clock(), memory.writer)
     memory.store.supersede(replaced.id, replacing.id, memory.clock(), memory.writer)
-    return replaced, replacing
+    return replaced, get_item(memory, replacing.id)
 
 
 def check_replaceable(memory: LocalMemory, old: int | str, new: Item) -> Item:
@@ -62,24 +82,36 @@ def edit_item(
 ) -> Item:
     """Rewrite an item, and mark the one it `supersedes`: both or neither.
 
-    With `expect_rev` the change is refused if someone else was quicker.
+    With `expect_rev` the change is refused if someone else was quicker. Where the caller may only propose this, the
+    item stays as it is, and what comes back is the proposal (`is_only_proposed`).
     """
     if changes == Changes():
         if supersedes is None:
             raise InvalidInput("Nothing to change.", "Give at least one field besides the id.")
-        return mark_superseded(memory, supersedes, by=id_)[1]
+        first, replacing = mark_superseded(memory, supersedes, by=id_)
+        return first if is_only_proposed(first) else replacing
     old = get_item(memory, id_)
+    check_reserved(memory, changes.tags or (), changes.meta, old)
+    if changes.meta is not None:
+        changes = replace(changes, meta=kept_notes(memory, changes.meta, old))
     note = _changed(old, changes, memory.clock())
     if supersedes is None and expect_rev in (None, old.rev) and _says_the_same(memory, old, note):
         return old
-    replaced = None if supersedes is None else check_replaceable(memory, supersedes, old).id
-    return rewrite_item(memory, old, note, expect_rev, replaced)
+    if supersedes is None:
+        return rewrite_item(memory, old, note, expect_rev)
+    replaced = check_replaceable(memory, supersedes, old)
+    if old.review == PROPOSED or must_propose(memory, old) or must_propose(memory, replaced):
+        # Each of the two changes is decided for itself.
+        edited = rewrite_item(memory, old, note, expect_rev)
+        first, _replacing = mark_superseded(memory, replaced.id, by=old.id)
+        return first if is_only_proposed(first) else edited
+    return rewrite_item(memory, old, note, expect_rev, replaced.id)
 
 
 def _says_the_same(memory: LocalMemory, old: Item, note: NewItem) -> bool:
     """Whether nothing would change, so that the item keeps its revision."""
     new = redraft(old, note, memory.clock())
-    project = None if new.project is None else memory.store.find_project(new.project)
+    project = None if new.project is None else memory.store.find_project(new.project) or new.project
     names = ("type", "title", "body", "importance", *VALIDITY_FIELDS)
     same = all(getattr(new, name) == getattr(old, name) for name in names)
     return (
@@ -130,18 +162,28 @@ def enrich_item(
 
 
 def forget_items(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
-    """Take items out of every answer. All of them exist, or nothing happens."""
+    """Take items out of every answer. All of them exist, or nothing happens.
+
+    In place of those that the caller may only propose to forget, the proposals come back.
+    """
     items = [get_item(memory, id_, forgotten=True) for id_ in ids]
-    memory.store.forget([item.id for item in items], memory.clock(), memory.writer)
-    return items
+    held = [item for item in items if item.forgotten_ms is None and must_propose(memory, item)]
+    memory.store.forget([item.id for item in items if item not in held], memory.clock(), memory.writer)
+    return [propose_forgetting(memory, item) if item in held else item for item in items]
 
 
 def restore_items(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
-    """Bring forgotten or superseded items back."""
+    """Bring forgotten or superseded items back.
+
+    In place of those that the caller may only propose to bring back, the proposals come back.
+    """
     items = [get_item(memory, id_, forgotten=True) for id_ in ids]
-    memory.store.restore([item.id for item in items], memory.clock(), memory.writer)
+    # One that still holds may have been given an end by what is to replace it.
+    ended = [item for item in items if item.forgotten_ms or item.superseded_by or item.valid_until_ms]
+    held = [item for item in ended if must_propose_restoring(memory, item)]
+    memory.store.restore([item.id for item in items if item not in held], memory.clock(), memory.writer)
     memory.embeddings.wake()
-    return items
+    return [propose_restoring(memory, item) if item in held else item for item in items]
 
 
 def is_read_from_text(item: Item) -> bool:

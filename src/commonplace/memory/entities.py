@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.contradictions import statement_text, titled_statement
 from commonplace.memory.items import newest_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
+from commonplace.memory.statement_texts import statement_text, titled_statement
 from commonplace.model import PROPOSED, VIA, Item, Scope
 from commonplace.text.entity_names import (
     ENTITY_KINDS,
@@ -228,10 +228,6 @@ def _file_fields(item: Item) -> str:
 @lru_cache(maxsize=4096)
 def _files_in(named: str) -> tuple[str, ...]:
     return tuple(references(_redacted(named).replace(",", " ")).files) if named else ()
-
-
-def person_of(item: Item) -> str:
-    return (item.author or "").partition(VIA)[0].strip()
 
 
 # Entities and relations that were imported from a memory that has them (capture/importers/server_memory.py).

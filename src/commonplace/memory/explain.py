@@ -11,7 +11,9 @@ from itertools import islice, pairwise
 from commonplace.errors import NoResults
 from commonplace.memory.graph import walk_links
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import is_in_scope
 from commonplace.memory.recall_chunks import (
+    EVERYWHERE,
     Chunk,
     LatestQuestion,
     chunks_of,
@@ -21,7 +23,7 @@ from commonplace.memory.recall_chunks import (
     one_chunk_per_item,
     parse_latest_question,
 )
-from commonplace.model import Item
+from commonplace.model import PROPOSED, Item, Scope
 from commonplace.text.dates import local_day
 from commonplace.text.query import plain_words
 from commonplace.text.sentences import RankedSentence, content_stems, key_sentence
@@ -64,9 +66,9 @@ class Explanation:
     chunks: tuple[Chunk, ...]
 
 
-def explain(memory: LocalMemory, topic: str, depth: int = 20) -> Explanation:
-    """The history of a topic over all sessions; `depth` bounds how far the graph is followed from what answers."""
-    latest = parse_latest_question(memory, topic)
+def explain(memory: LocalMemory, topic: str, depth: int = 20, scope: Scope = EVERYWHERE) -> Explanation:
+    """The history of a topic over the sessions of a scope; `depth` bounds how far the graph is followed."""
+    latest = parse_latest_question(memory, topic, scope)
     if latest is not None:
         about: frozenset[str] = frozenset()
         story = one_chunk_per_item(memory, _last_days(memory, latest))
@@ -75,15 +77,15 @@ def explain(memory: LocalMemory, topic: str, depth: int = 20) -> Explanation:
         question = _without_telling(topic)
         about = content_stems(question)
         # A topic is no question: what is near to it is part of its story, an answer or not.
-        found = matching_chunks(replace(memory, cross_encoder=None), question, POOL, FAIR)
+        found = matching_chunks(replace(memory, cross_encoder=None), question, POOL, FAIR, scope)
         key = [chunk for chunk in found if chunk.score >= NEAR_THE_BEST * found[0].score]
-        story, nearby = _followed(memory, key, depth, about)
+        story, nearby = _followed(memory, key, depth, about, scope)
     if not key:
         raise NoResults("No matching chunks found")
     timeline = tuple(_events(story, nearby, about))
     best = sorted((chunk for chunk in key if not is_small_talk_item(chunk.item)), key=lambda chunk: -chunk.score)
     return Explanation(
-        _summary_text(timeline, "Came up" if latest is None else "Work"),
+        _summary_text(timeline, "It came up" if latest is None else "Work"),
         timeline,
         _topics(story),
         tuple((best or key)[:KEY_CHUNKS]),
@@ -109,10 +111,12 @@ def _last_days(memory: LocalMemory, latest: LatestQuestion) -> list[Item]:
 
 
 def _followed(
-    memory: LocalMemory, key: Sequence[Chunk], depth: int, about: frozenset[str]
+    memory: LocalMemory, key: Sequence[Chunk], depth: int, about: frozenset[str], scope: Scope
 ) -> tuple[list[Chunk], list[Chunk]]:
     """The chunks with those that the graph reaches and that are about the topic; and their direct neighbours."""
-    reached = walk_links(memory, {chunk.passage_id: chunk.score for chunk in key}, depth=depth, most=REACHED)
+    inside = is_in_scope(memory, scope)
+    walked = walk_links(memory, {chunk.passage_id: chunk.score for chunk in key}, depth=depth, most=REACHED)
+    reached = [one for one in walked if inside(one.item)]
     speaking = [one for one in reached if about & content_stems(one.text)]
     near = [one for one in reached if one.hops == 1 and one not in speaking]
     chunks = chunks_of(memory, [(one.item, one.passage_id, min(one.weight, FAIR)) for one in [*speaking, *near]])
@@ -150,7 +154,9 @@ def _line(chunk: Chunk, about: frozenset[str]) -> RankedSentence:
     if role == "user" and not line.is_outcome:
         # What was asked for is not yet what happened.
         return RankedSentence(f"Request: {line.text}", line.worth + weight - 1.0)
-    return RankedSentence(line.text or item.title, line.worth + weight)
+    # What was turned down, or only proposed, must not read as if it held.
+    mark = "Rejected: " if item.type == "rejected" else "Proposed: " if item.review == PROPOSED else ""
+    return RankedSentence(f"{mark}{line.text or item.title}", line.worth + weight)
 
 
 def _summary_text(timeline: Sequence[TimelineEvent], verb: str) -> str:

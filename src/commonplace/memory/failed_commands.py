@@ -63,9 +63,8 @@ def passed_after(happened: Iterable[ItemHeader], command: str, at_ms: int) -> bo
 
 def command_runs(item: Item) -> list[CommandRun]:
     """The commands that an item reports, in their order."""
-    found = ItemHeader(
-        item.id, item.kind, item.type, item.title, item.details, item.meta, item.project, None, item.created_ms
-    )
+    head = (item.id, item.kind, item.type, item.title, item.details, item.meta, item.project)
+    found = ItemHeader(*head, None, item.author, item.review, item.created_ms)
     return list(_runs(found, item.body))
 
 

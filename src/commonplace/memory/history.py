@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any
 from commonplace.errors import EmbedderUnavailable, InvalidInput, NotFound
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import as_new_item, rewrite_item
+from commonplace.memory.remember import NewItem, as_new_item, rewrite_item
 from commonplace.model import PROPOSED, VALIDITY_FIELDS, VIA, Item, Scope
 from commonplace.ranking.scores_and_relevance import (
     ANSWERED_ODDS,
     Evidence,
+    add_answer_scores,
     answer_odds,
     answer_relevance,
     fused_score,
+    likelihoods,
     relevance,
     with_better_odds,
 )
@@ -117,10 +119,14 @@ def revert_to_revision(memory: LocalMemory, id_: int | str, rev: int | None = No
             f"Item {item.id} has no revision {rev} to go back to.",
             f"It is at {item.rev}; earlier ones: {', '.join(map(str, sorted(known))) or 'none'}.",
         )
-    before: dict[str, Any] = dict(change.before)
+    return rewrite_item(memory, item, as_it_was(item, change.before))
+
+
+def as_it_was(item: Item, before: Mapping[str, Any]) -> NewItem:
+    """An item with what it said before a change, to be written again."""
     was = {name: before[name] for name in ("type", "title", "details", "meta", "project", "tags", "importance")}
     was |= {name: before.get(name) for name in VALIDITY_FIELDS}
-    return rewrite_item(memory, item, replace(as_new_item(item), content=before["body"], **was))
+    return replace(as_new_item(item), content=before["body"], **was)
 
 
 # Items before and after one that are followed, in each direction.
@@ -262,12 +268,12 @@ def _in_order(parsed: ParsedQuestion, hits: Sequence[Hit]) -> list[Hit]:
     shares, boosts = adjacent_shares(parsed, items), boosts_by_attribute(parsed, items)
     worth = {item.id: ADJACENT * shares.get(item.id, 0.0) + ATTRIBUTE * boosts.get(item.id, 0.0) for item in items}
     worth |= {item.id: worth[item.id] + DATED_BOOST for item in items if item.is_dated}
-    ordered = sorted(hits, key=lambda hit: -hit.relevance - worth[hit.item.id])
-    least = 0.0
-    for place in range(len(ordered) - 1, -1, -1):
-        least = max(least, ordered[place].relevance)
-        ordered[place] = replace(ordered[place], relevance=least)
-    return ordered
+    ordered = sorted(hits, key=lambda hit: -hit.similarity - worth[hit.item.id])
+    # The first take the highest figures, so that these only fall.
+    relevances = sorted((hit.relevance for hit in hits), reverse=True)
+    similarities = sorted((hit.similarity for hit in hits), reverse=True)
+    figures = zip(ordered, relevances, similarities, strict=True)
+    return [replace(hit, relevance=likely, similarity=similar) for hit, likely, similar in figures]
 
 
 def matching_as_of(
@@ -294,12 +300,9 @@ def _past(memory: LocalMemory, scope: Scope, states: Mapping[int, Item | None]) 
     tags = [part.strip().lower() for part in scope.tag.split(",") if part.strip()]
 
     def inside(item: Item) -> bool:
-        if scope.only_global or scope.project is not None:
-            mine = item.project is None if scope.only_global else item.project == project
-            if not mine and not (scope.with_global and item.project is None):
-                return False
         return (
-            (scope.lapsed or item.holds_at(at_ms))
+            scope.has_place_of(item, project)
+            and (scope.lapsed or item.holds_at(at_ms))
             and (not scope.kinds or item.kind in scope.kinds)
             and (not scope.types or item.type in scope.types)
             and (not tags or any(tag in own.lower() for tag in tags for own in item.tags))
@@ -322,7 +325,9 @@ def _matching(memory: LocalMemory, parsed: ParsedQuestion, past: Sequence[Item])
     if parsed.query.strict:
         # Without an index, a filter means all of its words.
         return [
-            Hit(item, 0, relevance(1.0), 0.0, 1.0) for item, share in zip(past, shares, strict=True) if share == 1.0
+            Hit(item, 0, relevance(1.0), relevance(1.0), 0.0, 1.0)
+            for item, share in zip(past, shares, strict=True)
+            if share == 1.0
         ]
     boosts = boosts_by_attribute(parsed, past)
     best = sorted(range(len(past)), key=lambda n: -shares[n] - boosts.get(past[n].id, 0.0))[:COMPARED]
@@ -332,12 +337,19 @@ def _matching(memory: LocalMemory, parsed: ParsedQuestion, past: Sequence[Item])
     scores = {n: fused_score(known, 1.0) + DATED_BOOST * past[n].is_dated for n, known in evidence.items()}
     values = {n: relevance(score) for n, score in scores.items()}
     first = sorted(best, key=lambda n: -scores[n])[:READ]
-    values |= {
+    answers = dict(zip(first, _read_together(memory, parsed, [texts[n] for n in first]), strict=False))
+    own_scores = scores | add_answer_scores(scores, answers)
+    likeliest = sorted(best, key=lambda n: -own_scores[n])
+    likely = values
+    if answers:
+        chances = likelihoods([own_scores[n] for n in likeliest], [False] * len(likeliest))
+        likely = dict(zip(likeliest, chances, strict=True))
+    values = values | {
         n: with_better_odds(answer_relevance(answer_odds(answer, evidence[n].semantic)), ANSWERED_ODDS)
-        for n, answer in zip(first, _read_together(memory, parsed, [texts[n] for n in first]), strict=False)
+        for n, answer in answers.items()
     }
     return [
-        Hit(past[n], 0, values[n], evidence[n].semantic, shares[n])
+        Hit(past[n], 0, likely[n], values[n], evidence[n].semantic, shares[n])
         for n in best
         if shares[n] > 0.0 or cosines.get(n, 0.0) > 0.0
     ]

@@ -17,6 +17,7 @@ from commonplace.memory.conversations import MAX_KEY, MAX_LABEL, STATUSES, check
 from commonplace.memory.edit_and_forget import mark_superseded
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.permissions import check_reserved
 from commonplace.memory.remember import (
     MAX_AUTHOR,
     MAX_META_DEPTH,
@@ -52,26 +53,39 @@ class Replacement:
     new: str
 
 
-def import_items(memory: LocalMemory, arrivals: Sequence[ImportedItem]) -> list[bool]:
-    """Store what is new and follow what changed at its source; for each whether it was one of these."""
+@dataclass(frozen=True, slots=True)
+class TakenItem:
+    """What became of an arrival: the id of its item, and whether that is new, or changed as its source did."""
+
+    id: int
+    is_new: bool
+    changed: bool
+
+
+def import_items(memory: LocalMemory, arrivals: Sequence[ImportedItem]) -> list[TakenItem]:
+    """Store what is new and follow what changed at its source."""
+    for arrival in arrivals:
+        check_reserved(memory, arrival.note.tags, arrival.note.meta)
     memory, now = for_import(memory), memory.clock()
     drafts = [sign(memory, _marked(make_draft(arrival.note, now))) for arrival in arrivals]
     known = _known(memory, drafts)
     fresh = [draft for draft in drafts if draft.uid not in known]
     stored = {draft.uid: one for draft, one in zip(fresh, memory.store.put(fresh, now), strict=True)}
     memory.embeddings.wake()
-    took, gone = [], []
+    took: list[TakenItem] = []
+    gone: list[int] = []
     for arrival, draft in zip(arrivals, drafts, strict=True):
         item = known.get(draft.uid)
         if item is not None:
-            took.append(_follow(memory, item, arrival.note, draft))
+            took.append(TakenItem(item.id, False, _follow(memory, item, arrival.note, draft)))
             if arrival.forgotten and _untouched(memory, item):
                 gone.append(item.id)
         else:
-            took.append(not stored[draft.uid].duplicate)
+            one = stored[draft.uid]
+            took.append(TakenItem(one.id, not one.duplicate, False))
             # Where the same is remembered for another reason, that reason holds.
-            if arrival.forgotten and took[-1]:
-                gone.append(stored[draft.uid].id)
+            if arrival.forgotten and not one.duplicate:
+                gone.append(one.id)
     if gone:
         memory.store.forget(gone, now, memory.writer)
     return took

@@ -127,5 +127,7 @@ def parse_cursor(cursor: str) -> tuple[int, int]:
     return int(position[1]), int(position[2])
 
 
+OFF_PATH = "off_path"
+"""The metadata key of a message that its conversation went on without: an abandoned branch, or another answer."""
 ROOT_KEY = "root"
 """The metadata key for the folder that an item's relative paths start from."""

@@ -10,9 +10,10 @@ nuisance, one that vanishes is a loss.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Protocol
 
 from commonplace.errors import Conflict, NotFound
@@ -146,6 +147,8 @@ _NAMED = 0.75
 # And so much of the shorter of two steps before they are the same.
 _SAME = 0.8
 _LOOKED_AT = 20_000
+# Of a longer list only so many steps are compared, the first; the others stay as they are.
+_MOST_COMPARED = 200
 _EMPTY = frozenset(
     "a about all also an and any are as at be been both by can do does done finally first for from had has have here i"
     " in into is it its itself just me more my new next now of off on once one only or our out please s so some soon"
@@ -210,11 +213,13 @@ _ALL = re.compile(
 _THE_STEPS = re.compile(r"\b(?:next steps|(?:those|these|all|both)(?: of the| the)? steps)\b", re.IGNORECASE)
 _BRIEFLY_DONE = re.compile(r"^\W*(?:all )?(?:done|finished|completed|all set|✅|✔)", re.IGNORECASE)
 _HEADING = re.compile(
-    r"^[\s#>*_-]*(?:next steps?|to-?dos?|remaining|follow[- ]?ups?|what['’]s (?:left|next))\b[^\n]{0,40}$",
+    r"^[ \t\xa0#>*_-]*(?:next steps?|to-?dos?|remaining|follow[- ]?ups?|what['’]s (?:left|next))\b[^\n]{0,40}$",
     re.IGNORECASE | re.MULTILINE,
 )
 _CLAUSE = re.compile(r",? and |; |, ")
-_TICKED = re.compile(r"^\s*(?:[-*+•]|\d{1,2}[.)])?\s*(?:\[[xX]\]|✅|✔️?|☑)\s*(?P<text>\S.*)$", re.MULTILINE)
+_TICKED = re.compile(
+    r"^[ \t\xa0]*+(?:(?:[-*+•]|\d{1,2}[.)])[ \t\xa0]*+)?(?:\[[xX]\]|✅|✔️?|☑)[^\S\n]*+(?P<text>\S.*)$", re.MULTILINE
+)
 _STRUCK = re.compile(r"~~(?P<text>[^~\n]{3,300})~~")
 
 
@@ -238,7 +243,8 @@ def merge_steps(older: Sequence[str], newer: Sequence[str], *, listed: bool) -> 
 
     A new list that repeats one of the old steps is the list as it stands now: what it leaves out is not open any more.
     """
-    repeats = [step for step in older if any(is_same_step(step, new) for new in newer)]
+    compared = newer[:_MOST_COMPARED]
+    repeats = {step for step in older[:_MOST_COMPARED] if any(is_same_step(step, new) for new in compared)}
     still_open = [] if listed and repeats else [step for step in older if step not in repeats]
     return list(dict.fromkeys([*still_open, *newer]))
 
@@ -262,38 +268,57 @@ def completed_steps(steps: Sequence[str], answer: str, request: str = "") -> set
     if not steps or not answer.strip():
         return set()
     statements = [sentence for sentence in sentences(answer[-_LOOKED_AT:]) if not sentence.endswith(("?", "？"))]
+    listed = _Steps(steps)
     if any(_ALL.search(one) and _DONE.search(one) and not _NOT_DONE.search(one) for one in statements):
         return set(steps)
-    closed = {step for tick in ticked_off(answer) for step in steps if _names(tick, step, steps)}
-    for sentence in statements:
+    closed = {step for tick in dict.fromkeys(ticked_off(answer)) for step in listed.named_by(tick)}
+    for sentence in dict.fromkeys(statements):
         wanted_no_more = bool(_DISMISSED.search(sentence)) and not _FOR_NOW.search(sentence)
         if not wanted_no_more and (not _DONE.search(sentence) or _NOT_DONE.search(sentence)):
             continue
         for clause in dict.fromkeys([sentence, *_CLAUSE.split(sentence)]):
             if wanted_no_more or _DONE.search(clause):
-                closed.update(step for step in steps if _names(clause, step, steps, verb=not wanted_no_more))
+                closed.update(listed.named_by(clause, verb=not wanted_no_more))
     if request and _BRIEFLY_DONE.match(answer) and not _NOT_DONE.search(statements[0] if statements else ""):
         if _THE_STEPS.search(request):
             return set(steps)
-        closed.update(step for step in steps if _names(request, step, steps))
+        closed.update(listed.named_by(request))
     return closed
 
 
-def _names(sentence: str, step: str, steps: Collection[str], *, verb: bool = True) -> bool:
-    """Whether a sentence is about this step: it names nearly all of it, or nothing but it and no other step.
+class _Steps:
+    """Steps by their words, to find those that a sentence is about."""
 
-    With `verb` what it says was done has to be what the step asks for.
-    """
-    wanted, named = step_words(step), set(step_words(sentence))
-    objects = [word for word in wanted if word not in _VERBS]
-    verbs = [word for word in wanted[:1] if word in _VERBS]
-    if not objects or (verb and verbs and verbs[0] not in named and not _only_done(sentence)):
-        return False
-    met = [word for word in objects if word in named]
-    if len(met) >= _NAMED * len(objects):
-        return True
-    about = named - _VERBS - _DONE_WORDS
-    return bool(met) and about <= set(objects) and _is_only_one(about, step, steps)
+    def __init__(self, steps: Iterable[str]) -> None:
+        self._words = {step: step_words(step) for step in islice(steps, _MOST_COMPARED)}
+        self._with: dict[str, set[str]] = {}
+        for step, words in self._words.items():
+            for word in words:
+                self._with.setdefault(word, set()).add(step)
+
+    def named_by(self, sentence: str, *, verb: bool = True) -> set[str]:
+        """The steps that a sentence is about: it names nearly all of one, or nothing but it and no other step.
+
+        With `verb` what it says was done has to be what the step asks for.
+        """
+        named = set(step_words(sentence))
+        about = named - _VERBS - _DONE_WORDS
+        only_done, meant = _only_done(sentence), self._with_any(about)
+        found: set[str] = set()
+        for step in self._with_any(named):
+            wanted = self._words[step]
+            objects = [word for word in wanted if word not in _VERBS]
+            verbs = [word for word in wanted[:1] if word in _VERBS]
+            if verb and verbs and verbs[0] not in named and not only_done:
+                continue
+            met = [word for word in objects if word in named]
+            nearly_all = len(met) >= _NAMED * len(objects)
+            if met and (nearly_all or (about.issubset(objects) and meant <= {step})):
+                found.add(step)
+        return found
+
+    def _with_any(self, words: Iterable[str]) -> set[str]:
+        return set().union(*(self._with.get(word, ()) for word in words))
 
 
 _DONE_WORDS = frozenset(
@@ -306,7 +331,3 @@ def _only_done(sentence: str) -> bool:
     return not _VERBS.intersection(step_words(sentence)) and not re.search(
         r"\b(?:i|we)(?:['’]ve| have)?(?: \w+)? \w+ed\b", sentence, re.IGNORECASE
     )
-
-
-def _is_only_one(about: Collection[str], step: str, steps: Iterable[str]) -> bool:
-    return not any(set(about) & set(step_words(other)) for other in steps if other != step)

@@ -17,8 +17,9 @@ from commonplace.memory.failed_commands import CommandRun, command_runs
 from commonplace.memory.graph import walk_links
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.open_steps import text_before_steps
+from commonplace.memory.projects import is_in_scope
 from commonplace.memory.recall import Hit, recall
-from commonplace.memory.recall_chunks import CHUNK_KINDS, Chunk, chunks_of, is_small_talk_item
+from commonplace.memory.recall_chunks import CHUNK_KINDS, EVERYWHERE, Chunk, chunks_of, is_small_talk_item
 from commonplace.model import Item, Scope, SessionScope
 from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.dates import DAY_MS
@@ -36,7 +37,7 @@ from commonplace.text.sentences import (
     text_from_error,
     title_of,
 )
-from commonplace.text.shell_commands import command_covers
+from commonplace.text.shell_commands import shows_failures_fixed
 
 # How far ahead in a session, and then in its project, it is looked for how something ended.
 AHEAD, AHEAD_IN_PROJECT = 60, 200
@@ -47,7 +48,7 @@ _LATER_MS = 366 * DAY_MS
 _VERDICT = re.compile(r"\W*(?:exit(?:ed with)? (?:code|status)\b.*|\d+ (?:failed|passed|errors?)\b.*)", re.IGNORECASE)
 _FEWEST_LETTERS = 12
 # How pytest marks the lines of an error.
-_MARKED = re.compile(r"\s*E\s{2,}")
+_MARKED = re.compile(r"(?<!\s)\s*+E\s{2,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +78,13 @@ def _keys_of_lines(error: str) -> tuple[str, ...]:
     return tuple(key for key in keys if sum(map(str.isalpha, key)) >= _FEWEST_LETTERS)[:1]
 
 
-def items_with_error(memory: LocalMemory, error: str, but: Sequence[int]) -> list[Item]:
-    """Other items of sessions with the same error, also word for word repetitions."""
+def items_with_error(memory: LocalMemory, error: str, but: Sequence[int], scope: Scope = EVERYWHERE) -> list[Item]:
+    """Other items of sessions in a scope with the same error, also word for word repetitions."""
     words = " ".join(re.findall(r"\w+", error.replace("#", " ")))
     if not words:
         return []
-    hits = memory.store.search_text(parse_query(words, QUERY_COLUMNS), Scope(kinds=CHUNK_KINDS), ERROR_PASSAGES).hits
+    query, scope = parse_query(words, QUERY_COLUMNS), replace(scope, kinds=CHUNK_KINDS)
+    hits = memory.store.search_text(query, scope, ERROR_PASSAGES).hits
     items = memory.store.get(list(dict.fromkeys(hit.item_id for hit in hits if hit.item_id not in but)))
     return [item for item in items.values() if item.session and error in errors_in_item(item)]
 
@@ -103,12 +105,10 @@ def find_fix_by_rerun(memory: LocalMemory, after: Sequence[Item], error: str) ->
     failed = [place for place, (item, run) in enumerate(runs) if _failed_with(item, run, error)]
     if not failed:
         return None
-    command = runs[failed[-1]][1].command
-    passed = next(
-        (item for item, run in runs[failed[-1] + 1 :] if run.passed and command_covers(run.command, command)), None
-    )
-    if passed is not None:
-        return _fix(after, runs[failed[0]][0], passed, command)
+    output, command = runs[failed[-1]][0].text, runs[failed[-1]][1].command
+    for item, run in runs[failed[-1] + 1 :]:
+        if run.passed and shows_failures_fixed(run.command, command, output):
+            return _fix(after, runs[failed[0]][0], item, run.command)
     return _fixed_in_later_session(memory, runs[failed[-1]][0], command)
 
 
@@ -118,10 +118,9 @@ def _fixed_in_later_session(memory: LocalMemory, failed: Item, command: str) -> 
     end = failed.created_ms + _LATER_MS
     later = memory.store.items_between(scope, failed.created_ms + 1, end, AHEAD_IN_PROJECT, oldest_first=True)
     for item in later:
-        if item.session != failed.session and any(
-            run.passed and command_covers(run.command, command) for run in command_runs(item)
-        ):
-            return _fix(session_items_after(memory, item), item, item, command)
+        for run in command_runs(item) if item.session != failed.session else ():
+            if run.passed and shows_failures_fixed(run.command, command, failed.text):
+                return _fix(session_items_after(memory, item), item, item, run.command)
     return None
 
 
@@ -159,8 +158,8 @@ KNOWN_SHARE = 0.8
 # What came of a situation is told in its place, unless it has far less to do with this one.
 IN_PLACE = 0.4
 TITLE, SUMMARY, ERROR = 100, 240, 120
-# What a cure of the very error that is met now is worth, beside other things.
-FIX_WEIGHT, UNRESOLVED_WEIGHT = 1.25, 1.1
+# What a cure of the very error that is met now is worth, beside other things; and what is about another error.
+FIX_WEIGHT, UNRESOLVED_WEIGHT, OTHER_ERROR_WEIGHT = 1.25, 1.1, 0.5
 
 _ASKING = ("user", "tool")
 
@@ -177,6 +176,11 @@ class Prediction:
     summary: str
     relevance: float
 
+    @property
+    def text(self) -> str:
+        """What the passage says."""
+        return self.chunk.text
+
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
@@ -189,22 +193,32 @@ class _Candidate:
     how: str = ""
 
 
-def predict(memory: LocalMemory, context: str, limit: int = 5) -> list[Prediction]:
-    """What followed in situations like this, best first; nothing that the context says itself."""
+def predict(memory: LocalMemory, context: str, limit: int = 5, scope: Scope = EVERYWHERE) -> list[Prediction]:
+    """What followed in situations like this, in a scope, best first; nothing that the context says itself."""
     now = context[-CONTEXT_CHARACTERS:]
     hits: dict[int, Hit] = {}
     for focus in _focuses(now):
-        for hit in recall(memory, _plain(focus), Scope(kinds=CHUNK_KINDS), SITUATIONS).hits:
+        for hit in recall(memory, _plain(focus), replace(scope, kinds=CHUNK_KINDS), SITUATIONS).hits:
             if hit.relevance >= max(ALIKE, hits[hit.passage_id].relevance if hit.passage_id in hits else 0.0):
                 hits[hit.passage_id] = hit
     if not hits:
         return []
-    situations = {passage: hit.relevance for passage, hit in hits.items()}
-    after = walk_links(memory, situations, depth=STEPS, most=4 * limit, direction="forward")
-    found = [_Candidate(hit.item, hit.passage_id, hit.relevance) for hit in hits.values()]
+    situations = {passage: hit.relevance * _worth_of_errors(hit.item, now) for passage, hit in hits.items()}
+    inside = is_in_scope(memory, scope)
+    walked = walk_links(memory, situations, depth=STEPS, most=4 * limit, direction="forward")
+    after = [one for one in walked if inside(one.item)]
+    found = [_Candidate(hit.item, passage, situations[passage]) for passage, hit in hits.items()]
     found += [_Candidate(one.item, one.passage_id, one.weight) for one in after if one.weight >= USEFUL]
-    found += _of_errors(memory, found, now)
+    found += _of_errors(memory, found, now, scope)
     return _predictions(memory, found, context, limit)
+
+
+def _worth_of_errors(item: Item, now: str) -> float:
+    """What an item is worth to somebody who meets an error now: little if it is about other errors."""
+    met, folded = references(now).errors, now.casefold()
+    errors = errors_in_item(item) if met else ()
+    same = any(error in met or _message_of(error) in folded for error in errors)
+    return OTHER_ERROR_WEIGHT if errors and not same else 1.0
 
 
 def _focuses(now: str) -> list[str]:
@@ -222,7 +236,7 @@ def _plain(context: str) -> str:
     return " ".join(word.surface.replace(":", " ") for word in query.words)
 
 
-def _of_errors(memory: LocalMemory, found: Sequence[_Candidate], now: str) -> list[_Candidate]:
+def _of_errors(memory: LocalMemory, found: Sequence[_Candidate], now: str, scope: Scope) -> list[_Candidate]:
     """For each error in the sessions found: what fixed it, or that nothing did; an error of now counts more."""
     met = references(now).errors
     seen: defaultdict[str, list[_Candidate]] = defaultdict(list)
@@ -233,7 +247,7 @@ def _of_errors(memory: LocalMemory, found: Sequence[_Candidate], now: str) -> li
     for error in best[:ERRORS]:
         # What says the same was found once: the sessions have to be counted before that.
         worth = max(one.worth for one in seen[error])
-        others = items_with_error(memory, error, [one.item.id for one in seen[error]])
+        others = items_with_error(memory, error, [one.item.id for one in seen[error]], scope)
         seen[error] += [_Candidate(item, 0, worth) for item in others]
     folded = now.casefold()
     return [

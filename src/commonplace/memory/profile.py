@@ -7,32 +7,32 @@ whatever else is to change is changed in the memory itself.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from commonplace.errors import Conflict, Forbidden, InvalidInput
+from commonplace.errors import Conflict, InvalidInput
 from commonplace.memory.captured_events import SENTENCE_KEY
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.permissions import is_person, require_person
+from commonplace.memory.profile_sentences import PROFILE_GROUPS, PROFILE_TYPES, profile_sentence, prompt_sentence_of
 from commonplace.memory.projects import require_project
 from commonplace.memory.rules import rule_paths
-from commonplace.model import PROPOSED, SAME_AS, SETTLED, VIA, Item, Scope
+from commonplace.memory.told_to_agents import may_be_known, scope_to_tell, source_of
+from commonplace.model import HIDDEN_TAG, PINNED_TAG, SAME_AS, Item, Scope, linked_uids
 from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.query import parse_query
 from commonplace.text.redact import redact, strip_control_characters
-from commonplace.text.sentences import normalise_statement, sentences, shorten, title_of
+from commonplace.text.sentences import normalise_statement, shorten, title_of
 from commonplace.text.tokens import estimate_tokens
 
 PROFILE_TOKENS = 300
-PINNED_TAG, HIDDEN_TAG = "profile-pinned", "profile-hidden"
 Show = Literal["pinned", "hidden", "auto"]
 SHOW: tuple[Show, ...] = ("pinned", "hidden", "auto")
 # Stated by a person, or accepted by one.
 _TRUSTED = ("person", "agreed")
-_TYPES = ("rule", "heuristic", "preference", "decision", "fact", "note", "constraint", "rejected")
 # So many of the newest are read; of each group so many lines come before others have had their turn.
 _READ, _IN_GROUP, _MOST_TAGGED, _LONGEST = 500, 4, 50, 200
 # So many corrections are counted: in how many sessions each was said.
@@ -49,7 +49,7 @@ PROFILE_HEADINGS = {
 class ProfileLine:
     """A sentence of a memory. `times` counts the sessions and statements in which it was said, if more than one.
 
-    `by` is who says "I", if that is somebody else than who asks.
+    `by` is who says it, if that is somebody else than who asks.
     """
 
     text: str
@@ -61,7 +61,7 @@ class ProfileLine:
 
     @property
     def quote(self) -> str:
-        """The sentence, with who says it where that is not clear."""
+        """The sentence, with who says it if that is somebody else."""
         return f"{self.by}: {self.text}" if self.by else self.text
 
 
@@ -83,11 +83,14 @@ class Profile:
 def build_profile(memory: LocalMemory, project: str | None = None, tokens: int = PROFILE_TOKENS) -> Profile:
     """The profile of everybody who works with this memory, or of those who work on a project, within so many tokens.
 
-    Of a project, what holds everywhere counts too.
+    Of a project, what holds everywhere counts too. Agents get none where the setting `user_profile` hides it.
     """
     if not 1 <= tokens <= PROFILE_TOKENS:
         raise InvalidInput(f"tokens is {tokens}.", f"Choose 1 to {PROFILE_TOKENS}.")
     require_project(memory, project)
+    offered = memory.settings.user_profile == "on"
+    if not offered and not is_person(memory):
+        return Profile((), offered=False)
     scope = Scope() if project is None else Scope.around(project)
     hidden = _tagged(memory, scope, HIDDEN_TAG)
     lines: list[ProfileLine] = []
@@ -96,7 +99,6 @@ def build_profile(memory: LocalMemory, project: str | None = None, tokens: int =
         if estimate_tokens(len(_printed(more))) > tokens:
             break
         lines = more
-    offered = memory.settings.user_profile == "on"
     return Profile(tuple(lines), tuple(hidden), estimate_tokens(len(_printed(lines))), offered)
 
 
@@ -104,19 +106,17 @@ def profile_lines(memory: LocalMemory, scope: Scope, but_types: Collection[str] 
     """The lines of a profile, what is most worth telling first; nothing twice."""
     seen: set[str] = set()
     for line in _by_turns(_candidates(memory, scope, but_types)):
-        words = normalise_statement(line.text)
-        if words not in seen:
-            seen.add(words)
+        # What says the same in other words is linked with it.
+        same = {normalise_statement(line.text), line.item.uid, *linked_uids(line.item, SAME_AS)}
+        if seen.isdisjoint(same):
             yield line
+        seen |= same
 
 
 def show_in_profile(memory: LocalMemory, id_: int | str, show: Show) -> Item:
     """Pin a memory to the profile, hide it from it, or leave that to the rules again (`auto`)."""
-    if memory.writer.origin != "person":
-        raise Forbidden(
-            f"Only a person can change the profile, and {memory.writer.name or 'this caller'} is an agent.",
-            "Do it yourself: `commonplace profile`, or the Profile page of the dashboard.",
-        )
+    instead = "Do it yourself: `commonplace profile`, or the Profile page of the dashboard."
+    require_person(memory, "change the profile", instead)
     if show not in SHOW:
         raise InvalidInput(f"{show!r} is not a way to show it.", f"Choose one of {', '.join(SHOW)}.")
     item = get_item(memory, id_)
@@ -142,7 +142,7 @@ def show_in_profile(memory: LocalMemory, id_: int | str, show: Show) -> Item:
 
 
 def _statements(scope: Scope) -> Scope:
-    return replace(scope, kinds=("memory",), origins=_TRUSTED, review=SETTLED)
+    return scope_to_tell(replace(scope, kinds=("memory",), origins=_TRUSTED))
 
 
 def _tagged(memory: LocalMemory, scope: Scope, tag: str) -> list[Item]:
@@ -151,16 +151,16 @@ def _tagged(memory: LocalMemory, scope: Scope, tag: str) -> list[Item]:
     # Who said it is looked at afterwards: the index does not know that.
     hits = memory.store.search_text(query, replace(scope, kinds=("memory",)), _MOST_TAGGED, shares=False).hits
     tagged = (item for item in memory.store.get(hit.item_id for hit in hits).values() if tag in item.tags)
-    found = (item for item in tagged if item.origin in _TRUSTED and item.review != PROPOSED)
+    found = (item for item in tagged if item.origin in _TRUSTED and may_be_known(memory, item))
     return sorted(found, key=lambda item: (-item.created_ms, -item.id))
 
 
 def _candidates(memory: LocalMemory, scope: Scope, but_types: Collection[str]) -> list[ProfileLine]:
-    types = tuple(type_ for type_ in _TYPES if type_ not in but_types)
+    types = tuple(type_ for type_ in PROFILE_TYPES if type_ not in but_types)
     # Types are in the index of a project; among all projects each of them would be a walk through everything.
     indexed = scope.project is not None or scope.only_global
     newest = memory.store.newest(_statements(replace(scope, types=types if indexed else ())), _READ)
-    found = (item for item in newest if item.type in types)
+    found = (item for item in newest if item.type in types and may_be_known(memory, item))
     pinned = _tagged(memory, scope, PINNED_TAG)
     items = {item.id: item for item in (*found, *pinned) if HIDDEN_TAG not in item.tags}
     lines = [_attributed(memory, line) for line in map(_line, items.values()) if line is not None]
@@ -171,10 +171,9 @@ def _candidates(memory: LocalMemory, scope: Scope, but_types: Collection[str]) -
 
 def _line(item: Item) -> ProfileLine | None:
     pinned = PINNED_TAG in item.tags
-    sentence = item.meta.get(SENTENCE_KEY)
     # Before a sentence is cut out: what stands around a secret shows that it is one.
     text = redact(item.text)
-    found = profile_sentence(text, item.type, sentence if isinstance(sentence, str) else "")
+    found = profile_sentence(text, item.type, prompt_sentence_of(item))
     twins = item.meta.get(SAME_AS)
     times = 1 + len(twins) if isinstance(twins, list) else 1
     if found is not None and (pinned or not rule_paths(item)):
@@ -186,9 +185,8 @@ def _line(item: Item) -> ProfileLine | None:
 
 
 def _attributed(memory: LocalMemory, line: ProfileLine) -> ProfileLine:
-    """The line, with its author if another one says "I" in it."""
-    me, author = ((name or "").partition(VIA)[0].strip() for name in (memory.writer.name, line.item.author))
-    return replace(line, by=redact(author)) if author and author != me and is_first_person(line.text) else line
+    """The line, with its author if that is somebody else: what they say of "me", of "us" or of the reader."""
+    return replace(line, by=source_of(memory, line.item))
 
 
 def _sessions_with(memory: LocalMemory, scope: Scope, item: Item) -> int:
@@ -236,83 +234,3 @@ def _printed(lines: Iterable[ProfileLine]) -> str:
             text += ["", f"## {PROFILE_HEADINGS[group]}"] if text else [f"## {PROFILE_HEADINGS[group]}"]
         text.append(f"- {line.quote} ({line.item.short_id})")
     return strip_control_characters("\n".join(text) + "\n") if text else ""
-
-
-ProfileGroup = Literal["preferences", "corrections", "environment", "ways"]
-PROFILE_GROUPS: tuple[ProfileGroup, ...] = ("preferences", "corrections", "environment", "ways")
-# The first sentences of a text say what it states; a long one is no line of a profile.
-_FIRST, LONGEST = 4, 200
-# Types whose first sentence counts whatever its words are.
-_BY_TYPE: dict[str, ProfileGroup] = {"preference": "preferences", "heuristic": "preferences", "rule": "ways"}
-
-_WELL = r"(?:strongly|generally|really|usually|always|much|often|never|mostly|only|now|still|both|all)"
-_SELF = r"(?:i|we|my team|our team|the team|everyone here|nobody here)"
-_PREFERENCE = re.compile(
-    rf"^(?:{_SELF} (?:{_WELL} )*(?:prefers?|likes?|loves?|hates?|dislikes?|favou?rs?"
-    r"|(?:do not|don['’]t|does not|doesn['’]t) (?:like|want)|(?:would|['’]d) rather"
-    r"|wants? (?:you|agents|answers|commits|code|tests|comments|replies))\b"
-    r"|(?:i|we)['’]d rather\b|my preference\b|our preference\b"
-    r"|(?:please )?(?:answer|reply|write to me|explain things|keep (?:answers|replies|explanations)"
-    r"|be (?:brief|concise))\b"
-    r"|ich (?:bevorzuge|mag)\b|wir (?:bevorzugen|mögen)\b)",
-    re.IGNORECASE,
-)
-# What a sentence says about one person of the team.
-_OF_A_PERSON = re.compile(
-    r"^[A-ZÀ-Þ][\w'’-]+(?: [A-ZÀ-Þ][\w'’-]+)? (?:strongly |always )?(?:prefers|likes|dislikes|hates)\b"
-)
-_ENVIRONMENT = re.compile(
-    rf"^(?:(?:i|we) (?:{_WELL} )*(?:use|run|work (?:on|in|with|from)|develop|deploy|host|build|test|ship|code|target"
-    r"|live in|speak)\b"
-    r"|(?:i['’]m|i am|we['’]re|we are) (?:on|in|based|using|running|an?)\b"
-    r"|(?:my|our) (?:[\w-]+ ){0,2}(?:machine|laptop|computer|desktop|editor|ide|shell|terminal|os|operating system"
-    r"|stack|ci|pipeline|cluster|cloud|hosting|host|server|database|branch|time ?zone|language|package manager"
-    r"|test runner|formatter|linter|keyboard|name|role|team|company|working hours|region|python|node|browser"
-    r"|repository|monorepo)s? (?:is|are|runs?|uses?|has|lives?|works?)\b"
-    r"|ich (?:nutze|benutze|verwende|arbeite)\b|wir (?:nutzen|benutzen|verwenden|arbeiten)\b)",
-    re.IGNORECASE,
-)
-_CORRECTION = re.compile(
-    r"^\W*(?:no|nope|nah|wrong|actually|not quite|stop|again|that['’]s (?:not right|wrong|not correct)|instead of"
-    r"|i (?:told|asked) you|how often)\b",
-    re.IGNORECASE,
-)
-
-
-_FIRST_PERSON = re.compile(r"^(?:i|i['’]\w+|my|ich|mein\w*)\b", re.IGNORECASE)
-
-
-def is_first_person(sentence: str) -> bool:
-    """Whether somebody speaks of themselves alone."""
-    return _FIRST_PERSON.match(sentence) is not None
-
-
-class ProfileSentence(NamedTuple):
-    """A sentence as it was written, and what it tells of the people."""
-
-    text: str
-    group: ProfileGroup
-
-
-def profile_sentence(text: str, type_: str, prompt_sentence: str = "") -> ProfileSentence | None:
-    """The sentence of a statement that tells how people work; None if none does.
-
-    `prompt_sentence` is the one of a prompt that it was taken from, which shows whether it was a correction.
-    """
-    first = sentences(text)[:_FIRST]
-    if not first:
-        return None
-    if prompt_sentence and _CORRECTION.match(prompt_sentence):
-        return _short(first[0], "corrections")
-    for sentence in first:
-        if sentence.endswith(("?", "？")):
-            continue
-        if _PREFERENCE.match(sentence) or _OF_A_PERSON.match(sentence):
-            return _short(sentence, "preferences")
-        if _ENVIRONMENT.match(sentence):
-            return _short(sentence, "environment")
-    return _short(first[0], _BY_TYPE[type_]) if type_ in _BY_TYPE else None
-
-
-def _short(sentence: str, group: ProfileGroup) -> ProfileSentence | None:
-    return ProfileSentence(sentence, group) if len(sentence) <= LONGEST else None

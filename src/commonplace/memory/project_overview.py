@@ -19,10 +19,10 @@ from commonplace.memory.projects import list_projects, resolve_project
 from commonplace.memory.report import OpenEnd, Report, ReportedFile, report, week_story
 from commonplace.memory.rules import ActiveRules, active_rules
 from commonplace.memory.status_and_stats import items_per_day
-from commonplace.model import KNOWLEDGE_TYPES, PROPOSED, SETTLED, VIA, Item, Project, Scope, Session, SessionScope
+from commonplace.model import PROPOSED, SETTLED, VIA, Item, Project, Scope, Session, SessionScope
 from commonplace.text.dates import DAY_MS, EARLIEST_MS
 from commonplace.text.project_names import short_names
-from commonplace.text.sentences import key_sentence, sentences, shorten, split_reason, title_of
+from commonplace.text.sentences import join_lines, key_sentence, sentences, shorten, split_reason, title_of
 
 WEEK_MS, PEOPLE_MS = 7 * DAY_MS, 30 * DAY_MS
 # Days of activity that are counted, of one project and on a card.
@@ -33,7 +33,7 @@ OPEN_ENDS, DECISIONS, PAIRS, FAILURES, PEOPLE, FILES, SESSIONS, FACTS = 12, 12, 
 CARD_STEPS, CARDS = 3, 12
 # Characters of a request, a statement, a reason, and of each part of a session.
 REQUEST, STATED, REASON, PART = 160, 200, 320, 280
-DECIDED, KNOWN = tuple(sorted(KNOWLEDGE_TYPES)), ("fact", "note", "skill")
+DECIDED, REJECTED, KNOWN = ("constraint", "decision"), ("rejected",), ("fact", "heuristic", "note", "skill")
 # How hooks name a file that was written: "Modified src/app.py".
 _CHANGED = re.compile(r"(?:Created|Modified|Deleted|Moved|Wrote|Edited) (\S+)")
 # Of a long message its end says what came of it.
@@ -42,11 +42,15 @@ _MESSAGE_END = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Something that was decided, why in its own words, and what it replaced; empty where that is not known."""
+    """Something that was decided or rejected, why in its own words, and what it replaced; empty where not known.
+
+    `said` is the whole of it, as it was written.
+    """
 
     item: Item
     statement: str
     reason: str
+    said: str
     replaced: str = ""
 
 
@@ -96,6 +100,7 @@ class ProjectOverview:
     story: tuple[str, ...] = ()
     open_ends: tuple[OpenEnd, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    rejected: tuple[Decision, ...] = ()
     contradictions: tuple[StatementPair, ...] = ()
     failures: tuple[FailedCommand, ...] = ()
     rules: ActiveRules = field(default_factory=lambda: ActiveRules((), ()))
@@ -143,7 +148,8 @@ def _overview(memory: LocalMemory, project: str | None) -> ProjectOverview:
     to_ms = now + 1 if last_ms is None or last_ms > now - WEEK_MS else last_ms + 1
     week = report(memory, scope, to_ms - WEEK_MS, to_ms, MAX_EVENTS, topics=False)
     notes = summaries_and_checkpoints(memory, project)
-    decisions = _decisions(memory, project, DECISIONS)
+    decisions = _newest(memory, project, DECIDED, DECISIONS)
+    rejected = _newest(memory, project, REJECTED, DECISIONS)
     rules = active_rules(memory, project, most=MAX_RULES)
     cards = _session_cards(memory, scope, notes, week, SESSIONS)
     found = ProjectOverview(
@@ -155,11 +161,12 @@ def _overview(memory: LocalMemory, project: str | None) -> ProjectOverview:
         to_ms,
         open_ends=tuple(map(_open_end, week.open_ends[:OPEN_ENDS])),
         decisions=tuple(decisions),
+        rejected=tuple(rejected),
         contradictions=tuple(_contradictions(memory, project)),
         failures=week.failures[:FAILURES],
         rules=rules,
         facts=tuple(memory.store.newest(replace(Scope.inside(project, types=KNOWN), review=SETTLED), FACTS)),
-        people=tuple(_people([*notes, *(one.item for one in decisions), *rules.project], now)[:PEOPLE]),
+        people=tuple(_people([*notes, *(one.item for one in (*decisions, *rejected)), *rules.project], now)[:PEOPLE]),
         files=week.files[:FILES],
         sessions=tuple(cards),
         activity=_activity(memory, scope, to_ms, ACTIVITY_DAYS),
@@ -187,7 +194,7 @@ def _brief(
     scope = Scope.inside(project)
     notes = summaries_and_checkpoints(memory, project)
     steps = open_steps_of(notes)
-    decisions = _decisions(memory, project, 1)
+    decisions = _newest(memory, project, ("decision",), 1)
     cards = _session_cards(memory, scope, notes, None, 1)
     return ProjectBrief(
         project,
@@ -216,9 +223,9 @@ def _outside(memory: LocalMemory, projects: Iterable[Project]) -> int:
     return sum(memory.store.counts().items.values()) - sum(one.items for one in projects)
 
 
-def _decisions(memory: LocalMemory, project: str | None, limit: int) -> list[Decision]:
-    """The newest decisions with their reasons."""
-    found = memory.store.newest(replace(Scope.inside(project, types=DECIDED), review=SETTLED), limit)
+def _newest(memory: LocalMemory, project: str | None, types: tuple[str, ...], limit: int) -> list[Decision]:
+    """The newest memories of these types with their reasons."""
+    found = memory.store.newest(replace(Scope.inside(project, types=types), review=SETTLED), limit)
     return [_decision(memory, item) for item in found]
 
 
@@ -226,13 +233,29 @@ def _decision(memory: LocalMemory, item: Item) -> Decision:
     before = memory.store.superseded(item.id)[:1]
     replaced = [stated_and_why(one)[0] for one in memory.store.get(before).values()]
     statement, reason = stated_and_why(item)
-    return Decision(item, shorten(statement, STATED), shorten(reason, REASON), shorten("".join(replaced), STATED))
+    return Decision(
+        item,
+        shorten(statement, STATED),
+        shorten(reason, REASON),
+        shorten(titled_text(item), STATED + REASON),
+        shorten("".join(replaced), STATED),
+    )
+
+
+def titled_text(item: Item) -> str:
+    """What an item says, after a title of its own."""
+    text = item.text or item.title
+    return f"{item.title.rstrip('.:')}: {text}" if _has_own_title(item, text) else text
+
+
+def _has_own_title(item: Item, text: str) -> bool:
+    return bool(item.title) and item.title != title_of(text) and not text.startswith(item.title.rstrip(".…"))
 
 
 def stated_and_why(item: Item) -> tuple[str, str]:
     """What an item states, and why: after a title of its own the text is the reason."""
     text = item.text or item.title
-    if item.title and item.title != title_of(text) and not text.startswith(item.title.rstrip(".…")):
+    if _has_own_title(item, text):
         return item.title, text
     statement, reason = split_reason(text)
     return statement or item.title, reason
@@ -253,11 +276,12 @@ def _session_cards(
             by_session.setdefault(item.session, []).append(item)
     busy = {one.session.id: one.request for one in week.sessions} if week else {}
     latest = memory.store.sessions_during(scope, EARLIEST_MS, memory.clock() + DAY_MS, 4 * limit + 4)
+    kinds = memory.store.kinds_per_session([session.id for session in latest])
     shown = [
         session
         for session in latest
         if "parent_session" not in session.meta
-        and (session.messages or session.key in by_session or session.id in busy)
+        and (session.messages or session.key in by_session or any(kinds.get(session.id, {}).values()))
     ]
     return [
         _session_card(memory, session, by_session.get(session.key, ()), busy.get(session.id, ""))
@@ -276,12 +300,19 @@ def _session_card(memory: LocalMemory, session: Session, notes: Sequence[Item], 
     return SessionCard(
         session,
         shorten(shown.partition("\n")[0], REQUEST),
-        shorten(_joined(found), PART),
-        shorten(_joined(changed), PART),
+        shorten(join_lines(found), PART),
+        shorten(join_lines(changed), PART),
         files,
         tuple(shorten(_open_step(step.text), REQUEST) for step in open_steps_of(notes)),
-        next((item.author for item in notes if item.author), ""),
+        next((item.author for item in notes if item.author), "") or _author(memory, session),
     )
+
+
+def _author(memory: LocalMemory, session: Session) -> str:
+    """Whose session it is, of one without notes."""
+    scope = Scope(sessions=SessionScope(ids=(session.id,), empty=True))
+    last = memory.store.items_between(scope, EARLIEST_MS, session.ended_ms + DAY_MS, 1)
+    return (last[0].author or "") if last else ""
 
 
 def _changes(completed: str) -> tuple[tuple[str, ...], str]:
@@ -311,12 +342,6 @@ def _outcome(memory: LocalMemory, session: Session) -> str:
     last = memory.store.items_between(scope, EARLIEST_MS, session.ended_ms + DAY_MS, 2)
     answers = [item for item in last if item.details.get("role") == "assistant"]
     return key_sentence(answers[0].body[-_MESSAGE_END:], (), PART).text if answers else ""
-
-
-def _joined(text: str) -> str:
-    """The lines of a field as one text; those that are no sentences are told apart by a semicolon."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return " ".join(line if line.endswith((".", "!", "?", ";", ":")) else f"{line};" for line in lines).rstrip(";")
 
 
 def _people(items: Iterable[Item], now: int) -> list[Contributor]:

@@ -6,6 +6,7 @@ A folder outside any repository has the project that hooks file its work under: 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,7 +15,7 @@ from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, Conflict, NotFound
 from commonplace.memory.detect_project import detect_project
 from commonplace.memory.local_memory import LocalMemory, open_memory
-from commonplace.model import Project
+from commonplace.model import Item, Project, Scope
 from commonplace.text.project_names import (
     base_name,
     normalise_project,
@@ -44,20 +45,30 @@ def list_projects(memory: LocalMemory) -> list[Project]:
     return memory.store.projects()
 
 
-def short_project_names(memory: LocalMemory) -> dict[str, str]:
+def short_project_names(projects: Iterable[Project]) -> dict[str, str]:
     """What people call each project: the end of its name, as long as it takes to mean no other one."""
-    return short_names((project.name, project.aliases) for project in list_projects(memory))
+    return short_names((project.name, project.aliases) for project in projects)
 
 
 def require_project(memory: LocalMemory, name: str | None) -> None:
-    """Raise NotFound if a project was named that is not there, with the name that is nearest."""
-    if name is None or memory.store.find_project(name) is not None:
-        return
-    known = {base_name(project.name): project.name for project in list_projects(memory)}
-    close = get_close_matches(base_name(name).casefold(), [one.casefold() for one in known], 1)
-    near = next((one for one in known if close and one.casefold() == close[0]), "")
-    hint = f"Did you mean {near!r}?" if near else "`commonplace projects` lists those that are known."
-    raise NotFound(f"There is no project {name!r}.", hint)
+    """Raise NotFound if a project was named that is not there, or Conflict if the name may mean several."""
+    if name is not None:
+        resolve_project(memory, name)
+
+
+def unknown_project(memory: LocalMemory, name: str) -> CommonplaceError | None:
+    """Why a name means no project, with the nearest one; None if it means one. For a caller who is told and goes on."""
+    try:
+        require_project(memory, name)
+    except (NotFound, Conflict) as unknown:
+        return unknown
+    return None
+
+
+def is_in_scope(memory: LocalMemory, scope: Scope) -> Callable[[Item], bool]:
+    """Whether an item is in the projects of a scope: for what was found by other ways than a search in it."""
+    project = None if scope.project is None else memory.store.find_project(scope.project)
+    return lambda item: scope.has_place_of(item, project)
 
 
 def alias_project(memory: LocalMemory, project: str, alias: str) -> str:
@@ -71,11 +82,11 @@ def resolve_project(memory: LocalMemory, name: str) -> str:
     found = memory.store.find_project(name)
     if found is not None:
         return found
-    alike = [
-        known.name
-        for known in memory.store.projects()
-        if any(same_project(name, a) for a in (known.name, *known.aliases))
-    ]
-    if alike:
-        raise Conflict(f"{name!r} may mean {' or '.join(alike)}.", "Name the project in full.")
-    raise NotFound(f"There is no project {name!r}.", "`commonplace projects` lists them.")
+    projects = list_projects(memory)
+    alike = [known.name for known in projects if any(same_project(name, one) for one in (known.name, *known.aliases))]
+    if len(alike) > 1:
+        raise Conflict(f"{name!r} may mean {' or '.join(sorted(alike))}.", "Name the project in full.")
+    known_by = {base_name(project.name).casefold(): base_name(project.name) for project in projects}
+    near = get_close_matches(base_name(name).casefold(), known_by, 1)
+    hint = f"Did you mean {known_by[near[0]]!r}?" if near else "`commonplace projects` lists those that are known."
+    raise NotFound(f"There is no project {name!r}.", hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -12,9 +12,12 @@ from commonplace.memory.rerank import (
     ScoreParts,
     compare_tokens,
     hit_weights,
-    is_stale,
     judge,
+    likelihoods_and_similarities,
+    repeating,
+    session_requests,
     show_twins_once,
+    sinks,
     weightiest_first,
     words_of,
 )
@@ -31,7 +34,6 @@ from commonplace.memory.search_candidates import (
 )
 from commonplace.model import MESSAGE_ROLES, Item, Scope, Session
 from commonplace.ranking.scores_and_relevance import (
-    RULE_BOOST,
     STALE_FACTOR,
     Evidence,
     Weight,
@@ -44,17 +46,18 @@ from commonplace.ranking.scores_and_relevance import (
     boost_by_neighbours,
     boost_by_role,
     boost_by_speaker,
+    boost_by_time,
+    boost_instructions,
     expected_cosines,
     fused_score,
     is_noise,
     is_noise_when_judged,
     lexical_signal,
+    lower_questions,
     newer_boosts,
     noise_borders,
     prefer_answers,
     relevance,
-    relevances_in_order,
-    rerank_score,
 )
 from commonplace.store.types import Turn
 from commonplace.text.attributes import answers, mentions, stated_attribute
@@ -62,16 +65,17 @@ from commonplace.text.near_duplicates import WordSets, drop_near_duplicates, fir
 from commonplace.text.proposed_memories import RULE
 from commonplace.text.query import (
     adjacent_words,
-    is_about_questions,
     is_about_the_past,
     is_only_question,
     question_ratio,
-    repeats_question,
     requested_attributes,
 )
 from commonplace.text.sentences import is_small_talk
 from commonplace.text.tokens import index_text
 
+# What answers at least this likely is called an answer.
+LIKELY = 0.5
+NOTHING_CLEAR = "Nothing clearly answers this; these come closest."
 CANDIDATES = 100
 # The best so many are compared with what was said around them.
 CONTEXT_BOOSTED = 150
@@ -82,8 +86,6 @@ RERANKED = 50
 READ_CHARACTERS = 2_000
 # A standing instruction ("Always ...") says within so many that it is one.
 RULE_CHARACTERS = 300
-# What only repeats a question has at most twice its characters and these.
-REPEATED_MORE = 80
 # What holds now and says since when or until when was said of just this time: it comes before what says no time.
 DATED_BOOST = 0.15
 _NOBODY = frozenset(MESSAGE_ROLES) | {""}
@@ -93,18 +95,25 @@ _NOBODY = frozenset(MESSAGE_ROLES) | {""}
 class Hit:
     """An item that answers, with its best passage and what speaks for it.
 
-    `relevance` is calibrated and means the same everywhere; `semantic` and `lexical` are 0 where unknown. `why` is what
-    each part added to the score that the order is made by.
+    `relevance` is how likely it answers, which is what people and agents are told. `similarity` is how much it is like
+    what answers: kinder to further parts of an answer, for whoever collects what may belong to it. `semantic` and
+    `lexical` are 0 where unknown. `why` is what each part added to the score that the order is made by.
     """
 
     item: Item
     passage_id: int
     relevance: float
+    similarity: float
     semantic: float
     lexical: float
     why: Mapping[str, float] = field(default_factory=dict)
     twins: tuple[Item, ...] = ()  # They say the same, and are not shown themselves.
     answer: float | None = None  # What the cross-encoder says of it; None if it was not read.
+
+    @property
+    def text(self) -> str:
+        """What the item says."""
+        return self.item.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,19 +121,33 @@ class RecallResult:
     """Hits, best first. `by_meaning` is False when only the words could be used.
 
     `total` counts what would be told without a limit, up to the number of candidates; beyond, all that match a word.
-    `waiting` counts passages that were compared by their words alone, because they have no vector yet.
+    `waiting` counts passages that were compared by their words alone, because they have no vector yet. `is_filter`:
+    the question had operators, and every hit satisfies them.
     """
 
     hits: tuple[Hit, ...]
     total: int
     by_meaning: bool
     waiting: int = 0
+    is_filter: bool = False
+
+    @property
+    def note(self) -> str:
+        """What every door says beside hits none of which likely answers; empty if one does."""
+        return note_on(self)
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 
     def __len__(self) -> int:
         return len(self.hits)
+
+
+def note_on(*results: RecallResult) -> str:
+    """What every door says beside hits none of which likely answers; empty if one does, or likelihoods say little."""
+    hits = [hit for result in results for hit in result.hits]
+    says_little = any(result.is_filter or not result.by_meaning for result in results)
+    return "" if not hits or says_little or any(hit.relevance >= LIKELY for hit in hits) else NOTHING_CLEAR
 
 
 def recall(memory: LocalMemory, question: str | ParsedQuestion, scope: Scope, limit: int = 10) -> RecallResult:
@@ -220,12 +243,15 @@ def _recall_current(
         chosen.setdefault(owner[passage], passage)
     scores = parts.add("meaning", {item_id: own[passage] for item_id, passage in chosen.items()})
     turns = memory.store.turns(list(scores)[:CONTEXT_BOOSTED])
-    scores = dict(boosted := parts.add("context", _boost_by_context(parsed, scores, turns)))
+    scores = parts.add("speaker", _boost_by_speaker(parsed, scores, turns))
+    scores = parts.add("role", _boost_by_role(parsed, scores, turns))
+    boosted = parts.add("context", _boost_by_context(scores, turns))
+    scores = dict(boosted)
     enough = 2 * limit  # dropping near-duplicates and the stale must not leave gaps
     first = best_first(scores, newest={})[: max(enough, RERANKED)]
     items = read_items.get(first)
     read = [items[item_id] for item_id in first[:RERANKED] if item_id in items]
-    replies = _replies(memory, scope, repeats := _repeating(parsed, read))
+    replies = _replies(memory, scope, repeats := repeating(parsed, read))
     for item, _question in replies:
         if item.id not in chosen:
             (chosen[item.id],) = first_passages(memory, [item.id])
@@ -248,24 +274,32 @@ def _recall_current(
     answered = judged.is_answered(scores)
     noise = set() if parsed.query.strict else _noise(boosted, chosen, evidence, judged.relevances, answered=answered)
     noise -= {reply.id for reply, _question in replies}
-    found = sorted(
-        (items[item_id] for item_id in first if item_id in items and item_id not in noise),
-        key=lambda item: -relevance(order[item.id] + weights[item.id].total) * (STALE_FACTOR if is_stale(item) else 1),
-    )[:enough]
-    relevances = {item.id: relevance(scores[item.id]) for item in found}
-    once, twins = show_twins_once(found := weightiest_first(memory, found, relevances, weights, read_items.words))
-    shown = first_per_key(drop_near_duplicates(once, read_items.words), _session_requests)
-    by_score, read_too = [relevances[item.id] for item in shown], [judged.relevances.get(item.id) for item in shown]
-    relevant = relevances_in_order(by_score, read_too, answered=answered)
-    hits = [
-        Hit(item, passage, value, e.semantic, lexical_signal(e, best), why, twins.get(item.id, ()), answer)
-        for item, value in zip(shown[:limit], relevant, strict=False)
-        for passage, e in [(chosen[item.id], evidence[chosen[item.id]])]
-        for why, answer in [(PartsOfScore(parts, item.id, e, weights[item.id]), judged.answers.get(item.id))]
-    ]
+    candidates = [items[item_id] for item_id in first if item_id in items and item_id not in noise]
+    stale = {item.id for item in candidates if sinks(item)}
+    found = _in_order(candidates, order, weights, stale)[:enough]
+    once, twins = show_twins_once(found := weightiest_first(memory, found, scores, weights, read_items.words))
+    shown = first_per_key(drop_near_duplicates(once, read_items.words), session_requests)
+    told = likelihoods_and_similarities(shown, scores, judged, stale, answered=answered)
+    hits = []
+    for item, likely, similarity in told[:limit]:
+        passage, answer = chosen[item.id], judged.answers.get(item.id)
+        signals, why = evidence[passage], PartsOfScore(parts, item.id, evidence[passage], weights[item.id])
+        words, others = lexical_signal(signals, best), twins.get(item.id, ())
+        hits.append(Hit(item, passage, likely, similarity, signals.semantic, words, why, others, answer))
     count = len(scores.keys() - noise) - (len(found) - len(shown))
     total = count if len(evidence) < most else max(total, count)
-    return RecallResult(tuple(hits), total, parsed.vector is not None, parsed.waiting)
+    return RecallResult(tuple(hits), total, parsed.vector is not None, parsed.waiting, parsed.query.strict)
+
+
+def _in_order(
+    items: Iterable[Item], scores: Mapping[int, float], weights: Mapping[int, Weight], stale: Collection[int]
+) -> list[Item]:
+    """Items by what speaks for them, those that are probably no longer so after others."""
+
+    def value(item: Item) -> float:
+        return relevance(scores[item.id] + weights[item.id].total) * (STALE_FACTOR if item.id in stale else 1)
+
+    return sorted(items, key=value, reverse=True)
 
 
 def _own_scores(evidence: Mapping[int, Evidence], best: float) -> dict[int, float]:
@@ -299,29 +333,27 @@ def _noise(
     return noise
 
 
-def _boost_by_context(parsed: ParsedQuestion, own: Mapping[int, float], turns: Mapping[int, Turn]) -> dict[int, float]:
-    """The scores of items, boosted by their neighbours and by who speaks."""
-    if parsed.names:
-        named = [id_ for id_, turn in turns.items() if not parsed.names.isdisjoint(index_text(turn.speaker).split())]
-        own = boost_by_speaker(own, named)
-    if parsed.role:
-        roles = {id_: turn.role for id_, turn in turns.items() if turn.role in ("user", "assistant")}
-        theirs = {id_ for id_, role in roles.items() if role == parsed.role}
-        own = boost_by_role(own, theirs, roles.keys() - theirs)
-    return boost_by_context(own, {id_: turn.session_id for id_, turn in turns.items()}, _following(turns))
+def _boost_by_speaker(parsed: ParsedQuestion, scores: dict[int, float], turns: Mapping[int, Turn]) -> dict[int, float]:
+    if not parsed.names:
+        return scores
+    named = [id_ for id_, turn in turns.items() if not parsed.names.isdisjoint(index_text(turn.speaker).split())]
+    return boost_by_speaker(scores, named)
+
+
+def _boost_by_role(parsed: ParsedQuestion, scores: dict[int, float], turns: Mapping[int, Turn]) -> dict[int, float]:
+    if not parsed.role:
+        return scores
+    roles = {id_: turn.role for id_, turn in turns.items() if turn.role in ("user", "assistant")}
+    same = {id_ for id_, role in roles.items() if role == parsed.role}
+    return boost_by_role(scores, same, roles.keys() - same)
+
+
+def _boost_by_context(scores: Mapping[int, float], turns: Mapping[int, Turn]) -> dict[int, float]:
+    return boost_by_context(scores, {id_: turn.session_id for id_, turn in turns.items()}, _following(turns))
 
 
 def _following(turns: Mapping[int, Turn]) -> dict[int, int]:
     return {id_: turn.next_id for id_, turn in turns.items() if turn.next_id is not None}
-
-
-def _repeating(parsed: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
-    """Items that only repeat the question, unless the question is about questions."""
-    if parsed.query.strict or is_about_questions(parsed.query.text):
-        return []
-    tokens = {word.token for word in parsed.query.words}
-    longest = 2 * len(parsed.query.text) + REPEATED_MORE
-    return [item for item in items if len(text := _own_text(item)) <= longest and repeats_question(text, tokens)]
 
 
 def _replies(memory: LocalMemory, scope: Scope, questions: Sequence[Item]) -> list[tuple[Item, Item]]:
@@ -350,23 +382,6 @@ def _who(item: Item) -> tuple[str, str]:
     return item.details.get("role", ""), item.details.get("speaker", "")
 
 
-def _session_requests(item: Item) -> set[tuple[str, str]]:
-    """What the summary, the checkpoint and the short prompts of a session have in common: one of them is enough."""
-    notes = item.kind in ("summary", "checkpoint")
-    if item.session is None or not (notes or (item.type == "prompt" and len(item.body) <= len(item.title) + 20)):
-        return set()
-    lines = [item.title, *(f"{item.details.get('request', '')}\n{item.details.get('task', '')}".splitlines())]
-    titles = {" ".join(line.casefold().split()).rstrip(" .?!…") for line in lines}
-    return {(item.session, title) for title in ({*titles, ""} if notes else titles - {""})}
-
-
-def _own_text(item: Item) -> str:
-    """The text of an item without its request, if it has more than that."""
-    if item.kind in ("summary", "checkpoint"):
-        return item.details_text("request", "task", "snapshot", "relevant_files") or item.text or item.title
-    return item.text or item.title
-
-
 def _score_read(
     parsed: ParsedQuestion, parts: ScoreParts, scores: dict[int, float], read: Sequence[Item]
 ) -> dict[int, float]:
@@ -374,7 +389,11 @@ def _score_read(
     scores = parts.add("phrase", scores | boost_by_adjacent_words(scores, adjacent_shares(parsed, read)))
     boosts = boosts_by_attribute(parsed, read)
     scores = parts.add("attribute", scores | {id_: scores[id_] + boost for id_, boost in boosts.items()})
-    return parts.add("time", scores | _rerank_read(parsed, scores, read))
+    if parsed.query.strict:
+        return scores
+    scores = parts.add("time", scores | _boost_by_time(parsed, scores, read))
+    scores = parts.add("instruction", scores | _boost_instructions(parsed, scores, read))
+    return parts.add("question", scores | _lower_questions(scores, read))
 
 
 def _score_words(
@@ -426,22 +445,30 @@ def adjacent_shares(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, 
     return shares
 
 
-def _rerank_read(parsed: ParsedQuestion, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
-    """The scores of items after a look at them: when they happened, and whether they only ask."""
-    if parsed.query.strict:
+def _boost_by_time(parsed: ParsedQuestion, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
+    """The scores of what happened at the time that the question names, and of what says itself when it holds."""
+    nearness = {item.id: parsed.time.nearness(item.created_ms) for item in items} if parsed.time else {}
+    boosted = boost_by_time(scores, nearness)
+    return boosted | {item.id: boosted.get(item.id, scores[item.id]) + DATED_BOOST for item in items if item.is_dated}
+
+
+def _boost_instructions(parsed: ParsedQuestion, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
+    """The scores of standing instructions, unless the question is about the past.
+
+    That is what somebody told an assistant for later, which seldom resembles what it is about. A rule that was noted
+    as a memory is given to agents anyway, and found by what it says: most begin so, and few answer.
+    """
+    if is_about_the_past(parsed.query.text):
         return {}
-    rule_boost = 0.0 if is_about_the_past(parsed.query.text) else RULE_BOOST
-    reranked = {}
+    told = [item.id for item in items if item.kind == "message" and RULE.match(item.text, 0, RULE_CHARACTERS)]
+    return boost_instructions(scores, told)
+
+
+def _lower_questions(scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
+    """The scores of what only asks. What a user asks an assistant tells what they were about, so it keeps its score."""
+    ratios = {}
     for item in items:
-        text = item.text
-        boost = DATED_BOOST if item.is_dated else 0.0
-        if rule_boost and RULE.match(text, 0, RULE_CHARACTERS):
-            boost += rule_boost
-        # What a user asks an assistant tells what they were about; what people ask each other does not.
-        asks = "?" in text and (item.kind == "memory" or item.details.get("speaker", "") not in _NOBODY)
-        reranked[item.id] = boost + rerank_score(
-            scores[item.id],
-            nearness=parsed.time.nearness(item.created_ms) if parsed.time else 0.0,
-            question_ratio=question_ratio(text[:READ_CHARACTERS]) if asks else 0.0,
-        )
-    return reranked
+        asks_people = item.kind == "memory" or item.details.get("speaker", "") not in _NOBODY
+        if "?" in item.text and asks_people:
+            ratios[item.id] = question_ratio(item.text[:READ_CHARACTERS])
+    return lower_questions(scores, ratios)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from commonplace.errors import NoResults
 from commonplace.memory.graph import LinkedPassage, walk_links
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import is_in_scope
 from commonplace.memory.recall import RecallResult, recall
 from commonplace.memory.topics import topics_of_passages
 from commonplace.model import KINDS, Item, Scope, Session
@@ -20,6 +21,7 @@ from commonplace.text.sentences import is_small_talk
 
 # Everything but checkpoints, which are about a session.
 CHUNK_KINDS = tuple(kind for kind in KINDS if kind != "checkpoint")
+EVERYWHERE = Scope()
 # As many as are looked at to tell how many there are.
 POOL = 100
 GRAPH_DEPTH, GRAPH_MOST = 3, 10
@@ -66,52 +68,59 @@ class Chunk:
 class RecalledChunks:
     """Chunks that answer, best first, how many there were, and what stands next to them in the graph.
 
-    `waiting` counts passages that were compared by their words alone, because they have no vector yet.
+    `waiting` counts passages that were compared by their words alone, because they have no vector yet;
+    `note` is what is said beside chunks none of which likely answers.
     """
 
     chunks: tuple[Chunk, ...]
     total: int
     around: tuple[LinkedPassage, ...]
     waiting: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LatestQuestion:
-    """What a question about time alone asks for: a period, in one project or in all."""
+    """What a question about time alone asks for: a period, in the project that it names or in a scope."""
 
     period: Period
-    project: str | None
+    scope: Scope
 
 
-def recall_chunks(memory: LocalMemory, question: str, limit: int = 10, min_score: float = 0.5) -> RecalledChunks:
-    """Chunks about a question; one about time alone is answered by the latest chunks."""
-    latest = parse_latest_question(memory, question)
-    waiting = 0
+def recall_chunks(
+    memory: LocalMemory, question: str, limit: int = 10, min_score: float = 0.5, scope: Scope = EVERYWHERE
+) -> RecalledChunks:
+    """Chunks about a question in the projects of a scope; one about time alone is answered by the latest chunks."""
+    latest = parse_latest_question(memory, question, scope)
+    waiting, note = 0, ""
     if latest:
         found = latest_chunks(memory, latest, POOL)
     else:
-        recalled = recall(memory, question, Scope(kinds=CHUNK_KINDS), max(limit, POOL))
-        found, waiting = _chunks_above(memory, recalled, min_score), recalled.waiting
+        recalled = recall(memory, question, replace(scope, kinds=CHUNK_KINDS), max(limit, POOL))
+        found = _chunks_above(memory, recalled, min_score)
+        waiting, note = recalled.waiting, recalled.note
     if not found:
         raise NoResults("No matching chunks found")
     # Chosen by what was found best, told by how likely each answers.
     chosen = sorted(found[:limit], key=lambda chunk: -chunk.score)
-    seeds = {chunk.passage_id: chunk.score for chunk in chosen}
+    seeds, inside = {chunk.passage_id: chunk.score for chunk in chosen}, is_in_scope(memory, scope)
     around = [
         one
         for one in walk_links(memory, seeds, depth=GRAPH_DEPTH, most=2 * GRAPH_MOST)
-        if not is_small_talk_item(one.item)
+        if inside(one.item) and not is_small_talk_item(one.item)
     ]
-    return RecalledChunks(tuple(chosen), len(found), tuple(around[:GRAPH_MOST]), waiting)
+    return RecalledChunks(tuple(chosen), len(found), tuple(around[:GRAPH_MOST]), waiting, note)
 
 
-def parse_latest_question(memory: LocalMemory, question: str) -> LatestQuestion | None:
-    """The period and project that a question asks for; None if it is about anything else."""
+def parse_latest_question(memory: LocalMemory, question: str, scope: Scope = EVERYWHERE) -> LatestQuestion | None:
+    """The period that a question asks for, and where; None if it is about anything else."""
     parsed = parse_time_question(question, memory.clock())
     if parsed is None:
         return None
     project = memory.store.find_project(parsed.name) if parsed.name else None
-    return None if parsed.name and project is None else LatestQuestion(parsed.period, project)
+    if parsed.name and project is None:
+        return None
+    return LatestQuestion(parsed.period, scope if project is None else Scope(project=project))
 
 
 def latest_chunks(memory: LocalMemory, question: LatestQuestion, most: int) -> list[Chunk]:
@@ -124,7 +133,7 @@ def latest_chunks(memory: LocalMemory, question: LatestQuestion, most: int) -> l
 
 def latest_items(memory: LocalMemory, question: LatestQuestion) -> Iterator[Item]:
     """All items of a period, the latest first, read lazily."""
-    scope, period = Scope(project=question.project, kinds=CHUNK_KINDS), question.period
+    scope, period = replace(question.scope, kinds=CHUNK_KINDS), question.period
     before = None if period.to_ms is None else (period.to_ms, 0)
     while page := memory.store.newest(scope, PAGE, before):
         for item in page:
@@ -143,14 +152,16 @@ def one_chunk_per_item(memory: LocalMemory, items: Sequence[Item]) -> list[Chunk
     return chunks_of(memory, [(item, passage, LATEST_SCORE * LATEST_FALL**n) for n, (item, passage) in scored])
 
 
-def matching_chunks(memory: LocalMemory, question: str, limit: int, min_score: float) -> list[Chunk]:
+def matching_chunks(
+    memory: LocalMemory, question: str, limit: int, min_score: float, scope: Scope = EVERYWHERE
+) -> list[Chunk]:
     """Chunks that answer a question at least that well, best first."""
-    return _chunks_above(memory, recall(memory, question, Scope(kinds=CHUNK_KINDS), limit), min_score)
+    return _chunks_above(memory, recall(memory, question, replace(scope, kinds=CHUNK_KINDS), limit), min_score)
 
 
 def _chunks_above(memory: LocalMemory, recalled: RecallResult, min_score: float) -> list[Chunk]:
-    hits = [hit for hit in recalled.hits if hit.relevance >= min_score]
-    return chunks_of(memory, [(hit.item, hit.passage_id, hit.relevance) for hit in hits])
+    hits = [hit for hit in recalled.hits if hit.similarity >= min_score]
+    return chunks_of(memory, [(hit.item, hit.passage_id, hit.similarity) for hit in hits])
 
 
 def is_small_talk_item(item: Item) -> bool:

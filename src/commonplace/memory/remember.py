@@ -15,9 +15,10 @@ from commonplace.errors import InvalidInput, NothingToRemember, StoreReplaced, T
 from commonplace.memory.authors import sign
 from commonplace.memory.contradictions import Compared, Contradiction, compare_statement, find_contradictions
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.permissions import check_reserved, is_person, must_propose
 from commonplace.model import (
-    ACCEPTED,
     DETAIL_FIELDS,
+    DISMISSED,
     KINDS,
     ORIGINS,
     PROPOSED,
@@ -33,7 +34,7 @@ from commonplace.model import (
 from commonplace.store.rows import QUERY_COLUMNS, embedding_text
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS, clamp_time
 from commonplace.text.passages import split_passages
-from commonplace.text.paths import check_glob
+from commonplace.text.paths import check_glob, checked_category
 from commonplace.text.project_names import normalise_project
 from commonplace.text.query import parse_query
 from commonplace.text.redact import only_private, redact
@@ -55,13 +56,12 @@ SHORT = 1500
 MAX_STATEMENT, SAME_STATEMENTS = 500, 10
 
 _TYPE = re.compile(r"[\w][\w .:/-]{0,99}")
-_CATEGORY = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")
-# Names of devices on Windows, whatever follows their first dot.
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 # A word that is written with a capital letter because of where it stands or what it is, such as Fridays.
 _CAPITAL = re.compile(r"\b[A-Z][a-z]+\b")
 # Marks between words; a question mark tells a question from a statement.
-_PUNCTUATION = re.compile(r"[.,;:!\"'“”„’)\]]+(?=\s|$)|(?:(?<=\s)|^)[\"'“”„(\[]+|(?<=\s)[–—-]+(?=\s)")
+_PUNCTUATION = re.compile(
+    r"(?<![.,;:!\"'“”„’)\]])[.,;:!\"'“”„’)\]]++(?=\s|$)|(?:(?<=\s)|^)[\"'“”„(\[]+|(?<=\s)[–—-]+(?=\s)"
+)
 # What neither a database column nor a JSON reply can carry.
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 # Fields that are stored with a line for each entry.
@@ -122,7 +122,10 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
     # They are about items that are there, and import this module.
     from commonplace.memory.edit_and_forget import enrich_item
     from commonplace.memory.items import get_item
+    from commonplace.memory.proposed_changes import is_only_proposed, propose_restoring
+    from commonplace.memory.review import accept
 
+    check_reserved(memory, new.tags, new.meta)
     now = memory.clock()
     draft = make_draft(new, now)
 
@@ -137,16 +140,20 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
     else:
         stored = Stored(known.id, known.uid, duplicate=True)
     item = written_item(memory, stored)
-    if item.forgotten_ms is not None:
-        # It was proposed again after it was dismissed.
-        return Remembered(item, duplicate=True)
+    if item.forgotten_ms is not None or item.superseded_by is not None:
+        # It was proposed again after it was dismissed, or taken back by somebody who may not be overruled.
+        proposed = item if item.review == DISMISSED else propose_restoring(memory, item)
+        return Remembered(proposed, duplicate=True)
     if not stored.duplicate:
         return Remembered(item, False, compared.contradictions, compared.twins)
     validity = (draft.valid_from_ms, draft.valid_until_ms, draft.expires_ms)
-    item = enrich_item(memory, item, new.tags, new.meta, validity)
-    if item.review == PROPOSED and new.review is None and memory.writer.origin == "person":
+    enriched = enrich_item(memory, item, new.tags, new.meta, validity)
+    # A proposed statement that says what it replaces is the item itself.
+    if enriched.id == item.id or not is_only_proposed(enriched):
+        item = enriched
+    if item.review == PROPOSED and new.review is None and is_person(memory):
         # What a person says themselves they agree with, in other capitals too.
-        memory.store.review([item.id], ACCEPTED, memory.clock(), memory.writer)
+        accept(memory, [item.id])
         item = get_item(memory, item.id)
     return Remembered(item, True, tuple(find_contradictions(memory, item)))
 
@@ -167,6 +174,7 @@ def remember(memory: LocalMemory, note: NewItem) -> Stored:
 
     A statement is the same with other punctuation, another spacing, or without its capital letters.
     """
+    check_reserved(memory, note.tags, note.meta)
     now = memory.clock()
     draft = make_draft(note, now)
     known = memory.store.snapshot(lambda: _find_same_statement(memory, note, draft))
@@ -175,6 +183,8 @@ def remember(memory: LocalMemory, note: NewItem) -> Stored:
 
 def remember_all(memory: LocalMemory, notes: Sequence[NewItem]) -> list[Stored]:
     """Store several things in one transaction: all of them, or, if one is wrong, none."""
+    for note in notes:
+        check_reserved(memory, note.tags, note.meta)
     now = memory.clock()
     return _put(memory, [make_draft(note, now) for note in notes], now)
 
@@ -302,7 +312,15 @@ def as_new_item(item: Item) -> NewItem:
 def rewrite_item(
     memory: LocalMemory, item: Item, note: NewItem, expect_rev: int | None = None, supersedes: int | None = None
 ) -> Item:
-    """Rewrite an item. An event keeps what distinguishes it from others."""
+    """Rewrite an item. An event keeps what distinguishes it from others.
+
+    Where this caller may only propose that, the item stays as it is, and this is the proposal.
+    """
+    from commonplace.memory.proposed_changes import check_editable, propose_edit
+
+    check_editable(item)
+    if must_propose(memory, item):
+        return propose_edit(memory, item, note, expect_rev)
     now = memory.clock()
     draft = sign(memory, redraft(item, note, now), item)
     rewritten = memory.store.rewrite(item.id, draft, now, expect_rev, supersedes, memory.writer)
@@ -381,17 +399,6 @@ def clean_text(text: str, name: str) -> str:
     if "\0" in text or not text.isascii():
         text = UNSTORABLE.sub("\ufffd", text)
     return redact(text)
-
-
-def checked_category(category: str) -> str:
-    """A name that can become a file or a folder on every system."""
-    name = category.strip()
-    if not _CATEGORY.fullmatch(name) or _DEVICE.fullmatch(name):
-        raise InvalidInput(
-            f"{category[:60]!r} cannot be a category.",
-            "It becomes a file or folder name: up to 100 letters, digits, spaces and . - _, without slashes.",
-        )
-    return name
 
 
 def _first(*texts: str) -> str:

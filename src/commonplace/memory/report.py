@@ -12,14 +12,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from commonplace.errors import InvalidInput
+from commonplace.memory.authors import person_named
 from commonplace.memory.failed_commands import FailedCommand, find_failed_commands, passed_after
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.open_steps import LONGEST_STEP, STILL_FAILING, dismissed_steps, failing_command
 from commonplace.memory.open_steps import MAX_NOTES as OLDER_NOTES
-from commonplace.model import KNOWLEDGE_TYPES, Kind, Scope, Session
+from commonplace.model import KNOWLEDGE_TYPES, Item, Kind, Scope, Session
 from commonplace.store.types import ItemHeader
 from commonplace.text.dates import clamp_time, utc_day
-from commonplace.text.sentences import sentences, shorten
+from commonplace.text.sentences import join_lines, sentences, shorten
 
 if TYPE_CHECKING:
     from commonplace.memory.project_overview import ProjectOverview
@@ -39,11 +40,16 @@ _LEFT_TO_DO: tuple[tuple[OpenEndKind, str], ...] = (("next step", "next_steps"),
 
 @dataclass(frozen=True, slots=True)
 class ReportedSession:
-    """A session, what it was for, and how much of it fell into the time."""
+    """A session, what it was for, and how much of it fell into the time.
+
+    `requests` are what was asked, one by one; `request` is all of that. `people` are those who worked in it.
+    """
 
     session: Session
     request: str
+    requests: tuple[str, ...]
     happenings: int
+    people: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ class Report:
     happenings: int
     sessions: tuple[ReportedSession, ...]
     quiet: int
-    decisions: tuple[ItemHeader, ...]
+    decisions: tuple[Item, ...]
     files: tuple[ReportedFile, ...]
     failures: tuple[FailedCommand, ...]
     open_ends: tuple[OpenEnd, ...]
@@ -103,6 +109,7 @@ def report(
     failed = find_failed_commands(happened, lambda ids: {id_: item.body for id_, item in memory.store.get(ids).items()})
     reported = _reported_sessions(during, happened)
     busy = [one for one in reported if one.happenings]
+    decided = [one.item_id for one in happened if one.type in DECISION_TYPES]
     left: dict[str, int] = {}
 
     def most(name: str, rows: Sequence[T], number: int) -> tuple[T, ...]:
@@ -116,7 +123,7 @@ def report(
         len(happened),
         most("sessions", busy, SESSIONS),
         len(reported) - len(busy),
-        most("decisions", [one for one in happened if one.type in DECISION_TYPES], DECISIONS),
+        tuple(memory.store.get(most("decisions", decided, DECISIONS)).values()),
         most("files", _files(happened), FILES),
         most("failures", failed, FAILURES),
         most("open_ends", _open_ends(failed, happened, _older_notes(memory, scope, from_ms)), OPEN_ENDS),
@@ -126,24 +133,39 @@ def report(
 
 
 def _reported_sessions(sessions: Iterable[Session], happened: Sequence[ItemHeader]) -> list[ReportedSession]:
-    """The sessions, those of sub-agents as part of others. What it was for: as its summary says, or its first words."""
+    """The sessions, those of sub-agents as part of others. What was asked: as its summary says, or its first words.
+
+    A session in which nobody asked for anything is called by its label.
+    """
     counts = Counter(one.session_id for one in happened)
     requests: dict[int | None, str] = {}
+    asked_in: dict[int | None, str] = {}
     # The newest come first, and what is told first stays.
     for kind, field_ in (("summary", "request"), ("checkpoint", "task")):
         for one in happened:
             if one.kind == kind and (request := one.details.get(field_) or one.title):
                 requests.setdefault(one.session_id, request)
+                if field_ in one.details:
+                    asked_in.setdefault(one.session_id, request)
+    said = {one.session_id: one.title for one in happened if one.kind == "message" or one.type == "prompt"}
     first = {one.session_id: one.title for one in happened if one.title}
-    return [
-        ReportedSession(
-            session,
-            shorten(requests.get(session.id) or session.label or first.get(session.id) or session.key, REQUEST),
-            counts[session.id],
-        )
-        for session in sessions
-        if "parent_session" not in session.meta
-    ]
+    people: defaultdict[int | None, dict[str, None]] = defaultdict(dict)
+    for one in happened:
+        # Who accepts or edits later what was stated there did not work in it: an agent's name says that it was.
+        if one.author and (one.kind != "memory" or person_named(one.author) != one.author):
+            people[one.session_id][person_named(one.author)] = None
+    reported = []
+    for session in sessions:
+        if "parent_session" in session.meta:
+            continue
+        name = requests.get(session.id) or session.label or first.get(session.id) or session.key
+        # A summary of a session without prompts is called like the session, by what happened first.
+        is_name = name in (session.label, first.get(session.id), session.key) or name.startswith(STILL_FAILING)
+        asked = asked_in.get(session.id) or (said.get(session.id, "") if is_name else name)
+        lines = tuple(shorten(line, REQUEST) for line in asked.splitlines() if line.strip())
+        request, worked = shorten(join_lines(name), REQUEST), tuple(people[session.id])
+        reported.append(ReportedSession(session, request, lines, counts[session.id], worked))
+    return reported
 
 
 def _files(happened: Iterable[ItemHeader]) -> list[ReportedFile]:
@@ -227,7 +249,7 @@ def _topics(memory: LocalMemory, happened: Iterable[ItemHeader]) -> list[tuple[s
 
 
 # Characters of what is quoted, and how many of each are named.
-_QUOTED, _NAMED = 90, 3
+_QUOTED, _NAMED, _PEOPLE = 90, 3, 6
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 
 
@@ -242,19 +264,19 @@ def _sentences(found: ProjectOverview, week: Report, now_ms: int) -> Iterator[st
     quiet = week.to_ms <= now_ms
     if quiet:
         yield f"Nothing happened here in the last seven days; the last work was on {_day(week.to_ms, now_ms)}."
-    yield from _work(found, week, quiet=quiet)
-    decided = [one for one in found.decisions if week.from_ms <= one.item.created_ms < week.to_ms]
+    yield from _work(week, quiet=quiet)
+    # A constraint is listed with the decisions, but it is a limit that somebody stated.
+    decisions = [one for one in found.decisions if one.item.type == "decision"]
+    decided = [one for one in decisions if week.from_ms <= one.item.created_ms < week.to_ms]
     if decided:
-        latest = (
-            f" The latest: {_quote(decided[0].statement)}" if len(decided) > 1 else f" {_quote(decided[0].statement)}"
-        )
+        latest = f"{' The latest:' if len(decided) > 1 else ''} {_quote(next(iter(sentences(decided[0].said)), ''))}"
         yield f"{_count(len(decided), 'decision was', 'decisions were')} made.{latest}"
     yield from _failures(week.failures, now_ms)
     yield from _changes(week.files)
     yield from _left(found)
 
 
-def _work(found: ProjectOverview, week: Report, *, quiet: bool) -> Iterator[str]:
+def _work(week: Report, *, quiet: bool) -> Iterator[str]:
     """Who worked in how many sessions, with which agents, and what the last of them were about."""
     when = "in the week before that" if quiet else "in the last seven days"
     sessions = [one for one in week.sessions if one.happenings]
@@ -263,14 +285,19 @@ def _work(found: ProjectOverview, week: Report, *, quiet: bool) -> Iterator[str]
         if week.happenings:
             yield f"{_count(week.happenings, 'thing was', 'things were')} remembered {when}, outside any session."
         return
-    names = [one.name for one in found.people if one.sessions and one.last_ms >= week.from_ms]
+    people = list(dict.fromkeys(name for one in sessions for name in one.people))
+    names = people[:_PEOPLE]
+    if len(people) > _PEOPLE or not all(one.people for one in sessions):
+        names.append("others")
     agents = [agent for agent, _n in Counter(one.session.source for one in sessions).most_common() if agent]
-    by = f" by {_and(names)}" if names else ""
+    by = f" by {_and(names)}" if people else ""
     with_ = f", with {_and(agents)}" if agents else ""
     there = f"There {'was' if number == 1 else 'were'} {_count(number, 'session', 'sessions').lower()}"
     yield f"{there}{by} {when}{with_}{_busiest(sessions)}."
-    requests = list(dict.fromkeys(shorten(_first_sentence(one.request), _QUOTED) for one in sessions))[:_NAMED]
-    yield _ended(f"The latest request{'' if len(requests) == 1 else 's'}: {_and([f'“{one}”' for one in requests])}")
+    asked = (request for one in sessions for request in reversed(one.requests))
+    requests = list(dict.fromkeys(shorten(_first_sentence(request), _QUOTED) for request in asked))[:_NAMED]
+    if requests:
+        yield _ended(f"The latest request{'' if len(requests) == 1 else 's'}: {_and([f'“{one}”' for one in requests])}")
 
 
 def _busiest(sessions: Sequence[ReportedSession]) -> str:

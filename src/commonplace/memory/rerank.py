@@ -11,12 +11,13 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from commonplace.errors import EmbedderUnavailable
-from commonplace.memory.items import ROOT_KEY
+from commonplace.memory.items import OFF_PATH, ROOT_KEY
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.search_candidates import ParsedQuestion
-from commonplace.model import DEFAULT_IMPORTANCE, SAME_AS, Item, Session, linked_uids
+from commonplace.model import DEFAULT_IMPORTANCE, PROPOSED, SAME_AS, Item, Session, linked_uids
 from commonplace.ranking.scores_and_relevance import (
     JUDGED,
     LEXICAL_WEIGHT,
@@ -27,16 +28,25 @@ from commonplace.ranking.scores_and_relevance import (
     best_first,
     hit_weight,
     is_surely_answered,
-    is_unsure,
     lexical_signal,
+    likelihoods,
     reading_order,
+    relevance,
+    relevances_in_order,
     token_odds,
     worth_reading,
 )
 from commonplace.ranking.scores_and_relevance import is_answered as something_answers
 from commonplace.store.rows import TEXT_DETAILS
 from commonplace.text.near_duplicates import WordSets, group_near_duplicates
-from commonplace.text.query import is_about_questions, is_keywords
+from commonplace.text.query import (
+    is_about_questions,
+    is_keywords,
+    is_only_question,
+    plain_words,
+    repeats_question,
+    repeats_words,
+)
 
 # Tokens of the best hits that are read together with the question; thoroughly, so many, and so many of further ones if
 # none of these answers.
@@ -46,6 +56,30 @@ COMPARED, SHORT_TEXT = 30, 500
 # What is less of a score is nothing worth showing.
 LEAST_PART = 0.0005
 MAX_STALE_FILES = 50
+# What only repeats a question has at most twice its characters and these.
+REPEATED_MORE = 80
+
+# What `Hit.why` can name: each step of a search that changes a score, and the weights that are added last.
+ScoreStep = Literal[
+    "words",
+    "meaning",
+    "speaker",
+    "role",
+    "context",
+    "phrase",
+    "attribute",
+    "time",
+    "instruction",
+    "question",
+    "tokens",
+    "reading",
+    "reply",
+    "newer",
+    "importance",
+    "trust",
+    "use",
+]
+SCORE_STEPS: tuple[ScoreStep, ...] = get_args(ScoreStep)
 _SEPARATORS = re.compile(r"[,\n]")
 
 
@@ -87,7 +121,7 @@ def judge(
     if not _models_can_tell(memory, parsed, scores, known):
         return Judged()
     odds = {id_: token_odds(value, known[id_].semantic) for id_, value in similar.items() if id_ not in repeated}
-    answers = _read_together(memory, parsed, scores, chosen, known, odds)
+    answers = _read_together(memory, parsed, scores, chosen, known)
     odds |= {
         id_: token_odds(similar[id_], known[id_].semantic, answer) for id_, answer in answers.items() if id_ in odds
     }
@@ -117,11 +151,9 @@ def _read_together(
     scores: Mapping[int, float],
     chosen: Mapping[int, int],
     known: Mapping[int, Evidence],
-    odds: Mapping[int, float],
 ) -> dict[int, float]:
-    """What the cross-encoder says of the best items, each read together with the question.
+    """What the cross-encoder says of the best items, each read together with the question: the first few.
 
-    Those are read that may be better than the first, or the first few if their odds leave open whether any answers.
     Thoroughly: those near the best one, and the others if none of these surely answers.
     """
     assert memory.cross_encoder is not None
@@ -129,7 +161,7 @@ def _read_together(
     if parsed.thorough:
         steps = list(zip(reading_order(best), THOROUGHLY, strict=True))
     else:
-        steps = [(worth_reading(best, unsure=is_unsure(_first_odds(scores, odds))), READ_TOKENS)]
+        steps = [(worth_reading(best), READ_TOKENS)]
     answers: dict[int, float] = {}
     for some, most in steps:
         if not some:
@@ -215,9 +247,9 @@ class ScoreParts:
     """The scores of items, step by step, to tell what each step added."""
 
     best_bm25: float
-    steps: list[tuple[str, Mapping[int, float]]] = field(default_factory=list)
+    steps: list[tuple[ScoreStep, Mapping[int, float]]] = field(default_factory=list)
 
-    def add(self, name: str, scores: dict[int, float]) -> dict[int, float]:
+    def add(self, name: ScoreStep, scores: dict[int, float]) -> dict[int, float]:
         """Note the scores after a step, which nothing changes from then on."""
         self.steps.append((name, scores))
         return scores
@@ -225,7 +257,8 @@ class ScoreParts:
     def of(self, item_id: int, evidence: Evidence, weight: Weight) -> dict[str, float]:
         """What speaks for an item and against it, each as what it adds to the score; nothing that adds nothing."""
         words = LEXICAL_WEIGHT * lexical_signal(evidence, self.best_bm25)
-        parts, before = {"words": words}, words
+        parts: dict[ScoreStep, float] = {"words": words}
+        before = words
         for name, scores in self.steps:
             now = scores.get(item_id, before)
             parts[name], before = parts.get(name, 0.0) + now - before, now
@@ -274,9 +307,71 @@ def show_twins_once(items: Sequence[Item]) -> tuple[list[Item], dict[int, tuple[
     return shown, twins
 
 
+def session_requests(item: Item) -> set[tuple[str, str]]:
+    """What the summary, the checkpoint and the short prompts of a session have in common: one of them is enough."""
+    notes = item.kind in ("summary", "checkpoint")
+    if item.session is None or not (notes or (item.type == "prompt" and len(item.body) <= len(item.title) + 20)):
+        return set()
+    lines = [item.title, *(f"{item.details.get('request', '')}\n{item.details.get('task', '')}".splitlines())]
+    titles = {" ".join(line.casefold().split()).rstrip(" .?!…") for line in lines}
+    return {(item.session, title) for title in ({*titles, ""} if notes else titles - {""})}
+
+
+def likelihoods_and_similarities(
+    items: Sequence[Item], scores: Mapping[int, float], judged: Judged, stale: Collection[int], *, answered: bool | None
+) -> list[tuple[Item, float, float]]:
+    """Each item in the order given, with how likely it answers, and how alike it is."""
+    by_score = [relevance(scores[item.id]) for item in items]
+    by_reading = [judged.relevances.get(item.id) for item in items]
+    similarities = relevances_in_order(by_score, by_reading, answered=answered)
+    likely = similarities
+    if judged.odds:
+        likely = likelihoods([scores[item.id] for item in items], [item.id in stale for item in items])
+    return list(zip(items, likely, similarities, strict=True))
+
+
+def repeating(parsed: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
+    """Items that only repeat the question, unless the question is about questions.
+
+    A captured prompt is never an answer, whatever it says. What was proposed in one is none where the question says it
+    again, as a prompt does that proposes the same.
+    """
+    if parsed.query.strict or is_about_questions(parsed.query.text):
+        return []
+    tokens = {word.token for word in parsed.query.words}
+    longest = 2 * len(parsed.query.text) + REPEATED_MORE
+    asks = is_only_question(parsed.query.text)
+
+    def repeats(item: Item, text: str) -> bool:
+        if item.origin == "captured" and item.type == "prompt":
+            return repeats_words(text, tokens)
+        if item.origin == "captured" and item.review == PROPOSED and not asks:
+            return {word.token for word in plain_words(text)} <= tokens
+        return repeats_question(text, tokens)
+
+    return [item for item in items if len(text := _own_text(item)) <= longest and repeats(item, text)]
+
+
+def _own_text(item: Item) -> str:
+    """The text of an item without its request, if it has more than that."""
+    if item.kind in ("summary", "checkpoint"):
+        return item.details_text("request", "task", "snapshot", "relevant_files") or item.text or item.title
+    return item.text or item.title
+
+
 def is_stale(item: Item) -> bool:
     """Whether any file the item modified is newer than the item."""
     return changed_file(item) is not None
+
+
+def is_left_behind(item: Item) -> bool:
+    """Whether somebody went back in the conversation and went on without this message, such as another answer."""
+    return item.meta.get(OFF_PATH) is True
+
+
+def sinks(item: Item) -> bool:
+    """Whether what it says is probably no longer so: others come first."""
+    return is_left_behind(item) or is_stale(item)
 
 
 def changed_file(item: Item) -> str | None:

@@ -1,7 +1,8 @@
 """Review: everything that waits for a person to decide, and what agents and capture proposed among it.
 
 A proposal is found by search, marked as one, and ranks below what is agreed; rules, contexts and rule files leave it
-out. Who accepts it becomes its author. A dismissed one is forgotten. Both can be undone.
+out. Who accepts it becomes its author; a proposed change of a memory is carried out then. A dismissed one is forgotten.
+Both can be undone.
 
 The inbox has proposals, statements that contradict or repeat each other (contradictions.py), and old conversations that
 could be archived (prune.py). Comparing many statements or conversations is slow, so what came out is kept until
@@ -16,11 +17,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
-from commonplace.errors import Conflict, Forbidden
-from commonplace.memory.contradictions import MAX_LIMIT, StatementPair, list_contradictions
+from commonplace.errors import Conflict
+from commonplace.memory.contradictions import MAX_LIMIT, StatementPair, find_contradictions, list_contradictions
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.items import ItemPage, browse_items, get_item
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.permissions import require_person
+from commonplace.memory.proposed_changes import carry_out, put_away, take_back
 from commonplace.memory.prune import PRUNE_DAYS, PRUNE_IMPORTANCE, PruneCandidate, find_prunable
 from commonplace.memory.rerank import record_use
 from commonplace.model import ACCEPTED, DISMISSED, PROPOSED, Item, Scope, Session
@@ -53,9 +56,14 @@ def accept(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
     """Agree with proposals: they count as agreed from now on, and whoever accepts them is their author."""
     _require_person(memory)
     items = [_waiting(memory, id_) for id_ in ids]
-    memory.store.review([item.id for item in items], ACCEPTED, memory.clock(), memory.writer)
+    now = memory.clock()
+    for item in items:
+        carry_out(memory, item, now)
+    memory.store.review([item.id for item in items], ACCEPTED, now, memory.writer)
+    for item in items:
+        put_away(memory, item, now)
     record_use(memory, items)
-    return [get_item(memory, item.id) for item in items]
+    return [get_item(memory, item.id, forgotten=True) for item in items]
 
 
 def accept_changed(memory: LocalMemory, id_: int | str, changes: Changes, expect_rev: int | None = None) -> Item:
@@ -65,7 +73,9 @@ def accept_changed(memory: LocalMemory, id_: int | str, changes: Changes, expect
     if changes != Changes():
         edit_item(memory, item.id, changes, expect_rev)
     if get_item(memory, item.id).review == PROPOSED:
-        accept(memory, [item.id])
+        return accept(memory, [item.id])[0]
+    # The person's own words need no acceptance; what they were to replace, they replace.
+    carry_out(memory, item, memory.clock())
     return get_item(memory, item.id)
 
 
@@ -83,6 +93,7 @@ def undo_review(memory: LocalMemory, id_: int | str) -> Item:
     item = get_item(memory, id_, forgotten=True)
     if item.review not in (ACCEPTED, DISMISSED):
         raise Conflict(f"Item {item.id} was neither accepted nor dismissed.", "There is nothing to undo.")
+    take_back(memory, item)
     memory.store.review([item.id], PROPOSED, memory.clock(), memory.writer)
     memory.embeddings.wake()
     return get_item(memory, item.id)
@@ -97,11 +108,7 @@ def _waiting(memory: LocalMemory, id_: int | str) -> Item:
 
 def _require_person(memory: LocalMemory) -> None:
     """What an agent proposed no agent may accept, or the review would be worth nothing."""
-    if memory.writer.origin != "person":
-        raise Forbidden(
-            f"Only a person can review, and {memory.writer.name or 'this caller'} is an agent.",
-            "Review it yourself: `commonplace review`, or the Review page of the dashboard.",
-        )
+    require_person(memory, "review", "Review it yourself: `commonplace review`, or the Review page of the dashboard.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +181,25 @@ def read_inbox(memory: LocalMemory, project: str = "", prune: PruneThresholds | 
         ("old", thresholds),
         lambda: find_prunable(memory, thresholds.days, thresholds.importance, thresholds.folder).candidates,
     )
+    # What is only proposed is decided first, and says itself what it goes against.
+    agreed = [pair for pair in pairs if PROPOSED not in (pair.older.review, pair.newer.review)]
     return Inbox(
         list_proposals(memory, Scope(project=project or None), MOST_PROPOSALS).items,
-        tuple(pair for pair in pairs if pair.reason != "same"),
-        tuple(pair for pair in pairs if pair.reason == "same"),
+        tuple(pair for pair in agreed if pair.reason != "same"),
+        tuple(pair for pair in agreed if pair.reason == "same"),
         tuple(one for one in old if not project or one.session.project == project),
     )
+
+
+def opposed_by(memory: LocalMemory, proposals: Sequence[Item]) -> dict[int, tuple[Item, ...]]:
+    """What holds or was rejected and each of some proposals seems to go against, by the id of the proposal."""
+    ids = tuple(item.id for item in proposals)
+    return _results.get(memory, ("opposed", ids), lambda: {item.id: _opposed_by(memory, item) for item in proposals})
+
+
+def _opposed_by(memory: LocalMemory, proposal: Item) -> tuple[Item, ...]:
+    found = find_contradictions(memory, proposal)
+    return tuple(one.item for one in found if one.item.review != PROPOSED)
 
 
 def proposals_by_session(memory: LocalMemory, proposals: Sequence[Item]) -> list[ProposalGroup]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from commonplace.errors import InvalidInput
 from commonplace.memory.items import MAX_PAGE, browse_items, newest_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import MEMORY_TYPES, SETTLED, Item, Scope
+from commonplace.memory.told_to_agents import is_stated, scope_to_tell, source_mark, that_may_be_told, unstated_source
+from commonplace.model import MEMORY_TYPES, Item, Scope
 from commonplace.text.paths import any_glob_matches, split_globs
 from commonplace.text.redact import redact
 from commonplace.text.sentences import normalise_statement
@@ -25,12 +26,14 @@ class ActiveRules:
     """Active rules, oldest first.
 
     `elsewhere` counts path rules that do not hold for the files at hand, `left_out` those that were too many to tell.
+    `sources` has the marks of rules that somebody else or an agent stated, by their ids.
     """
 
     project: tuple[Item, ...]
     everywhere: tuple[Item, ...]
     elsewhere: int = 0
     left_out: int = 0
+    sources: Mapping[int, str] = field(default_factory=dict)
 
 
 def active_rules(
@@ -45,27 +48,32 @@ def active_rules(
     With `files`, path rules only if they mean one of them.
     """
     scope = Scope.around(project, kinds=("memory",), types=("rule",))
-    found = newest_items(memory, replace(scope, review=SETTLED, at_ms=at_ms), most)
+    found = that_may_be_told(memory, newest_items(memory, scope_to_tell(replace(scope, at_ms=at_ms)), most))
     holding = [item for item in reversed(found) if applies_to(item, files)]
     return ActiveRules(
         project=tuple(item for item in holding if item.project is not None),
         everywhere=tuple(item for item in holding if item.project is None),
         elsewhere=len(found) - len(holding),
+        sources={item.id: mark for item in holding if (mark := source_mark(memory, item))},
     )
 
 
 def rules_within(active: ActiveRules, characters: int) -> ActiveRules:
-    """As many rules as fit into about so many characters: the project's first, and of those the newest."""
+    """As many rules as fit into about so many characters.
+
+    What a person stated or accepted comes first, then the project's, and of those the newest.
+    """
     chosen: set[int] = set()
-    for item in (*reversed(active.project), *reversed(active.everywhere)):
+    newest = (*reversed(active.project), *reversed(active.everywhere))
+    for item in sorted(newest, key=lambda item: not is_stated(item)):
         characters -= _LABEL + min(len(item.body), _LONGEST)
         if characters < 0:
             break
         chosen.add(item.id)
-    return ActiveRules(
+    return replace(
+        active,
         project=tuple(item for item in active.project if item.id in chosen),
         everywhere=tuple(item for item in active.everywhere if item.id in chosen),
-        elsewhere=active.elsewhere,
         left_out=len(active.project) + len(active.everywhere) - len(chosen),
     )
 
@@ -89,7 +97,10 @@ _SPACE = re.compile(r"\s+")
 
 
 class Rule(NamedTuple):
-    """One rule: its text, the heading it was imported under, and the files it is about."""
+    """One rule: its text, the heading it was imported under, and the files it is about.
+
+    `source` says what it comes from if no person stated or accepted it.
+    """
 
     id: int
     type: str
@@ -97,6 +108,7 @@ class Rule(NamedTuple):
     topic: str = ""
     category: str = ""
     paths: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def words(self) -> str:
@@ -105,12 +117,13 @@ class Rule(NamedTuple):
 
 
 class Skill(NamedTuple):
-    """A way of doing something, and the sentence by which an agent knows when to use it."""
+    """A way of doing something, the sentence by which an agent knows when to use it, and a `source` like a rule's."""
 
     id: int
     category: str
     text: str
     description: str
+    source: str = ""
 
 
 class RuleSet(NamedTuple):
@@ -121,39 +134,45 @@ class RuleSet(NamedTuple):
     skills: tuple[Skill, ...]
 
 
-def rule_set(memory: LocalMemory, project: str | None, types: Sequence[str] = RULE_SET_TYPES) -> RuleSet:
-    """What holds in a project, and the rules that hold everywhere; without a project, all that holds everywhere."""
+def rule_set(
+    memory: LocalMemory, project: str | None, types: Sequence[str] = RULE_SET_TYPES, *, waiting: bool = False
+) -> RuleSet:
+    """What holds in a project, and the rules that hold everywhere; without a project, all that holds everywhere.
+
+    With those `waiting` for review, if somebody wants to know what is known.
+    """
     unknown = [type_ for type_ in types if type_ not in MEMORY_TYPES]
     if unknown or not types:
         named = ", ".join(map(repr, unknown))
         raise InvalidInput(
             f"There is no type {named}." if unknown else "No type is named.", f"Choose from {', '.join(MEMORY_TYPES)}."
         )
-    found = (item for item in _all(memory, project, tuple(types)) if _belongs(item, project))
+    found = (item for item in _all(memory, project, tuple(types), waiting=waiting) if _belongs(item, project))
     items = sorted(found, key=lambda item: (item.created_ms, item.id))
     rules: dict[tuple[str, tuple[str, ...]], Rule] = {}
     for item in items:
         if item.type != SKILL:
             rule = _rule(item)
             # The same said for the project and for everywhere is told once.
-            rules.setdefault((normalise_statement(rule.words), rule.paths), rule)
+            key = (normalise_statement(rule.words), rule.paths)
+            if key not in rules or (rules[key].source and not rule.source):
+                rules[key] = rule
     return RuleSet(project, tuple(rules.values()), tuple(_skill(item) for item in items if item.type == SKILL))
 
 
-def _all(memory: LocalMemory, project: str | None, types: tuple[str, ...]) -> Iterator[Item]:
-    scope = replace(Scope.around(project, kinds=("memory",), types=types), review=SETTLED)
+def _all(memory: LocalMemory, project: str | None, types: tuple[str, ...], *, waiting: bool) -> Iterator[Item]:
+    every = Scope.around(project, kinds=("memory",), types=types)
+    scope = every if waiting else scope_to_tell(every)
     cursor: str | None = None
     while True:
         page = browse_items(memory, scope, MAX_PAGE, cursor)
-        yield from page.items
+        yield from page.items if waiting else that_may_be_told(memory, page.items)
         cursor = page.next_cursor
         if cursor is None:
             return
 
 
 def _belongs(item: Item, project: str | None) -> bool:
-    if item.review == "proposed":
-        return False
     return project is None or item.project is not None or item.type in GLOBAL_RULE_TYPES
 
 
@@ -165,6 +184,7 @@ def _rule(item: Item) -> Rule:
         topic=_SPACE.sub(" ", item.details.get("subtitle", "")).strip(),
         category=item.details.get("category", "").strip(),
         paths=tuple(dict.fromkeys(split_globs(item.details.get("paths", "")))),
+        source=unstated_source(item),
     )
 
 
@@ -172,7 +192,7 @@ def _skill(item: Item) -> Skill:
     given = item.meta.get("description")
     description = given if isinstance(given, str) and given.strip() else item.title
     description = _SPACE.sub(" ", redact(description)).strip()
-    return Skill(item.id, item.details.get("category", "").strip(), _text(item), description)
+    return Skill(item.id, item.details.get("category", "").strip(), _text(item), description, unstated_source(item))
 
 
 def _text(item: Item) -> str:

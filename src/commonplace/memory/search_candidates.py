@@ -43,7 +43,7 @@ MAX_QUERY = 10_000
 SHORT_QUERY = 500
 # Everybody has a role: to name it names nobody.
 _ROLES = frozenset(map(stem, MESSAGE_ROLES))
-_BEGUN = re.compile(r"(\w+)\*")
+_BEGUN = re.compile(r"\b(\w++)\*")
 # A question of so few words may name a conversation: with this share of them in its label, and this share of the label
 # in the question. So many labels are read, and so many of the latest conversations are candidates.
 TITLE_WORDS, TITLE_SHARE, LABEL_SHARE, LABELS_READ, TITLES = 8, 0.6, 0.5, 500, 20

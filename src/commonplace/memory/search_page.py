@@ -105,7 +105,7 @@ def _find_items(memory: LocalMemory, typed: str, parsed: ParsedQuestion) -> list
     if parsed.query.strict or len(parsed.query.words) >= LEAST_WORDS or not scores:
         recalled = recall(replace(memory, cross_encoder=None), parsed, Scope(), ITEMS)
         for nearest in recalled:
-            scores[nearest.item.id] = scores.get(nearest.item.id, 0.0) + nearest.relevance
+            scores[nearest.item.id] = scores.get(nearest.item.id, 0.0) + nearest.similarity
             known[nearest.item.id] = nearest.item
     weights = hit_weights(memory, list(known.values()))
     for item in known.values():

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from commonplace.errors import InvalidInput, NoResults, NotFound
+from commonplace.memory.captured_events import HOOK_DIGEST
 from commonplace.memory.conversations import find_session, latest_conversations
 from commonplace.memory.items import get_item, make_cursor, parse_cursor
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Kind, Scope, Session, SessionScope
 from commonplace.store.rows import QUERY_COLUMNS
-from commonplace.text.dates import EARLIEST_MS, HOUR_MS, LATEST_MS
+from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 from commonplace.text.query import parse_query
-from commonplace.text.sentences import truncate
+from commonplace.text.sentences import key_sentence, truncate
 from commonplace.text.tokens import estimate_tokens
 
 SESSION_PAGE = 40
@@ -22,6 +23,8 @@ SESSION_PAGE = 40
 MAX_PAGE_TEXT = 80_000
 # So many items before the one that somebody wants to read.
 ITEMS_BEFORE = 3
+# The last answer of a session is looked for among so many items, and its sentence at its end.
+RECENT_ITEMS, ANSWER_END, EXCERPT = 12, 4_000, 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,20 @@ def kinds_in_sessions(memory: LocalMemory, sessions: Sequence[Session]) -> dict[
     return memory.store.kinds_per_session([session.id for session in sessions])
 
 
+def session_excerpts(memory: LocalMemory, sessions: Sequence[Session]) -> dict[int, str]:
+    """The sentence that says most of the last answer in each session, else of its last message, by its id."""
+    found = {}
+    for session in sessions:
+        scope = replace(_inside(session), kinds=("message", "observation"))
+        last = memory.store.items_between(scope, EARLIEST_MS, LATEST_MS + 1, RECENT_ITEMS)
+        answers = [item.body for item in last if item.details.get("role") == "assistant" or item.type == "answer"]
+        said = answers or [item.body for item in last if item.kind == "message"]
+        sentence = key_sentence(said[0][-ANSWER_END:], (), EXCERPT).text if said else ""
+        if sentence and sentence != session.label:
+            found[session.id] = sentence
+    return found
+
+
 def _ordered(
     memory: LocalMemory, session: Session, limit: int, beyond: tuple[int, int] | None, *, oldest_first: bool
 ) -> list[Item]:
@@ -153,7 +170,13 @@ _HEAD = 30
 _SHORT, _SHORTEST = 1_200, 300
 _PAGE = 50
 _NO_OUTCOME = ("Thought: ", "[")
-_FENCED = re.compile(r"^(`{3,})[^\n]*\n(.*?)^\1[ \t]*$\n?", re.MULTILINE | re.DOTALL)
+_TICKS = re.compile(r"`{3,}")
+# Of a session without end the newest is read.
+_MOST_HAPPENED = 20_000
+# What hooks capture of what was said, and who said it.
+SPOKEN = {"prompt": "user", "answer": "assistant"}
+# The mark of a block of code has as many ticks, and a block of so many lines is shown whole.
+_FEWEST_TICKS, _SHORT_BLOCK = 3, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,15 +211,44 @@ def reconstruct(
     if budget < MIN_RECONSTRUCT_TOKENS:
         raise InvalidInput(f"A budget of {budget} tokens is too small.", f"Give at least {MIN_RECONSTRUCT_TOKENS}.")
     session = newest_session(memory, project) if id_ is None else find_session(memory, id_)
-    messages = memory.store.messages_of(session.id)
-    wanted = messages[-last:] if last else messages
+    happened = _happened(memory, session)
+    wanted = happened[-last:] if last else happened
     shown = _fitting(wanted, budget)
-    return Reconstruction(session, shown, len(messages) - len(shown))
+    return Reconstruction(session, shown, len(happened) - len(shown))
+
+
+def _happened(memory: LocalMemory, session: Session) -> list[Item]:
+    """What was said and done, oldest first: the messages, and what was captured after them or instead of them.
+
+    What hooks sum up themselves is said already.
+    """
+    messages = memory.store.messages_of(session.id)
+    since = _place(messages[-1]) if messages else (EARLIEST_MS, 0)
+    others = _ordered(memory, session, _MOST_HAPPENED, None, oldest_first=False)[::-1]
+    later = [item for item in others if item.kind != "message" and _place(item) > since]
+    return [*messages, *(item for item in later if HOOK_DIGEST not in item.meta)]
+
+
+def role_of(item: Item) -> str:
+    """Who said or did it: "user", "assistant", "tool", or "system" for what was noted."""
+    noted = "tool" if item.kind == "observation" else "system"
+    return item.details.get("role") or SPOKEN.get(item.type, noted)
+
+
+def _whole_text(item: Item) -> str:
+    """What is shown of an item if there is room: of what a tool did also its output."""
+    if item.kind == "message" or item.type in SPOKEN:
+        return item.text.strip()
+    said = item.details.get("narrative", "").strip()
+    if item.kind == "observation" and said and item.body.strip():
+        fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(item.body)), default=0))
+        return f"{said}\n\n{fence}\n{item.body.strip()}\n{fence}"
+    return item.text.strip() or item.details_text("snapshot") or item.title
 
 
 def newest_session(memory: LocalMemory, project: str | None) -> Session:
-    """The session with the newest message, of a project if it has any; those of sub-agents are part of others."""
-    for scope in (SessionScope(project=project), SessionScope()):
+    """The session in which something happened last, of a project if it has any; sub-agents' are part of others."""
+    for scope in (SessionScope(project=project, empty=True), SessionScope(empty=True)):
         cursor: str | None = None
         while True:
             page = latest_conversations(memory, scope, _PAGE, cursor)
@@ -205,13 +257,15 @@ def newest_session(memory: LocalMemory, project: str | None) -> Session:
                     return session
             if (cursor := page.next_cursor) is None:
                 break
-    raise NoResults("There is no session yet.")
+    raise NoResults(
+        "There is no session yet.", "`commonplace connect` captures them; `commonplace ingest` reads earlier ones."
+    )
 
 
 def _fitting(messages: Sequence[Item], budget: int) -> tuple[ShownMessage, ...]:
     ways: tuple[Callable[[Item], str], ...] = (
-        lambda item: item.text.strip(),
-        lambda item: collapse_code_blocks(item.text),
+        _whole_text,
+        lambda item: collapse_code_blocks(_whole_text(item)),
         lambda item: shorten_message(item, _SHORT),
         lambda item: shorten_message(item, _SHORTEST),
     )
@@ -231,18 +285,25 @@ def _fitting(messages: Sequence[Item], budget: int) -> tuple[ShownMessage, ...]:
 
 def collapse_code_blocks(text: str) -> str:
     """A text with its longer blocks of code and results counted instead of shown."""
-
-    def counted(block: re.Match[str]) -> str:
-        lines = block[2].count("\n")
-        return block[0] if lines <= 3 else f"[{lines} lines]\n"
-
-    return _FENCED.sub(counted, text).strip()
+    shown: list[str] = []
+    opened, fence = 0, ""
+    for line in text.split("\n"):
+        ticks = line[: len(line) - len(line.lstrip("`"))]
+        if not fence and len(ticks) >= _FEWEST_TICKS:
+            opened, fence = len(shown), ticks
+        elif fence and line.rstrip(" \t") == fence:
+            inside, fence = len(shown) - opened - 1, ""
+            if inside > _SHORT_BLOCK:
+                shown[opened:] = [f"[{inside} lines]"]
+                continue
+        shown.append(line)
+    return "\n".join(shown).strip()
 
 
 def shorten_message(item: Item, limit: int) -> str:
     """How a question begins, and what came out in the end: the last words of an answer, without its thoughts."""
-    text = collapse_code_blocks(item.text)
-    if item.details.get("role") != "assistant":
+    text = collapse_code_blocks(_whole_text(item))
+    if role_of(item) != "assistant":
         return truncate(text, limit)
     paragraphs = text.split("\n\n")
     outcome = [paragraph for paragraph in paragraphs if not paragraph.startswith(_NO_OUTCOME)] or paragraphs
@@ -254,18 +315,8 @@ def shorten_message(item: Item, limit: int) -> str:
 
 def _show_message(item: Item, way: Callable[[Item], str]) -> ShownMessage:
     text = way(item)
-    return ShownMessage(item, text, text == item.text.strip())
+    return ShownMessage(item, text, text == _whole_text(item))
 
 
 def _cost(shown: ShownMessage) -> int:
     return _HEAD + estimate_tokens(len(shown.text))
-
-
-# Whoever said nothing for longer has left.
-ACTIVE_MS = HOUR_MS
-
-
-def active_sessions(memory: LocalMemory, scope: Scope, limit: int) -> list[Session]:
-    """Sessions with something new in the last hour, the latest first."""
-    now = memory.clock()
-    return memory.store.sessions_during(scope, now - ACTIVE_MS, now + ACTIVE_MS, limit)

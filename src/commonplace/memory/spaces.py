@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from commonplace.errors import Conflict, Forbidden, InvalidInput, NotFound
 from commonplace.memory.api_keys import create_key, key_prefix, list_keys, revoke_key
 from commonplace.memory.local_memory import LocalMemory, for_space
-from commonplace.model import Key
+from commonplace.model import Key, Scope
 from commonplace.store.maintenance import Limits as Limits
 from commonplace.store.maintenance import SpaceEntry as SpaceEntry
 from commonplace.text.redact import redact
@@ -43,6 +43,18 @@ def create_space(memory: LocalMemory, name: str, limits: Limits, key: Key | None
 def list_spaces(memory: LocalMemory, key: Key | None = None) -> list[SpaceEntry]:
     """Every space that the caller may know of, by name."""
     return memory.maintenance.spaces(memory.clock(), None if is_server_admin(memory, key) else memory.settings.space)
+
+
+def spaces_instead(memory: LocalMemory) -> list[str]:
+    """The other spaces, if nothing is remembered in this one."""
+    is_empty = not memory.store.newest(Scope(lapsed=True, coming=True), 1)
+    return other_spaces(memory) if is_empty else []
+
+
+def other_spaces(memory: LocalMemory) -> list[str]:
+    """The names of the other spaces in this store in which something is remembered."""
+    every = memory.maintenance.spaces(memory.clock(), None)
+    return [space.name for space in every if space.items and space.name != memory.settings.space]
 
 
 def get_space(memory: LocalMemory, name: str, key: Key | None = None) -> SpaceEntry:

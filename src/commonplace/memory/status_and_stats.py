@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -52,7 +53,8 @@ def save_check_result(settings: Settings, how: str, faults: Sequence[Fault], now
             json.dump(data, file, ensure_ascii=False)
         partial.replace(path)
     except OSError:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def last_check_result(settings: Settings) -> CheckResult | None:
@@ -67,6 +69,16 @@ def last_check_result(settings: Settings) -> CheckResult | None:
 
 # Of the store these are for whoever runs the server.
 _PATHS = frozenset(("path", "connections", "replicas"))
+
+
+def count_items(memory: LocalMemory) -> int:
+    """How many items there are, of all kinds."""
+    return sum(memory.store.counts().items.values())
+
+
+def passages_waiting(memory: LocalMemory) -> int:
+    """How many passages have no vector yet."""
+    return memory.store.pending()
 
 
 def status(memory: LocalMemory, *, show_paths: bool = True) -> dict[str, object]:

@@ -11,6 +11,8 @@ from commonplace.memory.authors import sign
 from commonplace.memory.contradictions import find_contradictions
 from commonplace.memory.edit_and_forget import enrich_item
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.permissions import check_reserved
+from commonplace.memory.proposed_changes import is_only_proposed
 from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, NewItem, Remembered, make_draft, written_item
 from commonplace.model import Draft, Stream
 from commonplace.text.dates import HOUR_MS
@@ -27,6 +29,7 @@ def start_stream(
     memory: LocalMemory, type_: str = "note", tags: Sequence[str] = (), project: str | None = None
 ) -> Stream:
     """Open a stream. Those that nobody touched for a day make room."""
+    check_reserved(memory, tags)
     now = memory.clock()
     draft = make_draft(NewItem("x", type=type_, tags=tags, project=project), now)
     stream = Stream(f"stream_{secrets.token_hex(8)}", draft.type, draft.tags, draft.project, "open", now, now)
@@ -74,8 +77,9 @@ def finalize_stream(memory: LocalMemory, stream_id: str) -> tuple[Stream, Rememb
     stream, stored = memory.store.finalize_stream(stream_id, draft, lambda s: _open(s, stream_id, now), now)
     memory.embeddings.wake()
     item = written_item(memory, stored)
-    if stored.duplicate:
-        item = enrich_item(memory, item, stream.tags)
+    if stored.duplicate and item.forgotten_ms is None:
+        enriched = enrich_item(memory, item, stream.tags)
+        item = item if is_only_proposed(enriched) else enriched
     remembered = Remembered(item, stored.duplicate, tuple(find_contradictions(memory, item)))
     return replace(stream, status="finalized"), remembered
 

@@ -110,11 +110,11 @@ def _labels_of_similar(memory: LocalMemory, question: str, own: Session | None) 
         if session is None or not session.label or (own is not None and session.id == own.id):
             continue
         times.setdefault(session.label, set()).add(session.id)
-        if hit.relevance > best.get(session.label, (0.0, session))[0]:
-            best[session.label] = (hit.relevance, session)
+        if hit.similarity > best.get(session.label, (0.0, session))[0]:
+            best[session.label] = (hit.similarity, session)
     return [
-        LabelSuggestion(label, near.folder, round(relevance, 4), True, _like(len(times[label]), near))
-        for label, (relevance, near) in best.items()
+        LabelSuggestion(label, near.folder, round(similarity, 4), True, _like(len(times[label]), near))
+        for label, (similarity, near) in best.items()
     ]
 
 

@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from commonplace import __version__
 from commonplace.errors import CommonplaceError, InvalidInput, StoreConstraint, TooLarge
+from commonplace.memory.authors import sign_record
 from commonplace.memory.import_items_and_records import parse_record
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import KINDS
+from commonplace.memory.permissions import check_reserved, is_person, must_propose, require_person
+from commonplace.memory.private_projects import is_private
+from commonplace.model import KINDS, PRIVATE_TAG, ref
 from commonplace.store.records import CLOCK_SKEW_MS, Arrival
 from commonplace.store.records import Name as Name
 from commonplace.store.records import Peer as Peer
@@ -34,8 +37,6 @@ if TYPE_CHECKING:
 
 RECORD_FORMAT = 1
 """The version of the record format. Another number means that one of two stores is too old."""
-PRIVATE_TAG = "private"
-"""The tag of what stays where it is."""
 # Records that are held at once; each may have texts of a megabyte.
 _PAGE = 100
 
@@ -55,20 +56,18 @@ class SyncScope:
 
     def holds(self, record: Record) -> bool:
         project = record.name if record.what == "project" else record.fields["project"]
-        return self.means(project) and (self.include_private or not _is_private(record.fields))
+        return self.means(project) and (self.include_private or not _is_tagged_private(record.fields))
 
     def seen(self, record: Record) -> Record:
         """A record without the lines of its history that were elsewhere, or private."""
         return replace(record, history=tuple(line for line in record.history if self._tells(line.before)))
 
     def _tells(self, before: Mapping[str, Any]) -> bool:
-        return self.means(before.get("project")) and (self.include_private or not _is_private(before))
+        return self.means(before.get("project")) and (self.include_private or not _is_tagged_private(before))
 
     def means(self, project: str | None) -> bool:
-        if project is None:
-            return not self.projects
-        chosen = not self.projects or any(same_project(project, one) for one in self.projects)
-        return chosen and not any(same_project(project, one) for one in self.without)
+        chosen = project is not None and any(same_project(project, one) for one in self.projects)
+        return (chosen or not self.projects) and not is_private(self.without, project)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,23 +158,57 @@ def first_fitting(records: Iterable[Record], most_bytes: int) -> list[tuple[Reco
 
 
 def take_records(
-    memory: LocalMemory, data: Sequence[Mapping[str, Any]], *, future_as_now: bool = False
+    memory: LocalMemory, data: Sequence[Mapping[str, Any]], *, future_as_now: bool = False, trusted: bool = False
 ) -> list[RecordOutcome]:
     """Take in all records that are valid; each failure is in the result.
 
-    One that was changed in the future fails, unless it is to be taken as if it was changed now.
+    One that was changed in the future fails, unless it is to be taken as if it was changed now. `trusted` records are
+    this store's own.
     """
     now = memory.clock()
-    arrivals, outcomes = {}, {}
+    arrivals: dict[int, Arrival] = {}
+    outcomes: dict[int, RecordOutcome] = {}
     for number, one in enumerate(data):
         try:
             arrivals[number] = parse_record(one, now, future_as_now=future_as_now)
         except CommonplaceError as error:
-            what, name = str(one.get("what"))[:40], str(one.get("name"))[:200]
-            outcomes[number] = RecordOutcome(what, redact(name), "failed", why=f"{error.message} {error.hint}".strip())
+            outcomes[number] = _failed(one, error)
+    if not (trusted or (is_person(memory) and memory.writer.may_quote)):
+        here = _known_records(memory, [*arrivals.values()])
+        for number, arrival in [*arrivals.items()]:
+            try:
+                arrivals[number] = _from_outside(memory, arrival, here)
+            except CommonplaceError as error:
+                del arrivals[number]
+                outcomes[number] = _failed(data[number], error)
     outcomes |= dict(zip(arrivals, _merge(memory, [*arrivals.values()], now), strict=True))
     memory.embeddings.wake()
     return [outcomes[number] for number in range(len(data))]
+
+
+def _failed(data: Mapping[str, Any], error: CommonplaceError) -> RecordOutcome:
+    what, name = str(data.get("what"))[:40], str(data.get("name"))[:200]
+    return RecordOutcome(what, redact(name), "failed", why=f"{error.message} {error.hint}".strip())
+
+
+def _known_records(memory: LocalMemory, arrivals: Sequence[Arrival]) -> dict[str, Record]:
+    """The items of these records as they are here, by their uids: a record may spell its own in another way."""
+    names: list[Name] = [("item", one.record.name) for one in arrivals if one.record.what == "item"]
+    return {record.name: record for record in memory.store.records_named(names)}
+
+
+def _from_outside(memory: LocalMemory, arrival: Arrival, here: Mapping[str, Record]) -> Arrival:
+    """A record as its caller may bring it; Forbidden if it changes what only people may, or is private."""
+    record = arrival.record
+    if record.what == "item":
+        (known,) = memory.store.resolve([ref(record.name)])
+        old = None if known is None else memory.store.get([known])[known]
+        check_reserved(memory, record.fields["tags"], record.fields["meta"], old)
+        if old is not None and must_propose(memory, old):
+            require_person(
+                memory, "replace what people decided by a record", "Propose it instead: PATCH or DELETE /api/v1/items."
+            )
+    return sign_record(memory, arrival, here.get(record.name))
 
 
 def _merge(memory: LocalMemory, arrivals: Sequence[Arrival], now_ms: int) -> list[RecordOutcome]:
@@ -197,7 +230,7 @@ def correct_future_versions(memory: LocalMemory, chosen: Sequence[Record]) -> li
     now = memory.clock()
     ahead = [one for one in chosen if one.version > now + CLOCK_SKEW_MS]
     if ahead:
-        take_records(memory, [record_data(one) for one in ahead], future_as_now=True)
+        take_records(memory, [record_data(one) for one in ahead], future_as_now=True, trusted=True)
     return [replace(one, version=now) if one in ahead else one for one in chosen]
 
 
@@ -240,7 +273,7 @@ def _redacted(value: Any) -> Any:
 _OURS = ("uid", "content_hash", "superseded_by")
 
 
-def _is_private(fields: Mapping[str, Any]) -> bool:
+def _is_tagged_private(fields: Mapping[str, Any]) -> bool:
     return any(str(tag).casefold() == PRIVATE_TAG for tag in fields.get("tags") or ())
 
 

@@ -11,7 +11,7 @@ from datetime import date
 
 from commonplace.memory.items import get_item, make_cursor, parse_cursor
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import Item, Kind, Scope, Session
+from commonplace.model import GLOBAL_KINDS, Item, Kind, Scope, Session
 from commonplace.store.types import EVENT_MARK as EVENT_MARK
 from commonplace.store.types import Event as Event
 from commonplace.store.types import ItemHeader
@@ -29,6 +29,11 @@ class TimelineEntry:
     item: Item
     position: int
 
+    @property
+    def text(self) -> str:
+        """What the item says."""
+        return self.item.text
+
 
 @dataclass(frozen=True, slots=True)
 class PeriodPage:
@@ -43,9 +48,16 @@ class PeriodPage:
 def timeline(
     memory: LocalMemory, anchor_id: int | str, before: int = 5, after: int = 5, *, own_project: bool = False
 ) -> list[TimelineEntry]:
-    """The anchor and its neighbours in time, oldest first: of all projects, or only of the anchor's own."""
+    """The anchor and its neighbours in time, oldest first: of all projects, or only of the anchor's own.
+
+    What applies everywhere has others of its sort around it, and no private chats.
+    """
     anchor = get_item(memory, anchor_id)
-    scope = Scope.inside(anchor.project, kinds=EVENT_KINDS) if own_project else Scope(kinds=EVENT_KINDS)
+    scope = Scope(kinds=EVENT_KINDS)
+    if own_project and anchor.project is None and anchor.kind in GLOBAL_KINDS:
+        scope = Scope.around(None, kinds=EVENT_KINDS)
+    elif own_project:
+        scope = Scope.inside(anchor.project, kinds=EVENT_KINDS)
     items = memory.store.around(anchor, before, after, scope)
     at = next(n for n, item in enumerate(items) if item.id == anchor.id)
     return [TimelineEntry(item, n - at) for n, item in enumerate(items)]

@@ -11,7 +11,13 @@ import sys
 import time
 
 from commonplace.data_folder import data_folder
-from commonplace.resident_client.find_or_start import GREETING_SECONDS, caller_environment, connect, identity
+from commonplace.resident_client.find_or_start import (
+    GREETING_SECONDS,
+    caller_environment,
+    connect,
+    identity,
+    seconds_allowed,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +39,7 @@ _CHUNK = 1 << 16
 def ask(
     method: str,
     params: Mapping[str, Any] | None = None,
-    timeout_s: float = GREETING_SECONDS,
+    timeout_s: float | None = None,
     *,
     data: str = "",
     env: Mapping[str, str] = os.environ,
@@ -41,11 +47,12 @@ def ask(
     """What the resident process of a data folder answers; None if there is none, or it fails or takes too long.
 
     `method` is one of QUESTIONS in `resident_process/server.py`. It answers with the settings of `env`, for the
-    current folder.
+    current folder. Without `timeout_s` it has as long as a greeting may take.
     """
     if is_off(env):
         return None
     folder = data or os.path.expanduser(data_folder("", env))
+    timeout_s = timeout_s or seconds_allowed(env, GREETING_SECONDS)
     deadline = time.monotonic() + timeout_s
     connected = connect(folder, timeout_s)
     if connected is None:
@@ -71,7 +78,8 @@ def run_command(arguments: Sequence[str], env: Mapping[str, str] = os.environ) -
     may have done by then does no harm if it is done again.
     """
     folder = _folder_of_command(arguments, env)
-    connected = connect(folder) if folder else None
+    greeting_seconds = seconds_allowed(env, GREETING_SECONDS)
+    connected = connect(folder, greeting_seconds) if folder else None
     if connected is None:
         return None
     import json
@@ -83,7 +91,7 @@ def run_command(arguments: Sequence[str], env: Mapping[str, str] = os.environ) -
     try:
         lines = LineReader(connection)
         connection.sendall(hello("run", folder, proof, env, arguments=list(arguments), terminals=terminals))
-        if "begun" not in json.loads(lines.next(time.monotonic() + GREETING_SECONDS)):
+        if "begun" not in json.loads(lines.next(time.monotonic() + greeting_seconds)):
             return None
         result = json.loads(lines.next(time.monotonic() + COMMAND_SECONDS)).get("result")
     except (OSError, ValueError):
@@ -148,12 +156,17 @@ def hello(kind: str, data: str, proof: str, env: Mapping[str, str], **more: obje
     """The first line of a connection: who calls, from where, with which settings, and what for."""
     import json
 
+    greeting = {"kind": kind, "identity": identity(), "proof": proof, "data_dir": os.path.abspath(data)}
+    caller = {"cwd": current_folder(), "pid": os.getpid(), "env": caller_environment(env)}
+    return json.dumps({**greeting, **caller, **more}).encode() + b"\n"
+
+
+def current_folder() -> str:
+    """Where we run; empty if that folder is gone."""
     try:
-        cwd = os.getcwd()
+        return os.getcwd()
     except OSError:
-        cwd = ""
-    greeting = {"kind": kind, "identity": identity(), "proof": proof, "data_dir": os.path.abspath(data), "cwd": cwd}
-    return json.dumps({**greeting, "pid": os.getpid(), "env": caller_environment(env), **more}).encode() + b"\n"
+        return ""
 
 
 class LineReader:

@@ -21,6 +21,7 @@ import sys
 from zlib import crc32
 
 import commonplace
+from commonplace.caller_variables import AGENT_VARIABLES, USER_VARIABLES
 from commonplace.detached_process import start_detached, take_lock
 
 TYPE_CHECKING = False
@@ -30,17 +31,19 @@ if TYPE_CHECKING:
 FOLDER = "resident"
 # Seconds for a process that runs to accept us and to say that it serves us, and for one that starts to get ready.
 GREETING_SECONDS, START_SECONDS = 1.0, 8.0
-# In place of both, for a machine that is very busy.
+# In place of these and of the other limits of a resident process, for a machine that is very busy.
 SECONDS_VARIABLE = "COMMONPLACE_RESIDENT_SECONDS"
 # The longest path of a socket that every system accepts.
 MAX_SOCKET_PATH = 100
 UNIX, TCP = "unix", "tcp"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# What a caller has to say of its environment: the settings, where the user's files are, and how to print.
+# What a caller has to say of its environment: the settings, where the user's files are, how to print, and who it is.
 _PREFIXES = ("COMMONPLACE_", "KIRO_MEMORY_")
 _VARIABLES = (
     *("HOME", "USERPROFILE", "LOCALAPPDATA", "XDG_DATA_HOME", "TZ"),
     *("NO_COLOR", "FORCE_COLOR", "TERM", "COLORTERM", "COLUMNS", "LINES"),
+    *AGENT_VARIABLES,
+    *USER_VARIABLES,
 )
 # Of these, the caller's have to be those of the resident process. Where data lies is said by every caller: some agents
 # start servers with few variables, but hooks with all.

@@ -12,8 +12,8 @@ from typing import Any
 
 from commonplace.detached_process import take_lock
 from commonplace.resident_client.ask_resident import LineReader, hello
-from commonplace.resident_client.find_or_start import connect, is_private, resident_folder
-from commonplace.text.dates import iso_time
+from commonplace.resident_client.find_or_start import connect, is_private, resident_folder, seconds_allowed
+from commonplace.text.dates import describe_seconds
 
 # Seconds for an answer, and for the end after that was asked for.
 ANSWER_SECONDS, END_SECONDS = 2.0, 10.0
@@ -30,10 +30,12 @@ def resident_processes(data: str) -> list[dict[str, Any]]:
 def describe(one: Mapping[str, Any]) -> str:
     """What one says of itself, as a sentence."""
     if "hangs" in one:
-        return f"Process {one['pid']} (version {one['name']}) does not answer."
-    model = "loaded" if READY in one["models"] else "not loaded"
-    uses = f"{one['windows']} windows, {one['memory_bytes'] / 1e6:.0f} MB, the model is {model}"
-    return f"Process {one['pid']} (version {one['name']}) has been running since {iso_time(one['since_ms'])}: {uses}."
+        return f"The background process {one['pid']} (version {one['name']}) does not answer."
+    model = "" if READY in one["models"] else ", the model is not loaded"
+    windows = {0: "no editor open", 1: "one editor window"}.get(one["windows"], f"{one['windows']} editor windows")
+    seconds = max(0, time.time_ns() // 1_000_000 - one["since_ms"]) // 1000
+    running = f"running for {describe_seconds(seconds)}, {one['memory_bytes'] / 1e6:.0f} MB, {windows}{model}"
+    return f"Background process: {running}."
 
 
 def stop_residents(data: str) -> list[int]:
@@ -63,13 +65,14 @@ def _addresses(data: str) -> list[Path]:
 
 def _ask(data: str, address: Path, method: str) -> dict[str, Any]:
     unanswered = {"name": address.stem, "pid": _pid(address), "hangs": True}
-    connected = connect(data, ANSWER_SECONDS, str(address))
+    answer_seconds = seconds_allowed(os.environ, ANSWER_SECONDS)
+    connected = connect(data, answer_seconds, str(address))
     if connected is None:
         return unanswered
     connection, proof = connected
     try:
         connection.sendall(hello("ask", data, proof, os.environ, method=method, params={}))
-        result = json.loads(LineReader(connection).next(time.monotonic() + ANSWER_SECONDS))["result"]
+        result = json.loads(LineReader(connection).next(time.monotonic() + answer_seconds))["result"]
     except (OSError, ValueError, KeyError):
         return unanswered
     finally:

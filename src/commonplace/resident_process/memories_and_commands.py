@@ -17,17 +17,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
+from commonplace.capture.hooks.context_cache import settings_stamp
 from commonplace.capture.hooks.drain_inline import BackgroundDrain
 from commonplace.cli.terminal import CallerTerminal, caller_terminal
 from commonplace.config import Settings, load
 from commonplace.errors import CommonplaceError, InvalidInput, StoreBusy
-from commonplace.memory.authors import local_writer
-from commonplace.memory.background_tasks import BackgroundTasks
+from commonplace.memory.authors import local_writer, person_named
+from commonplace.memory.background_tasks import BackgroundTasks, Task
 from commonplace.memory.hints import warm_up
 from commonplace.memory.local_memory import LazyMemory, LocalMemory, Models
+from commonplace.model import Author
 
 # Callers whose settings differ in nothing else share a memory.
-_OF_THE_CALLER = (
+OF_THE_CALLER = (
     *("profile", "project", "author", "agent_memories", "mcp_max_response", "opening_tokens", "max_body_mb"),
     *("hooks_recall", "user_profile"),
     *("log_format", "log_level"),
@@ -94,12 +96,12 @@ class Memories:
 
     def _lazy(self, settings: Settings, env: Mapping[str, str]) -> LazyMemory:
         usual = Settings(data_dir=settings.data_dir)
-        key = replace(settings, **{name: getattr(usual, name) for name in _OF_THE_CALLER})
+        key = replace(settings, **{name: getattr(usual, name) for name in OF_THE_CALLER})
         with self._lock:
             if key not in self._open:
                 if len(self._open) >= MAX_OPEN:
                     raise StoreBusy("The resident process has too many memories open.", "Work without it.")
-                tasks = BackgroundTasks((BackgroundDrain(env),))
+                tasks = BackgroundTasks((UnderOwnSettings(BackgroundDrain(env), env),))
                 self._open[key] = LazyMemory(key, background=tasks, models=self._models)
             return self._open[key]
 
@@ -112,6 +114,27 @@ class Memories:
         with self._lock:
             for lazy in self._open.values():
                 lazy.close()
+
+
+class UnderOwnSettings:
+    """A background task under the settings of the data folder, read again when they change.
+
+    The memory that callers share has none of theirs, and nobody's call is behind this work.
+    """
+
+    def __init__(self, task: Task, env: Mapping[str, str]) -> None:
+        self._task, self._env = task, env
+        self._stamp, self._own = "", Settings(Path())
+
+    def __call__(self, memory: LocalMemory) -> bool:
+        data = memory.settings.data_dir
+        stamp = settings_stamp(str(data), self._env)
+        if stamp != self._stamp:
+            self._own, self._stamp = load({"data_dir": data}, self._env), stamp
+        of_caller = {name: getattr(self._own, name) for name in OF_THE_CALLER}
+        settings = replace(memory.settings, **of_caller)
+        person = person_named(local_writer(settings, self._env).name)
+        return self._task(replace(memory, settings=settings, writer=Author(person or None, "person")))
 
 
 class NeedsInput(BaseException):

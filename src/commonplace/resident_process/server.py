@@ -48,12 +48,14 @@ from commonplace.resident_client.find_or_start import (
     prove,
     resident_file,
     resident_folder,
+    seconds_allowed,
 )
 from commonplace.resident_client.list_and_stop import retire_others
 from commonplace.resident_process.memories_and_commands import Caller, Memories, run_command, take_streams
-from commonplace.resident_process.prepared_replies import write_replies
+from commonplace.resident_process.prepared_replies import window_name, write_handshakes, write_replies
 from commonplace.resident_process.stdio_link import PING, PONG, RECEIVED
 from commonplace.text.redact import redact
+from commonplace.watchdog import Watchdog
 from commonplace.worker_threads_and_processes import Workers
 
 if TYPE_CHECKING:
@@ -108,11 +110,13 @@ class Resident:
         self._idle_seconds = _idle_seconds(data)
         self._memories, self._workers = Memories(), Workers()
         self._connections: dict[asyncio.Task[None], Connection] = {}
-        self._prepared: dict[str, asyncio.Task[None]] = {}
+        # By profile and window: the project that its replies were prepared with, and what prepares them.
+        self._prepared: dict[tuple[str, str], tuple[str, asyncio.Task[None]]] = {}
         self._commands = 0
         self._teams: TeamServers | None = None
         self._lock = threading.Lock()
         self._used = time.monotonic()
+        self._watchdog = Watchdog(data)
         self._end = asyncio.Event()
         self._token = ""
         self._address = b""
@@ -132,6 +136,7 @@ class Resident:
         try:
             await self._watch()
         finally:
+            self._watchdog.stop()
             self._withdraw()
             server.close()
             await self._finish_connections()
@@ -140,6 +145,7 @@ class Resident:
     async def _watch(self) -> None:
         """Return when it is time to end."""
         while not self._end.is_set():
+            self._watchdog.feed()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._end.wait(), WATCH_SECONDS)
             if self._connections:
@@ -167,7 +173,7 @@ class Resident:
         for connection in self._connections.values():
             connection.reader.feed_eof()
         if tasks := list(self._connections):
-            await asyncio.wait(tasks, timeout=LAST_SECONDS)
+            await asyncio.wait(tasks, timeout=seconds_allowed(os.environ, LAST_SECONDS))
             for task in tasks:
                 task.cancel()
 
@@ -191,7 +197,7 @@ class Resident:
     async def _serve(self, connection: Connection) -> None:
         if not self._token and not is_own_user(connection.writer.get_extra_info("socket")):
             return
-        async with asyncio.timeout(HELLO_SECONDS):
+        async with asyncio.timeout(seconds_allowed(os.environ, HELLO_SECONDS)):
             proof = await self._exchange_proofs(connection) if self._token else ""
             line = await connection.reader.readuntil(b"\n")
         try:
@@ -299,10 +305,10 @@ class Resident:
             found = await asyncio.to_thread(detect_known_project, settings, Path(caller.cwd))
             settings = replace(settings, project=found or "")
         reach = self._memories.reach(settings, caller.env)
-        server = build_server(reach, settings.profile, self._workers, caller=id(connection))
+        server = build_server(reach, settings.profile, self._workers, caller=id(connection), project=settings.project)
         writer.write(b'{"result": {}}\n')
         self._memories.open_soon(settings, caller.env, OPEN_AFTER)
-        self._prepare_soon(settings, caller.env)
+        self._prepare_soon(settings, caller)
 
         async def write(line: bytes) -> None:
             # Whoever left reads nothing more.
@@ -312,24 +318,32 @@ class Resident:
 
         await serve_lines(server, WindowLines(reader, write, settings.max_body_mb << 20).next, write)
 
-    def _prepare_soon(self, settings: Settings, env: Mapping[str, str]) -> None:
+    def _prepare_soon(self, settings: Settings, caller: Caller) -> None:
         """Prepare what such a window can be told before we are ready next time, and load what later calls need."""
-        profile = settings.profile
-        if profile in self._prepared:
+        profile, project, window = settings.profile, settings.project, window_name(caller.cwd, caller.env)
+        known = self._prepared.get((profile, window))
+        if known is not None and known[0] == project:
             return
+        is_new_profile = all(profile != other for other, _window in self._prepared)
 
         def prepare() -> None:
-            write_replies(self.data, profile, asyncio.run(static_replies(profile, self._workers)))
+            handshakes = asyncio.run(static_replies(profile, self._workers, project, lists=()))
+            write_handshakes(self.data, profile, window, handshakes)
+            if is_new_profile:
+                write_replies(self.data, profile, asyncio.run(static_replies(profile, self._workers)))
 
         async def wait_and_prepare() -> None:
             await asyncio.sleep(PREPARE_AFTER)
             await asyncio.to_thread(prepare)
+            if not is_new_profile:
+                return
             until = time.monotonic() + MOST_LOAD_AFTER
             while self._workers.idle_seconds < LOAD_WHEN_IDLE and time.monotonic() < until:
                 await asyncio.sleep(LOAD_WHEN_IDLE / 2)
-            await asyncio.to_thread(self._memories.warm_up, settings, env)
+            await asyncio.to_thread(self._memories.warm_up, settings, caller.env)
 
-        task = self._prepared[profile] = asyncio.create_task(wait_and_prepare())
+        task = asyncio.create_task(wait_and_prepare())
+        self._prepared[profile, window] = project, task
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 

@@ -3,8 +3,9 @@
 It reads JSON-RPC lines from standard input and gives them to a server; what that says goes to standard output. The
 server is the resident process, started if there is none. Until that is ready, replies that were prepared earlier answer
 the first questions. If it cannot be had or hangs, a server in this very process takes over; if it ends, the next one
-does. A server says which lines it took, before it works on them: what it did not take is given to the next one, and
-what may have changed something and got no answer is answered with an error.
+does, unless the store is gone by then: a new server would begin an empty one in its place. A server says which lines it
+took, before it works on them: what it did not take is given to the next one, and what may have changed something and
+got no answer is answered with an error.
 
 Editors wait for this: it imports neither the SDK nor the command line nor the memory, as long as it need not.
 """
@@ -18,8 +19,9 @@ import time
 from collections import deque
 from select import select
 
-from commonplace.data_folder import data_folder
-from commonplace.resident_client.ask_resident import OFF_VARIABLE, hello
+from commonplace.capture.hooks.context_cache import is_remote_store
+from commonplace.data_folder import DATABASE_NAME, data_folder
+from commonplace.resident_client.ask_resident import OFF_VARIABLE, current_folder, hello
 from commonplace.resident_client.find_or_start import (
     GREETING_SECONDS,
     START_SECONDS,
@@ -28,13 +30,15 @@ from commonplace.resident_client.find_or_start import (
     seconds_allowed,
     start,
 )
-from commonplace.resident_process.prepared_replies import HANDSHAKE, PreparedReplies
+from commonplace.resident_process.prepared_replies import HANDSHAKE, PreparedReplies, window_name
 from commonplace.resident_process.stdio_link import PING, PONG, RECEIVED, EditorOutput, Link
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    from commonplace.errors import CommonplaceError
 
 # Seconds of silence after which a server that owes an answer is asked whether it lives, and until it is given up.
 PING_SECONDS, HANG_SECONDS = 1.0, 3.0
@@ -46,10 +50,8 @@ POLL_SECONDS, ALIVE_SECONDS = 0.01, 0.25
 MAX_WAITING_BYTES = 64 << 20
 # Bytes that are read at a time.
 CHUNK = 1 << 16
-# Of a longer line only the beginning and the end are looked at.
-MAX_PARSED = 1 << 18
 INTERRUPTED = 130
-# The only request that may change something: any other may be made twice.
+# The only request that may change something: any other may be made twice, and so may a call of a tool that only reads.
 CALL, INITIALIZED, CANCELLED = "tools/call", "notifications/initialized", "notifications/cancelled"
 _DECODER = json.JSONDecoder()
 _REPLY = b'{"jsonrpc":"2.0","id":'
@@ -58,12 +60,15 @@ _REPLY = b'{"jsonrpc":"2.0","id":'
 class Line:
     """A line of the editor: a request if it has an id. `repeated` is one that the editor had its answer to."""
 
-    __slots__ = ("id", "method", "raw", "repeated")
+    __slots__ = ("id", "method", "raw", "repeated", "tool")
 
     def __init__(self, raw: bytes, message: dict[str, Any], *, repeated: bool = False) -> None:
         method, id_ = message.get("method"), message.get("id")
         self.raw, self.method, self.repeated = raw, method if isinstance(method, str) else "", repeated
         self.id: int | str | None = id_ if isinstance(id_, (int, str)) and self.method else None
+        params = message.get("params") if self.method == CALL else None
+        tool = params.get("name") if isinstance(params, dict) else None
+        self.tool = tool if isinstance(tool, str) else ""
 
 
 def parse_arguments(arguments: Sequence[str]) -> dict[str, str] | None:
@@ -120,8 +125,8 @@ class Front:
     """One window: what its editor sent, what it waits for, and the server that it is given to."""
 
     def __init__(self, data: str, profile: str, options: Mapping[str, str], env: Mapping[str, str]) -> None:
-        self._data, self._options, self._env = data, options, env
-        self._prepared = PreparedReplies(data, profile)
+        self._data, self._profile, self._options, self._env = data, profile, options, env
+        self._prepared = PreparedReplies(data, profile, window_name(current_folder(), env))
         self._link: Link | None = None
         self._in, self._out = 0, EditorOutput(1)
         self._input = bytearray()
@@ -134,6 +139,8 @@ class Front:
         self._handshake: list[Line] = []
         self._answered: set[int | str] = set()
         self._lost = self._starts = 0
+        # Whether there was a store: one that is gone is not begun anew.
+        self._store, self._had_store = os.path.join(data, DATABASE_NAME), False
         self._start_seconds = seconds_allowed(env, START_SECONDS)
         self._greeting_seconds = seconds_allowed(env, GREETING_SECONDS)
         self._hang_seconds = seconds_allowed(env, HANG_SECONDS)
@@ -274,6 +281,7 @@ class Front:
             self._serve_here()
             return
         link.is_greeted = True
+        self._note_store()
         self._waiting.extendleft(reversed(self._handshake))
         self._give()
 
@@ -287,6 +295,16 @@ class Front:
         self._out.waiting += line
         if request is not None and request.method == HANDSHAKE:
             self._remember_handshake(request)
+        self._note_store()
+
+    def _note_store(self) -> None:
+        self._had_store = self._had_store or os.path.exists(self._store)
+
+    def _is_store_gone(self) -> bool:
+        """Whether the data folder or the store in it was moved or removed. The folder is made before we begin."""
+        if os.path.exists(self._store) or (os.path.isdir(self._data) and not self._had_store):
+            return False
+        return not is_remote_store(self._data, self._env)
 
     def connect(self) -> bool:
         """Connect to the resident process, if it listens."""
@@ -303,7 +321,11 @@ class Front:
         """Connect if that is needed, and notice a server that hangs."""
         link, now = self._link, time.monotonic()
         if link is None:
-            if self._is_wanted() and (self._input_open or self._waiting) and not self.connect():
+            if not self._is_wanted() or not (self._input_open or self._waiting):
+                return
+            if self._is_store_gone():
+                self._refuse_what_waits(now)
+            elif not self.connect():
                 self._start_again(now)
         elif not link.is_greeted:
             if now > self._deadline:
@@ -327,6 +349,18 @@ class Front:
                 if self._starts > MAX_LOST or not start(self._data):
                     self._serve_here()
 
+    def _refuse_what_waits(self, now: float) -> None:
+        """Answer without a server that the store is gone. Once it is back, a server is looked for again."""
+        from commonplace.errors import StoreMissing
+
+        error = StoreMissing(f"The store {self._store} was removed or moved while it was in use.")
+        for line in self._waiting:
+            if line.id is not None and not line.repeated:
+                self._out.waiting += _failed(line.id, error)
+        self._waiting.clear()
+        self._starts = 0
+        self._deadline, self._look_at = now + self._start_seconds, 0.0
+
     def _close_link(self) -> None:
         if self._link is not None:
             self._link.close()
@@ -343,7 +377,7 @@ class Front:
         self._given.clear()
         self._answered.clear()
         for line in begun:
-            if line.method == CALL:
+            if line.method == CALL and not self._only_reads(line):
                 self._out.waiting += _interrupted(line.id, why)
             elif line.id is not None:
                 again.append(line)
@@ -356,8 +390,16 @@ class Front:
         if hangs:
             self._serve_here()
 
+    def _only_reads(self, line: Line) -> bool:
+        """Whether a call may be made again: its tool says that it changes nothing."""
+        from commonplace.mcp.server import read_only_tools
+
+        return line.tool in read_only_tools(self._profile)
+
     def _serve_here(self) -> None:
         """Go on with a server in this process."""
+        if self._is_store_gone():
+            return
         self._lost = MAX_LOST
         server = OwnServer(self._options)
         self._in, self._out.descriptor = server.private_streams(self._in)
@@ -412,24 +454,12 @@ def _is_open(descriptor: int) -> bool:
 
 
 def _parse(raw: bytes) -> dict[str, Any]:
-    """The message of a line, or what is needed of a long one; empty if it is none that we have to know."""
+    """The message of a line; empty if it is none that we have to know."""
     try:
-        if len(raw) > MAX_PARSED:
-            return _parse_ends(raw)
         message = json.loads(raw)
     except (ValueError, RecursionError):
         return {}
     return message if isinstance(message, dict) else {}
-
-
-def _parse_ends(raw: bytes) -> dict[str, Any]:
-    """Method and id of a long message, which clients write before or after its parameters."""
-    import re
-
-    ends = raw[:1000] + b"\n" + raw[-1000:]
-    id_ = re.search(rb'"id"\s*:\s*([0-9]{1,15}|"[^"\\]{1,100}")', ends)
-    method = re.search(rb'"method"\s*:\s*"([a-z/]{1,60})"', ends)
-    return {"id": json.loads(id_[1]), "method": method[1].decode()} if id_ and method else json.loads(raw)
 
 
 def _reply_id(line: bytes) -> int | str | None:
@@ -447,6 +477,9 @@ def _reply_id(line: bytes) -> int | str | None:
 def _interrupted(id_: int | str | None, why: str) -> bytes:
     from commonplace.errors import Interrupted
 
-    error = Interrupted(f"The process that worked on this call {why}.")
+    return _failed(id_, Interrupted(f"The process that worked on this call {why}."))
+
+
+def _failed(id_: int | str | None, error: CommonplaceError) -> bytes:
     shown = {"code": -32603, "message": error.message, "data": {"code": error.code, "details": error.hint}}
     return json.dumps({"jsonrpc": "2.0", "id": id_, "error": shown}).encode() + b"\n"

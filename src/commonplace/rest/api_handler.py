@@ -19,6 +19,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from commonplace.config import Settings
+from commonplace.dialects.window_project import is_global
 from commonplace.errors import (
     CommonplaceError,
     Forbidden,
@@ -39,6 +40,7 @@ from commonplace.http_responses import (
 )
 from commonplace.memory.idempotency import SavedReply, run_once
 from commonplace.memory.local_memory import LocalMemory, reopen_memory
+from commonplace.memory.projects import require_project
 from commonplace.model import Author, Key
 from commonplace.rest.endpoint import WRITING_METHODS, Answer, ApiRequest, Endpoint, ServerContext, caller_id
 from commonplace.rest.endpoint_table import ENDPOINTS
@@ -138,10 +140,19 @@ def _answered(
         files=sent.body.files,
         recheck=recheck,
     )
+    if endpoint.reads_known_project:
+        _require_project(memory, checked)
     name = headers.get("idempotency-key")
     if name is None or endpoint.method not in WRITING_METHODS or key is None:
         return _redacted_answer(endpoint.call(memory, checked))
     return _answered_once(memory, endpoint, checked, name, str(key.id), _fingerprint(sent))
+
+
+def _require_project(memory: LocalMemory, checked: ApiRequest[Any, Any]) -> None:
+    """Refuse a project that nobody knows, as the command line does: rules of a misspelt project would be none."""
+    named = getattr(checked.query, "project", None) or getattr(checked.body, "project", None)
+    if named is not None and not is_global(named):
+        require_project(memory, named)
 
 
 def _answered_in_helper(

@@ -14,7 +14,6 @@ from commonplace.dialects.sekha_records import StatusCounts, megabytes, status_c
 from commonplace.errors import InvalidInput, NotFound
 from commonplace.memory import conversations
 from commonplace.memory.conversations import (
-    CONVERSATION_HINT,
     STATUSES,
     ConversationChanges,
     NewConversation,
@@ -33,7 +32,7 @@ from commonplace.memory.items import MAX_PAGE
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, find_prunable
 from commonplace.memory.status_and_stats import session_totals
-from commonplace.model import Item, Session, SessionScope
+from commonplace.model import CONVERSATION_HINT, Item, Session, SessionScope
 from commonplace.rest import fields
 from commonplace.rest.conversation_records import (
     CandidateRow,

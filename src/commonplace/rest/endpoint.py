@@ -142,6 +142,14 @@ class Endpoint:
     max_values: int = MAX_VALUES
     # Whether it may take seconds, so that it must not keep others from the threads for ordinary calls.
     slow: bool = False
+    # Whether a project that it reads may have nothing yet. Elsewhere a name that nobody knows is a typing error.
+    new_project: bool = False
+
+    @property
+    def reads_known_project(self) -> bool:
+        """Whether it reads a project that may be named, and has to be there."""
+        fields = {name for part in (self.query, self.body) if part is not None for name in part.model_fields}
+        return self.scope == "read" and "project" in fields and not self.new_project
 
     @property
     def params(self) -> list[str]:

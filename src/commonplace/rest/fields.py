@@ -175,7 +175,9 @@ class Narrowed(Strict):
     author: Author = ""
     origin: Annotated[list[Origin], Field(max_length=10)] = Field([], description="Only this origin; may be repeated.")
     as_of: AsOf | None = None
-    include_expired: bool = Field(False, description="Include what is no longer valid, or not yet.")
+    include_expired: bool = Field(
+        False, description="Include what is no longer valid, or not yet; not what was replaced."
+    )
 
     def scope(self, now_ms: int) -> Scope:
         time = parse_period(self.since, self.until, now_ms)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Literal, TypedDict, cast
+from typing import Annotated, Literal, TypedDict, cast
 
 from pydantic import Field
 
 from commonplace.capture.import_files import ImportRun, limits_for_upload
-from commonplace.capture.importers.formats import describe_formats
-from commonplace.dialects.reply_schema import component
+from commonplace.dialects.reply_schema import Json, component
 from commonplace.errors import Forbidden, InvalidInput
 from commonplace.memory.export_conversations import (
     CONVERSATIONS_FORMAT,
@@ -110,6 +109,7 @@ class ImportReply(TypedDict):
     """What became of the files."""
 
     dry_run: bool
+    import_id: Annotated[str | None, Json(description="By this, all of it can be taken back.")]
     conversations: Tally
     messages: Tally
     items: Tally
@@ -141,8 +141,7 @@ def import_files(memory: LocalMemory, request: ApiRequest[Placed, None]) -> Answ
     summary = importing.finish()
     if summary.nothing_read:
         why = "; ".join(f"{one.what}: {one.why}" for one in summary.examples[:3]) or "there is nothing in it"
-        known = describe_formats()
-        raise InvalidInput(f"Nothing could be read: {why}.", f"These can be read: {known}.")
+        raise InvalidInput(f"Nothing could be read: {why}.", "The documentation of `import` lists the formats.")
     return Answer(cast(ImportReply, summary.as_json(dry_run=wanted.dry_run)))
 
 

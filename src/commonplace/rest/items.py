@@ -8,7 +8,8 @@ from __future__ import annotations
 import functools
 import operator
 import re
-from typing import Annotated, Any, Literal, Self, TypedDict
+from dataclasses import replace
+from typing import Annotated, Any, Literal, NotRequired, Self, TypedDict
 
 from pydantic import ConfigDict, Discriminator, Field, RootModel, Tag, create_model, model_validator
 
@@ -32,6 +33,7 @@ from commonplace.memory.edit_and_forget import Changes, edit_item, parse_validit
 from commonplace.memory.items import MAX_PAGE, browse_items, get_item
 from commonplace.memory.items import item_history as changes_of_item
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.proposed_changes import is_only_proposed
 from commonplace.memory.remember import MAX_PATHS, NewItem, Remembered, remember_all, remember_item
 from commonplace.memory.rerank import record_use
 from commonplace.memory.timeline import timeline
@@ -251,17 +253,19 @@ class Batch(TypedDict):
 
 @component("Forgotten")
 class ForgottenItem(TypedDict):
-    """Which item was forgotten."""
+    """Which item was forgotten; or the proposal to forget it, which a person has to accept."""
 
-    forgotten: ItemBrief
+    forgotten: NotRequired[ItemBrief]
+    proposed: NotRequired[ItemBrief]
 
 
 @component("Superseded")
 class SupersededItem(TypedDict):
-    """Which item was superseded, and by which."""
+    """Which item was superseded, and by which; or the proposal of that, which a person has to accept."""
 
-    superseded: ItemBrief
+    superseded: NotRequired[ItemBrief]
     by: ItemBrief
+    proposed: NotRequired[ItemBrief]
 
 
 @component("History")
@@ -334,14 +338,22 @@ def change_item(memory: LocalMemory, request: ApiRequest[None, ItemChanges]) -> 
     old = None if wanted.supersedes is None else find_item(memory, wanted.supersedes).id
     if changes == Changes() and old is None:
         return item_answer(item)
-    return item_answer(edit_item(memory, item.id, changes, rev, old))
+    return _changed_answer(edit_item(memory, item.id, changes, rev, old))
+
+
+def _changed_answer(item: Item) -> Answer[ItemRecord]:
+    """The item as it is now; with status 202 the proposal of a change, which a person has to accept."""
+    answer = item_answer(item)
+    return replace(answer, status=202, etag=None) if is_only_proposed(item) else answer
 
 
 def forget_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ForgottenItem]:
     """Take an item out of every answer; it can be restored."""
     item = find_item(memory, request.path["id"], forgotten=True)
     request.expected_rev(item)
-    edit_and_forget.forget_items(memory, [item.id])
+    (forgotten,) = edit_and_forget.forget_items(memory, [item.id])
+    if forgotten.id != item.id:
+        return Answer({"proposed": item_brief(forgotten)}, status=202)
     return Answer({"forgotten": item_brief(item)})
 
 
@@ -349,8 +361,8 @@ def restore_item(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer
     """Bring a forgotten or superseded item back."""
     item = find_item(memory, request.path["id"], forgotten=True)
     request.expected_rev(item)
-    edit_and_forget.restore_items(memory, [item.id])
-    return item_answer(get_item(memory, item.id))
+    (restored,) = edit_and_forget.restore_items(memory, [item.id])
+    return _changed_answer(get_item(memory, restored.id, forgotten=restored.id != item.id))
 
 
 def item_history(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[ItemHistory]:
@@ -365,7 +377,7 @@ def revert_item(memory: LocalMemory, request: ApiRequest[None, Reverted]) -> Ans
     item = find_item(memory, request.path["id"])
     request.expected_rev(item)
     try:
-        return item_answer(history.revert_to_revision(memory, item.id, request.body.rev))
+        return _changed_answer(history.revert_to_revision(memory, item.id, request.body.rev))
     except InvalidInput as error:
         # The request is sound; it is the item that has nothing to go back to.
         raise Conflict(error.message, error.hint) from error
@@ -376,6 +388,8 @@ def supersede_item(memory: LocalMemory, request: ApiRequest[None, Superseding]) 
     item = find_item(memory, request.path["id"])
     request.expected_rev(item)
     replaced, replacing = edit_and_forget.mark_superseded(memory, item.id, by=find_item(memory, request.body.by).id)
+    if is_only_proposed(replaced):
+        return Answer({"proposed": item_brief(replaced), "by": item_brief(replacing)}, status=202)
     return Answer({"superseded": item_brief(replaced), "by": item_brief(replacing)})
 
 

@@ -19,7 +19,7 @@ from commonplace.memory.edit_and_forget import forget_items as forget_items
 from commonplace.memory.items import MAX_PAGE, browse_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.search_candidates import MAX_QUERY
-from commonplace.model import Item, Scope
+from commonplace.model import PROPOSED, Item, Scope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest
 from commonplace.rest.fields import Strict
@@ -336,23 +336,32 @@ def edit(memory: LocalMemory, request: ApiRequest[None, SdkChange]) -> Answer[En
     """Change a memory; its history is kept."""
     new = request.body
     data = _run("edit_memory", memory, id=new.id, content=new.content, **new.arguments())
-    message = f"Updated {data['type']} {data['id']}."
+    verb = "Proposed" if data.get("review") == PROPOSED else "Updated"
+    message = f"{verb} {data['type']} {data['id']}."
     return _done("memories/edit", ChangedData(id=data["id"], message=message, memory=sdk_memory(data)))
 
 
 def forget(memory: LocalMemory, request: ApiRequest[None, SdkId]) -> Answer[Envelope[ForgottenData]]:
     """Take a memory out of every answer; it can be restored."""
     data = _run("forget_memory", memory, id=request.body.id)
-    return _done("memories/forget", {"id": data["id"], "message": f"Forgot {data['id']}. To undo: {data['restore']}"})
+    if not data["forgotten"]:
+        message = f"Proposed to forget {data['id']}: a person has to accept {data['proposed']}."
+    else:
+        message = f"Forgot {data['id']}. To undo: {data['restore']}"
+    return _done("memories/forget", {"id": data["id"], "message": message})
 
 
 def bulk_forget(memory: LocalMemory, request: ApiRequest[None, SdkForgetting]) -> Answer[Envelope[AllForgottenData]]:
     """Take all memories that meet the filters out of every answer, or only tell which; they can be restored."""
     wanted = request.body
     found = list(_matching(memory, wanted.filters))
+    proposed = 0
     if not wanted.dry_run and found:
-        forget_items(memory, [item.id for item in found])
+        done = forget_items(memory, [item.id for item in found])
+        proposed = sum(one.id != item.id for one, item in zip(done, found, strict=True))
     verb = "would be forgotten" if wanted.dry_run else "forgotten; `commonplace restore` brings them back"
+    if proposed:
+        verb = f"given, of which {proposed} are only proposed to be forgotten: a person has to accept that"
     return _done(
         "memories/bulk-forget",
         {

@@ -180,6 +180,8 @@ def statuses(endpoint: Endpoint) -> list[int]:
     """Every status that the endpoint can answer."""
     wrong = UNPROCESSABLE if error_style(endpoint.path, {}) == "commonplace" else BAD_REQUEST
     found = {endpoint.status, *endpoint.also, wrong, 429, 500, 503}
+    if endpoint.reads_known_project:
+        found |= {404, 409}
     if endpoint.method == "GET" and endpoint.media != "text/event-stream":
         found.add(304)
     if endpoint.scope is not None:

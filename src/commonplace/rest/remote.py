@@ -25,6 +25,7 @@ from commonplace.errors import Forbidden, NotFound
 from commonplace.library.memory import Memory
 from commonplace.library.remote_calls import READ_VERBS, WRITE_VERBS, encode, unpack
 from commonplace.memory import sync_and_archive
+from commonplace.memory.hints import Seen
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.session_context import session_context
 from commonplace.memory.sync_and_archive import SyncScope
@@ -242,7 +243,7 @@ def call_verb(memory: LocalMemory, request: ApiRequest[None, Arguments]) -> Answ
     return Answer({"result": encode(getattr(Memory.over(memory), verb)(*arguments, **options))})
 
 
-MAX_TOKENS, MAX_SHOWN = 50_000, 2_000
+MAX_TOKENS, MAX_SHOWN, MAX_TOLD = 50_000, 2_000, 10_000
 _Path = Annotated[str, Field(max_length=1024)]
 _Name = Annotated[str, Field(max_length=200)]
 
@@ -284,14 +285,24 @@ class HintRequest(Strict):
     shown: Annotated[list[_Name], Field(max_length=MAX_SHOWN, fail_fast=True)] = Field(
         default_factory=list, description="Ids of what the session was shown before."
     )
+    at_start: Annotated[list[_Name], Field(max_length=MAX_SHOWN, fail_fast=True)] = Field(
+        default_factory=list, description="Those of them that it was shown only at its start."
+    )
+    breaches: Annotated[list[_Name], Field(max_length=MAX_SHOWN, fail_fast=True)] = Field(
+        default_factory=list, description="What earlier answers said in `breaches` in the last ten minutes."
+    )
     recall: Literal["full", "rules"] = "full"
 
 
 class HintAnswer(TypedDict):
-    """The text to show, empty if nothing is relevant; of each memory in it the ids, and words that tell its use."""
+    """The text to show, empty if nothing is relevant; of each memory in it the ids, and words that tell its use.
+
+    `breaches` names each rule that seems to be broken together with the kind of action.
+    """
 
     text: str
     hints: list[list[list[str]]]
+    breaches: list[str]
 
 
 class HookEvents(Strict):
@@ -315,6 +326,7 @@ class StartingSession(Strict):
     project: fields.ProjectName | None = None
     session: fields.SessionKey | None = None
     tokens: Annotated[int, Field(ge=1, le=MAX_TOKENS), fields.WHOLE] | None = None
+    told: Annotated[str, Field(max_length=MAX_TOLD, description="Ids that sessions there were shown.")] | None = None
 
 
 class StartContext(TypedDict):
@@ -337,12 +349,14 @@ def read_start_context(memory: LocalMemory, request: ApiRequest[StartingSession,
     """What a session that starts elsewhere should know."""
     query = request.query
     tokens = query.tokens or memory.settings.opening_tokens
-    return Answer(StartContext(text=session_context(memory, query.project, tokens, query.session or "")))
+    told = None if query.told is None else query.told.split(",")
+    return Answer(StartContext(text=session_context(memory, query.project, tokens, query.session or "", told=told)))
 
 
 def read_hints(memory: LocalMemory, request: ApiRequest[None, HintRequest]) -> Answer[HintAnswer]:
     """What a session elsewhere should see at a prompt, before a tool or after one; mostly nothing."""
     body = request.body
     event, folder = sent_event(body.event.model_dump())
-    found = event_hints(memory, event, folder, body.moment, body.shown, event.session, body.recall)
-    return Answer(HintAnswer(text=found["text"], hints=found["hints"]))
+    seen = Seen(frozenset(body.shown), frozenset(body.at_start), frozenset(body.breaches))
+    found = event_hints(memory, event, folder, body.moment, seen, event.session, body.recall)
+    return Answer(HintAnswer(text=found["text"], hints=found["hints"], breaches=found["breaches"]))

@@ -185,7 +185,7 @@ _ENDINGS = {
     "text/markdown": ".md",
     "text/plain": ".txt",
 }
-_ODD = re.compile(r"[^\w. -]|^[. ]+|[. ]+$")
+_ODD = re.compile(r"[^\w. -]|^[. ]+|(?<![. ])[. ]+$")
 
 
 @dataclass(frozen=True, slots=True)

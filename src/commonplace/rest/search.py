@@ -11,10 +11,10 @@ from typing import Annotated, Any, TypedDict
 from pydantic import ConfigDict, Field, model_validator
 
 from commonplace.dialects.get_context import MAX_BUDGET, ContextReply, get_context
-from commonplace.dialects.kiro import NO_PROJECT
 from commonplace.dialects.records import HitRecord, ItemRecord, hit_record, item_record
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.dialects.tool import SEARCHED_KINDS, compact_json
+from commonplace.dialects.window_project import NO_PROJECT
 from commonplace.http_responses import from_sekha_sdk
 from commonplace.memory.context import CitedMessage, assemble_messages
 from commonplace.memory.local_memory import LocalMemory
@@ -137,6 +137,7 @@ class _AnswersPage(TypedDict):
     offset: int
     by_meaning: bool
     waiting_for_vectors: int
+    note: str
 
 
 @component("ConversationAnswers")
@@ -193,6 +194,7 @@ class SearchReply(TypedDict):
     total: int
     by_meaning: bool
     waiting_for_vectors: int
+    note: str
 
 
 @component("Rules")
@@ -279,6 +281,7 @@ def _page(memory: LocalMemory, wanted: Query, found: RecallResult) -> QueryReply
         "offset": offset,
         "by_meaning": found.by_meaning,
         "waiting_for_vectors": found.waiting,
+        "note": found.note,
     }
 
 
@@ -350,4 +353,5 @@ def _search_data(memory: LocalMemory, question: str, scope: Scope, limit: int, w
         "total": found.total,
         "by_meaning": found.by_meaning,
         "waiting_for_vectors": found.waiting,
+        "note": found.note,
     }

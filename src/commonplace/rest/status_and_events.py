@@ -63,6 +63,14 @@ class Filtered(Strict):
     filters: CountedFilters | None = None
 
 
+class KeyInUse(TypedDict):
+    """The key of this request: whose it is, and what it may do."""
+
+    name: str
+    role: str
+    project: str | None
+
+
 @component("Status")
 class StatusReply(TypedDict):
     """Counts, engine and model."""
@@ -75,6 +83,7 @@ class StatusReply(TypedDict):
     pending: int
     model: dict[str, Any]
     search: str
+    key: KeyInUse | None
 
 
 class StatisticsData(Statistics):
@@ -103,7 +112,10 @@ class RebuildReply(TypedDict):
 
 def read_status(memory: LocalMemory, request: ApiRequest[None, None]) -> Answer[StatusReply]:
     """Counts, engine, model, and what still waits; to those who look after the server also where the store is."""
-    return Answer(cast(StatusReply, status_of(memory, show_paths=is_server_admin(memory, request.key))))
+    key = request.key
+    named = None if key is None else KeyInUse(name=key.name, role=key.role, project=key.project)
+    said = status_of(memory, show_paths=is_server_admin(memory, key))
+    return Answer(cast(StatusReply, {**said, "key": named}))
 
 
 def read_statistics(memory: LocalMemory, request: ApiRequest[Counted, None]) -> Answer[StatisticsReply]:
@@ -223,6 +235,7 @@ def _data(one: Event) -> str:
     data = {
         "event": one.what,
         "at": iso_time(one.at_ms),
+        "author": one.author,
         "id": one.id,
         "uid": one.uid,
         "short_id": one.uid[-12:],

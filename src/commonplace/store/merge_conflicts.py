@@ -18,11 +18,11 @@ from commonplace.store.records import (
     Outcome,
     Record,
     before_of,
-    content_of,
     line_id,
     separate_hash,
     state_hash,
     state_of,
+    version_of,
 )
 
 if TYPE_CHECKING:
@@ -55,12 +55,20 @@ def resolve_conflict(here: Record, arriving: Record) -> Resolution:
     takes = (arriving.version, state_hash(arriving)) > (here.version, state_hash(here))
     winner, other = (arriving, here) if takes else (here, arriving)
     versions = (winner.fields, *(line.before for line in winner.history))
-    known = [content_of(winner.what, fields) for fields in versions]
-    conflict = bool(missing_lines(winner, other.history)) and content_of(other.what, other.fields) not in known
+    known = [version_of(winner.what, fields) for fields in versions]
+    conflict = bool(missing_lines(winner, other.history)) and version_of(other.what, other.fields) not in known
     if conflict:
-        line = Change(other.fields["rev"], MERGE, other.version, before_of(other))
+        by = (winner.fields.get("author"), winner.fields.get("origin"))
+        line = Change(other.fields["rev"], MERGE, other.version, before_of(other), *by)
         lines = (*lines, *missing_lines(here, [line], besides=lines))
     return Resolution(takes, lines, conflict, version)
+
+
+def replaces_unseen(here: Record, arriving: Record) -> bool:
+    """Whether a record would take the place of the one here although its history does not tell that version."""
+    versions = (arriving.fields, *(line.before for line in arriving.history))
+    unseen = version_of(here.what, here.fields) not in [version_of(here.what, fields) for fields in versions]
+    return unseen and resolve_conflict(here, arriving).takes and not missing_lines(arriving, here.history)
 
 
 def keep_numbers(lines: Sequence[Change], here: int, rev: int) -> bool:
@@ -241,12 +249,12 @@ class _Merge:
             return replace(item, draft=replace(item.draft, content_hash=aside)), None
         gives_way = _is_live(twin.record) and name < twin.record.name
         if _is_live(twin.record) and not gives_way:
-            replaced = _replaced(item.record, twin.record.name)
+            replaced = _replaced(item.record, twin.record)
             return replace(item, record=replaced, draft=replace(item.draft, content_hash=aside)), twin.record.name
         there = separate_hash(item.draft.content_hash, twin.record.name)
         self._writer.step_aside(twin.id, there, name if gives_way else None)
         if gives_way:
-            replaced = _replaced(twin.record, name)
+            replaced = _replaced(twin.record, item.record)
             self._writer.add_lines(
                 "item", twin.id, missing_lines(twin.record, replaced.history), replaced.fields["rev"]
             )
@@ -282,12 +290,13 @@ def _completed(record: Record, here: Record) -> Record:
     return _with(record, **{name: None if name in lost else here.fields.get(name) for name in names})
 
 
-def _replaced(record: Record, by: str) -> Record:
+def _replaced(record: Record, by: Record) -> Record:
     """A record that gives way to another one, in the same way in every store."""
-    line = Change(record.fields["rev"], "supersede", record.version, before_of(record))
+    author, origin = (by.fields.get(name) for name in ("author", "origin"))
+    line = Change(record.fields["rev"], "supersede", record.version, before_of(record), author, origin)
     rev = record.fields["rev"] + 1
     return replace(
-        _with(record, superseded_by=by, rev=rev), version=record.version + 1, history=(*record.history, line)
+        _with(record, superseded_by=by.name, rev=rev), version=record.version + 1, history=(*record.history, line)
     )
 
 

@@ -8,6 +8,8 @@ from typing import NoReturn
 
 from commonplace.errors import Conflict, Forbidden, NotFound
 from commonplace.model import (
+    UNKNOWN_AUTHOR,
+    Author,
     Change,
     Draft,
     Item,
@@ -47,7 +49,8 @@ REFUSALS: Mapping[str, str] = {
     "peer": "knows no other store",
     "note_peer": "knows no other store",
     **dict.fromkeys(
-        ("source_mark", "save_source_mark", "source_turns", "mark_abandoned", "link_sub_agents"), "reads no files"
+        ("source_mark", "source_marks", "save_source_mark", "source_turns", "mark_abandoned", "link_sub_agents"),
+        "reads no files",
     ),
     **dict.fromkeys(("known_events", "session_progress", "capture_events"), "captures nothing"),
     "use_model": "chooses no model",
@@ -102,7 +105,7 @@ class ProjectScope:
         """The part of a scope that is in our project; None if there is none."""
         if not self._means_here(scope.project):
             return None
-        return replace(scope, project=self._here(), with_global=False, only_global=False)
+        return replace(scope, project=self._here(), with_global=False, with_unfiled=False, only_global=False)
 
     def _only_here(self, name: str | None) -> str:
         """Our project, for something to be written that names it or none."""
@@ -137,7 +140,12 @@ class ProjectConversations(ProjectScope):
     """The sessions of one project, which people know as conversations."""
 
     def store_sessions(
-        self, sessions: Sequence[tuple[SessionDraft, Sequence[Draft]]], now_ms: int
+        self,
+        sessions: Sequence[tuple[SessionDraft, Sequence[Draft]]],
+        now_ms: int,
+        by: Author = UNKNOWN_AUTHOR,
+        *,
+        with_memories: bool = True,
     ) -> list[tuple[Session, list[Stored]]]:
         placed = []
         for session, messages in sessions:
@@ -145,7 +153,7 @@ class ProjectConversations(ProjectScope):
             here = replace(session, project=project, key=session_key_in_project(project, session.key))
             self._check_session(Ref("") if session.uid is None else ref(session.uid), here.key)
             placed.append((here, [self._placed(message) for message in messages]))
-        return self._inner.store_sessions(placed, now_ms)
+        return self._inner.store_sessions(placed, now_ms, by, with_memories=with_memories)
 
     def append_messages(
         self, session_id: int, drafts: Sequence[Draft], now_ms: int, expect_rev: int | None = None
@@ -162,13 +170,17 @@ class ProjectConversations(ProjectScope):
             changes = {**changes, "project": self._only_here(None if named is None else str(named))}
         return self._inner.change_session(session_id, changes, now_ms, expect_rev)
 
-    def forget_session(self, session_id: int, now_ms: int, expect_rev: int | None = None) -> Session:
+    def forget_session(
+        self, session_id: int, now_ms: int, expect_rev: int | None = None, by: Author = UNKNOWN_AUTHOR
+    ) -> Session:
         self._known(session_id)
-        return self._inner.forget_session(session_id, now_ms, expect_rev)
+        return self._inner.forget_session(session_id, now_ms, expect_rev, by)
 
-    def restore_session(self, session_id: int, now_ms: int) -> Session:
+    def restore_session(
+        self, session_id: int, now_ms: int, by: Author = UNKNOWN_AUTHOR, *, with_memories: bool = True
+    ) -> Session:
         self._known(session_id)
-        return self._inner.restore_session(session_id, now_ms)
+        return self._inner.restore_session(session_id, now_ms, by, with_memories=with_memories)
 
     def touch_session(self, session_id: int, now_ms: int) -> None:
         self._known(session_id)

@@ -151,9 +151,15 @@ class ItemStore(Protocol):
 class ConversationStore(Protocol):
     """Sessions, which people know as conversations. A forgotten session is found by its id only."""
 
-    # A session whose uid or key is known gets the messages that are new, and comes back if it was forgotten.
+    # A session whose uid or key is known gets the messages that are new, and comes back if it was forgotten: with the
+    # memories that were forgotten with it, or without.
     def store_sessions(
-        self, sessions: Sequence[tuple[SessionDraft, Sequence[Draft]]], now_ms: int
+        self,
+        sessions: Sequence[tuple[SessionDraft, Sequence[Draft]]],
+        now_ms: int,
+        by: Author = UNKNOWN_AUTHOR,
+        *,
+        with_memories: bool = True,
     ) -> list[tuple[Session, list[Stored]]]: ...
     def append_messages(
         self, session_id: int, drafts: Sequence[Draft], now_ms: int, expect_rev: int | None = None
@@ -161,8 +167,12 @@ class ConversationStore(Protocol):
     def change_session(
         self, session_id: int, changes: Mapping[str, object], now_ms: int, expect_rev: int | None = None
     ) -> Session: ...
-    def forget_session(self, session_id: int, now_ms: int, expect_rev: int | None = None) -> Session: ...
-    def restore_session(self, session_id: int, now_ms: int) -> Session: ...
+    def forget_session(
+        self, session_id: int, now_ms: int, expect_rev: int | None = None, by: Author = UNKNOWN_AUTHOR
+    ) -> Session: ...
+    def restore_session(
+        self, session_id: int, now_ms: int, by: Author = UNKNOWN_AUTHOR, *, with_memories: bool = True
+    ) -> Session: ...
     # Records that it was read, unless the store is busy or cannot be written.
     def touch_session(self, session_id: int, now_ms: int) -> None: ...
 

@@ -133,9 +133,14 @@ def before_of(record: Record) -> dict[str, Any]:
 
 
 def content_of(what: RecordKind, fields: Mapping[str, Any]) -> list[Any]:
-    """The content of a record, or of a line of its history; not when it was forgotten, or what replaced it."""
+    """The content of a record, or of a line of its history; not when it was forgotten, or what replaced it.
+
+    Lines are known by it in every store, also in those of earlier versions.
+    """
     content = [_plain(name, fields.get(name)) for name in _HISTORY_FIELDS[what]]
     newer = _newer_fields(what, fields)
+    # Each store calls people by the names that it knows them by.
+    newer.pop("author", None)
     if fields.get("superseded_by") is not None:
         # Its end follows from when it was replaced.
         newer.pop("valid_until_ms", None)
@@ -144,8 +149,17 @@ def content_of(what: RecordKind, fields: Mapping[str, Any]) -> list[Any]:
     return [*content, fields.get("forgotten_ms") is not None, fields.get("superseded_by") is not None, *more]
 
 
+def version_of(what: RecordKind, fields: Mapping[str, Any]) -> list[Any]:
+    """The content of a record with what replaced it: one that is replaced by another item is another version."""
+    by = fields.get("superseded_by")
+    # Without one it is the same as in a store of an earlier version.
+    return [content_of(what, fields), *([] if by is None else [by])]
+
+
 def state_of(record: Record) -> list[Any]:
-    return [content_of(record.what, record.fields), [record.fields.get(name) for name in _STATE_FIELDS[record.what]]]
+    state = [record.fields.get(name) for name in _STATE_FIELDS[record.what]]
+    content, *by = version_of(record.what, record.fields)
+    return [content, state, *by]
 
 
 def state_hash(record: Record) -> str:

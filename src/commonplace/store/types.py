@@ -50,6 +50,8 @@ class ItemHeader:
     meta: Mapping[str, object]
     project: str | None
     session_id: int | None
+    author: str | None
+    review: str | None
     at_ms: int
 
 
@@ -188,7 +190,8 @@ EventMark = tuple[int, int, int, int]
 class Event:
     """Something that happened to an item or a conversation. `mark` is where to go on after it.
 
-    The rest is the current state; what has been forgotten since shows no title.
+    `author` is who did it, where that is known. The rest is the current state; what has been forgotten since shows no
+    title.
     """
 
     mark: str
@@ -200,6 +203,7 @@ class Event:
     type: str
     title: str
     project: str | None
+    author: str | None = None
 
 
 def parse_event_mark(text: str) -> EventMark:

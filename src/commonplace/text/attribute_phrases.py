@@ -56,7 +56,6 @@ class Attribute:
     asks: str
     words: str
     value: str = ""
-    is_exclusive: bool = False
 
 
 _MONTH = f"(?:{'|'.join(MONTHS)})"
@@ -125,7 +124,6 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         " people colleague care cares look looks take takes taking head heads reach questions about keeper accountable"
         " point go-to administer oversee coordinate go bother ping",
         value=_PEOPLE + r"[^\W\d][\w.'’-]*(?: [^\W\d][\w.'’-]*){0,2}",
-        is_exclusive=True,
     ),
     "port": Attribute(
         nouns="(?:tcp |http |network |listening )?port(?: number)?",
@@ -147,7 +145,6 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         words="port ports listen listens listening run runs running reach reached use uses answer answers bound bind"
         " number reachable exposed available",
         value=r"\d{2,5}",
-        is_exclusive=True,
     ),
     "runtime": Attribute(
         nouns="(?:language |runtime |interpreter |compiler |sdk )*(?:runtime|runtime version|language version"
@@ -184,7 +181,6 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         words="runtime version language built compiled written need needs run runs use uses using target require"
         " requires interpreter programming build implemented",
         value=_LANGUAGES,
-        is_exclusive=True,
     ),
     "licence": Attribute(
         nouns="(?:software |source )?licen[cs]e",
@@ -198,7 +194,6 @@ ATTRIBUTES: Mapping[str, Attribute] = {
         ),
         asks=r"\b(?:re)?licen[cs](?:e|ed|es|ing)\b",
         words="licence license licensed licences published publish released under terms",
-        is_exclusive=True,
     ),
     "login": Attribute(
         nouns="(?:user )?(?:login|log-in|logins|sign-in|sign-on|authentication|auth|authorisation|login method"

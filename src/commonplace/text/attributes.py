@@ -12,7 +12,6 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from commonplace.text.attribute_phrases import ATTRIBUTES, READ_FIRST, WITH_NOUN
-from commonplace.text.contradiction_words import HEDGE_PHRASES, HEDGES, LABEL, PAST, QUESTION
 from commonplace.text.dates import MONTHS, WEEKDAYS
 from commonplace.text.query import PROSE_WORD, RequestedAttribute, spell_out
 from commonplace.text.tokens import STOP_WORDS, fold, stem
@@ -21,6 +20,39 @@ from commonplace.text.tokens import STOP_WORDS, fold, stem
 _LONGEST = 200
 MAX_VALUE_WORDS = 6
 _SHORT = 4
+
+# A sentence with one of these states nothing: a plan, a doubt, a question, the past. Then how a sentence is announced.
+_HEDGES = frozenset(
+    "might could would if unless perhaps maybe consider considers considered considering evaluate evaluating propose"
+    " proposed proposal idea suggest suggested suggests asked asks whether todo example examples e.g compare tried try"
+    " wonder hope hopes hoped looked plans thinking discuss discussed".split()
+)
+
+_HEDGE_PHRASES = re.compile(
+    r"\b(?:plan(?:s|ned|ning)? to|want(?:s|ed)? \w+ to|want(?:s|ed)? to|would like|can (?:change|turn|switch"
+    r"|be changed)"
+    r"|(?:users?|you|customers?) can|for example|ask \w+ whether|open question|to discuss)\b"
+)
+
+_QUESTION = re.compile(
+    r"\?\s*$|^(?:who|what|when|where|why|how|which|should|shall|could|does|did|do we|is there|are there)\b.*\?",
+    re.DOTALL,
+)
+
+_PAST = re.compile(
+    r"\b(?:yesterday|last (?:year|month|week)\b(?=.*\bwas\b)|(?:in|until) (?:19|20)\d\d\b|until last"
+    r"|was called .* before"
+    r"|before (?:that|\w+ we were))|^the (?:old|first|second|previous) "
+    r"|^(?:before|until|prior to|up to) [^,;]{1,40}\b(?:was|were|had|used)\b(?!.*\b(?:is|are|now)\b)"
+)
+
+_LABEL = re.compile(
+    r"^(?:(?:reminder|for the record|as said before|note(?: that)?|decision|decided|heads-up|fyi|update"
+    r"|(?:new )?rule|fact"
+    r"|important|agreed|as discussed|we (?:agreed|decided|will) (?:that|to|on)?|(?:it is|it's) (?:decided"
+    r"|agreed) that)\b[:,]?\s*)+",
+    re.IGNORECASE,
+)
 
 _TOKEN = re.compile(r"[\w'-]+|->|:|=")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -57,23 +89,11 @@ _NOT_SUBJECT = frozenset({"it", "they", "this", "that", "he", "she", "we", "you"
 
 
 class StatedAttribute(NamedTuple):
-    """What a sentence tells: which attribute, of what (its words), and its value; whether it says that it changed."""
+    """What a sentence tells: which attribute, of what (its words), and its value."""
 
     attribute: str
     subject: frozenset[str]
     value: frozenset[str]
-    changes: bool
-
-
-_CHANGES = re.compile(
-    r"\b(?:now|no longer|any ?more|instead of|rather than|moved|migrated|relocated|transferred|shifted|switched|changed"
-    r"|renamed|rebranded|replaced|replaces|took over|takes over|taken over|handed|passed|became|new|from now on|as of"
-    r"|going forward|upgraded|updated|bumped|downgraded|rolled|ported|postponed?|delayed|deferred|rescheduled|pushed"
-    r"|extended|dropped|stepped|steps|succeed(?:s|ed)|inherit(?:s|ed)|reassigned|relicensed|decision|decided"
-    r"|from .{3,20} on|these days|ripped|retired|swapped|gave up|given up|adopted|left|since|brought|cut over"
-    r"|shut down|got)\b|->",
-    re.IGNORECASE,
-)
 
 
 @lru_cache(maxsize=8192)
@@ -81,9 +101,9 @@ def stated_attribute(text: str) -> StatedAttribute | None:
     """What the first sentence of a text tells of an attribute; None for questions, doubts, plans and the past."""
     sentence = _SENTENCE_END.split(text.strip(), maxsplit=1)[0]
     lower = fold(sentence)
-    if len(sentence) > _LONGEST or QUESTION.search(lower) or HEDGE_PHRASES.search(lower):
+    if len(sentence) > _LONGEST or _QUESTION.search(lower) or _HEDGE_PHRASES.search(lower):
         return None
-    if not HEDGES.isdisjoint(re.findall(r"[a-z.]+", lower)) or PAST.search(lower):
+    if not _HEDGES.isdisjoint(re.findall(r"[a-z.]+", lower)) or _PAST.search(lower):
         return None
     plain = _plainer(sentence)
     words = frozenset(_TOKEN.findall(plain.lower()))
@@ -91,12 +111,12 @@ def stated_attribute(text: str) -> StatedAttribute | None:
         for pattern, needed in _patterns(name):
             if needed and needed.isdisjoint(words):
                 continue
-            if (found := pattern.match(plain)) and (made := _stated(name, found, sentence)) is not None:
+            if (found := pattern.match(plain)) and (made := _stated(name, found)) is not None:
                 return made
     return None
 
 
-def _stated(name: str, found: re.Match[str], sentence: str) -> StatedAttribute | None:
+def _stated(name: str, found: re.Match[str]) -> StatedAttribute | None:
     subject, value = found["s"].strip(), found["v"].strip()
     if (
         subject.lower() in _NOT_SUBJECT
@@ -110,7 +130,7 @@ def _stated(name: str, found: re.Match[str], sentence: str) -> StatedAttribute |
     about, new_value = _stems(subject) | _stems(found.groupdict().get("p") or ""), _stems(value)
     if not about or not new_value or len(about) > 8:
         return None
-    return StatedAttribute(name, about, new_value, bool(_CHANGES.search(sentence)))
+    return StatedAttribute(name, about, new_value)
 
 
 def answers(requested: RequestedAttribute, stated: StatedAttribute | None) -> bool:
@@ -118,20 +138,6 @@ def answers(requested: RequestedAttribute, stated: StatedAttribute | None) -> bo
     if stated is None or stated.attribute != requested.attribute:
         return False
     return requested.subject <= stated.subject and stated.subject - requested.subject <= requested.vocabulary
-
-
-def replaces(old: StatedAttribute | None, new: StatedAttribute | None) -> bool:
-    """Whether two sentences give one attribute of the same thing different values, of which one can hold."""
-    if old is None or new is None or old.attribute != new.attribute:
-        return False
-    if old.attribute == "name" and new.subject == old.value and new.changes:
-        # "get_user was renamed to fetch_user": it goes by its name.
-        return True
-    if old.subject != new.subject:
-        return False
-    if old.value <= new.value or new.value <= old.value:
-        return False
-    return old.changes or new.changes or ATTRIBUTES[old.attribute].is_exclusive
 
 
 def mentions(requested: RequestedAttribute, text: str) -> bool:
@@ -149,7 +155,7 @@ def _plainer(sentence: str) -> str:
     text = sentence.replace("’", "'").rstrip(" .!")
     text = spell_out(text)
     for _turn in range(2):
-        text = _LEAD.sub("", LABEL.sub("", text))
+        text = _LEAD.sub("", _LABEL.sub("", text))
     return " ".join(_ADVERBS.sub("", text).split())
 
 

@@ -87,6 +87,14 @@ def time_ago(then_ms: int, now_ms: int) -> str:
     return iso_time(then_ms)[:10]
 
 
+def describe_seconds(seconds: int) -> str:
+    """A length of time, for people to read."""
+    for limit, unit, name in ((120, 1, "second"), (7200, 60, "minute"), (172_800, 3600, "hour")):
+        if seconds < limit:
+            return f"{seconds // unit} {name}{'' if seconds // unit == 1 else 's'}"
+    return f"{seconds // DAY_SECONDS} days"
+
+
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
@@ -142,8 +150,14 @@ class TimeQuestion(NamedTuple):
     name: str = ""
 
 
+# Whoever asks about a time alone needs no more characters.
+_LONGEST_QUESTION = 300
+
+
 def parse_time_question(question: str, now_ms: int, zone: tzinfo | None = None) -> TimeQuestion | None:
     """The time a question is about, if it is about nothing else: "what did we do last?"; None otherwise."""
+    if len(question) > _LONGEST_QUESTION:
+        return None
     words = [word.lower() for word in _compiled(_WORD).findall(question.replace("'", " ").replace("’", " "))]
     marks = {word for word in words if word in _MARKERS or _compiled(_ISO_DAY).fullmatch(word)}
     if _compiled(_WHERE_WE_ARE).match(" ".join(words)):

@@ -153,6 +153,8 @@ _UPPER = r"[A-ZÀ-ÖØ-ÞŁŚŽŠČ]"
 _CAPITAL = rf"{_UPPER}[a-zß-öø-ÿłśžšč]+(?:-{_UPPER}?[a-zß-öø-ÿ]+|['’]{_UPPER}[a-zß-öø-ÿ]+)?"
 # A surname may have small words before it: Maria de la Cruz.
 _SURNAME = rf"(?: (?:(?:von|van|de|der|den|da|dos|la|le|el|al|bin|ter|zu) ){{0,2}}{_CAPITAL}){{0,2}}"
+# Whoever has a title is a person, whatever the name.
+_TITLED = re.compile(r"\b(?:Mrs?|Ms|Dr|Prof|Herr|Frau|Mme|Mlle)\.? ([A-ZÄÖÜ][\w'’-]+(?: [A-ZÄÖÜ][\w'’-]+)?)")
 _PERSON = re.compile(rf"(?<![\w./@`-])({_CAPITAL})({_SURNAME})(?![\w/`]|\.\w|-\w|\s+\d)")
 # Words that begin a sentence, and are no names though somebody "wants" or "says" something.
 _COMMON_NOUN = re.compile(r".*(?:tion|sion|ment|ness|ity|ing|ship|ance|ence|or|er|cast|ist|ry|al|ics|s)\Z")
@@ -183,7 +185,7 @@ _NO_COMPOUND = frozenset(
     " message job work task web co same".split()
 )
 _HOST = re.compile(
-    r"(?<![\w@./-])(?!chrome|browser|storage|window|this|self)[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)*"
+    r"(?<![\w@./-])(?!chrome|browser|storage|window|this|self)[a-z0-9][a-z0-9-]{0,62}(?:\.[a-z0-9-]{1,63}){0,8}"
     r"\.(?:internal|local|lan|corp|intranet)(?![\w.-]*\w)"
 )
 _REPOSITORY = re.compile(r"(?<![\w.])((?:github\.com|gitlab\.com|bitbucket\.org)/[\w.-]+/[\w.-]*\w)")
@@ -294,10 +296,11 @@ def _packages(text: str) -> Iterator[EntityName]:
         yield EntityName(found[1], "library", found.start(), found.end())
     for found in _INSTALLED.finditer(text):
         group = 1 if found[1] else 2
-        for package in re.finditer(r"[\w@][\w@/.-]*\w", found[group]):
-            if package[0] not in STOP_WORDS:
+        for package in re.finditer(r"[\w@][\w@/.-]*+", found[group]):
+            name = package[0].rstrip("@/.-")
+            if len(name) > 1 and name not in STOP_WORDS:
                 start = found.start(group) + package.start()
-                yield EntityName(package[0], "library", start, start + len(package[0]))
+                yield EntityName(name, "library", start, start + len(name))
 
 
 def _defined(text: str) -> Iterator[EntityName]:
@@ -333,6 +336,8 @@ def _compounds(text: str) -> Iterator[EntityName]:
 
 
 def _people(text: str) -> Iterator[EntityName]:
+    for titled in _TITLED.finditer(text):
+        yield EntityName(titled[1], "person", titled.start(1), titled.end(1))
     found = _PERSON.search(text)
     while found:
         name = _person(text, found)

@@ -13,6 +13,9 @@ from commonplace.text.redact import redact
 MAX_FOLDER = 500
 ROOT_FOLDER = "/"
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_CATEGORY = re.compile(r"\w(?:[\w .-]{0,98}[\w-])?")
+# Names of devices on Windows, whatever follows their first dot.
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 _FOLDER_HINT = "Write it like /work/engineering; names may hold spaces and letters of any language."
 
 
@@ -171,3 +174,14 @@ def _balanced(glob: str) -> bool:
             if depth < 0:
                 return False
     return depth == 0 and not bracket
+
+
+def checked_category(category: str) -> str:
+    """A name that can become a file or a folder on every system."""
+    name = category.strip()
+    if not _CATEGORY.fullmatch(name) or _DEVICE.fullmatch(name):
+        raise InvalidInput(
+            f"{category[:60]!r} cannot be a category.",
+            "It becomes a file or folder name: up to 100 letters, digits, spaces and . - _, without slashes.",
+        )
+    return name

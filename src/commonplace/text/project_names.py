@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from fnmatch import fnmatchcase
+from functools import lru_cache
 from urllib.parse import unquote
 
 from commonplace.errors import InvalidInput
@@ -16,9 +19,11 @@ from commonplace.text.redact import redact
 
 MAX_PROJECT_NAME = 200
 MAX_RAW = 4096
+# The pattern that means every project, and what is done outside any.
+EVERY_PROJECT = "*"
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
-_SCP = re.compile(r"(?:[^@/\\\s]+@(\[[^\]]+\]|[^:/\\\s]+)|([^:@/\\\s]+\.[^:@/\\\s]+)):(?!//)(.*)", re.DOTALL)
+_SCP = re.compile(r"(?:[^@/\\\s]+@(\[[^\]]+\]|[^:/\\\s]+)|([^:@/\\\s.]++\.[^:@/\\\s]++)):(?!//)(.*)", re.DOTALL)
 _FOLDER = re.compile(r"[/~\\]|\.{1,2}(?:[/\\]|\Z)|[A-Za-z]:(?:[/\\]|\Z)")
 _HOST_ALIASES = {
     "ssh.github.com": "github.com",
@@ -72,6 +77,31 @@ def same_project(a: str, b: str) -> bool:
     """Whether two names mean one project: equal but for case, or one the end of the other at a `/`."""
     a, b = a.casefold().strip("/"), b.casefold().strip("/")
     return bool(a and b) and (a == b or a.endswith("/" + b) or b.endswith("/" + a))
+
+
+def means_project(written: str, project: str | None) -> bool:
+    """Whether a name or pattern that a person wrote means a project: `my-api`, `acme/my-api`, `github.com/acme/*`.
+
+    It is compared with the whole name and with its ends at a `/`; a pattern without a `/` only with the last of them.
+    """
+    if project is None:
+        return written.strip() == EVERY_PROJECT
+    pattern, name = _spelled(written), project.casefold().strip("/")
+    ends = _ends(name) if "/" in pattern else [base_name(name)]
+    return fnmatchcase(name, pattern) or any(fnmatchcase(end, pattern) for end in ends)
+
+
+def may_mean_project(written: str, project: str | None) -> bool:
+    """The same for what must not be missed: a project with a short name may be the one that was written in full."""
+    return means_project(written, project) or (project is not None and same_project(_spelled(written), project))
+
+
+@lru_cache(maxsize=256)
+def _spelled(written: str) -> str:
+    """What somebody wrote for a project, in canonical spelling if it has one."""
+    with suppress(InvalidInput):
+        written = normalise_project(written)
+    return written.casefold().strip("/")
 
 
 def _checked(raw: str) -> str:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from commonplace.text.quoted_text import is_reported, own_paragraphs
 from commonplace.text.sentences import sentences
 from commonplace.text.tokens import STOP_WORDS
 
@@ -19,17 +20,16 @@ MAX_STATEMENTS = 5
 _READ, _FEWEST_WORDS, _LONGEST = 20_000, 3, 300
 _CONFIRMS = re.compile(r"\W*(?:no|nope|nah|wrong|actually|not quite)\W*", re.IGNORECASE)
 
-# What is not the person's own words: code, quotations, logs, and everything after "Here is the mail:".
-_FENCE = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.DOTALL)
+# Not the person's own words either: quotations, logs, and all that follows "Here is the mail:" or a ruled line.
 _LOG_LINE = re.compile(
     r"\s*(?:>|\$ |[#|]|\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d|\[[\w :.-]+\]|Traceback\b|File \"|at \S+\("
     r"|(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|PANIC)\b|[\w.]*(?:Error|Exception|Warning)\b.{0,3}:|\w+\s*=\s|(?:def|class|import|from|return|const|let|var"
     r"|function|if|for|while)\b.*[:;{(=]\s*$)|(?: {4}|\t)\S"
 )
-_QUOTED = re.compile(r"[\"“”„«][^\"“”„«»\n]{3,300}[\"“”»]|(?<!\w)['‘][^'‘’\n]{8,300}['’](?!\w)")
+_RULED_LINE = re.compile(r"\s*(?:-{3}|_{3}|={3}|\*{3})")
 _PASTES = re.compile(
     r"\b(?:here(?:['’]s| is| are)|this is|see|below|log|logs|output|mail|message|error|diff|quote|translate|says?|said"
-    r"|wrote|writes)\b[^\n]*:\s*$",
+    r"|wrote|writes)\b",
     re.IGNORECASE,
 )
 # Words before a statement that say nothing of it.
@@ -53,7 +53,6 @@ _DOUBT = re.compile(
     r"|\b(?:not|never|n['’]t|yet to)(?: have)?(?: been)?(?: yet)? (?:decided|agreed|settled)\b",
     re.IGNORECASE,
 )
-_REPORTED = re.compile(r"\b(?:says?|said|wrote|writes|told|according to|claims?|mentioned|heard)\b", re.IGNORECASE)
 _FOR_NOW = re.compile(
     r"\b(?:yet|for now|right now|today|tomorrow|this time|first|just|anything|again|then|later|here to)\b",
     re.IGNORECASE,
@@ -158,12 +157,18 @@ class Statement(NamedTuple):
 def find_statements(prompt: str) -> list[Statement]:
     """What a prompt states, in its order, each once."""
     found: dict[str, Statement] = {}
-    before = ""
-    for sentence in sentences(_own_words(prompt)):
-        whole = f"{before.rstrip(' .!,')}, {sentence}" if before else sentence
-        before = sentence if _CONFIRMS.fullmatch(sentence) else ""
-        if (made := _statement(whole)) is not None:
-            found.setdefault(made.text.casefold(), made)
+    for paragraph in own_paragraphs(prompt[:_READ]):
+        before, number, stated = "", 0, 0
+        for sentence in sentences(_own_words(paragraph)):
+            whole = f"{before.rstrip(' .!,')}, {sentence}" if before else sentence
+            before = sentence if _CONFIRMS.fullmatch(sentence) else ""
+            made = _statement(whole)
+            if made is not None:
+                found.setdefault(made.text.casefold(), made)
+            number, stated = number + 1, stated + bool(made or before)
+        # Below a request, or an opening such as "The mail:", may be anything.
+        if stated < max(1, number):
+            break
     return list(found.values())[:MAX_STATEMENTS]
 
 
@@ -173,20 +178,27 @@ def only_states(prompt: str) -> bool:
     return bool(stated) and len(find_statements(prompt)) == len(stated)
 
 
-def _own_words(prompt: str) -> str:
+def _own_words(paragraph: str) -> str:
     lines: list[str] = []
-    for line in _FENCE.sub("\n", prompt[:_READ]).splitlines():
-        if _PASTES.search(line):
+    for line in _without_talk(paragraph.splitlines()):
+        if _RULED_LINE.match(line) or (line.rstrip().endswith(":") and _PASTES.search(line)):
             break
         if not _LOG_LINE.match(line):
             lines.append(line)
     return "\n".join(lines)
 
 
+def _without_talk(lines: list[str]) -> list[str]:
+    """The lines without those that begin with a name and a colon, if one of the names comes twice: a conversation."""
+    names = [found[0].strip().casefold() if (found := _PREFIX.match(line)) else "" for line in lines]
+    talks = any(name and names.count(name) > 1 for name in names)
+    return [line for line, name in zip(lines, names, strict=True) if not (talks and name)]
+
+
 def _statement(sentence: str) -> Statement | None:
-    if len(sentence) > _LONGEST or len(sentence.split()) < _FEWEST_WORDS or _QUOTED.search(sentence):
+    if len(sentence) > _LONGEST or len(sentence.split()) < _FEWEST_WORDS:
         return None
-    if _QUESTION.search(sentence) or _REPORTED.search(sentence):
+    if _QUESTION.search(sentence) or is_reported(sentence):
         return None
     plain = _LEAD.sub("", sentence)
     if _DOUBT.search(plain):

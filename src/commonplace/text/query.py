@@ -141,7 +141,8 @@ class AdjacentWords(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _adjacent(one: str, other: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
-    return re.compile(rf"\b{re.escape(one)}\w*[ _-]+{re.escape(other)}", flags)
+    # A letter and a separator at once, an underscore stands in one of the two only: else each would be tried in both.
+    return re.compile(rf"\b{re.escape(one)}\w*(?:(?<=_)|[ -][ _-]*){re.escape(other)}", flags)
 
 
 @lru_cache(maxsize=64)
@@ -304,8 +305,11 @@ def is_only_question(text: str) -> bool:
 
 def repeats_question(text: str, tokens: Collection[str]) -> bool:
     """Whether a text is only a question, with nearly the same words as one of these tokens."""
-    if not is_only_question(text):
-        return False
+    return is_only_question(text) and repeats_words(text, tokens)
+
+
+def repeats_words(text: str, tokens: Collection[str]) -> bool:
+    """Whether a text has nearly the same words as a question with these tokens."""
     own = {word.token for word in plain_words(text)}
     shared = len(own.intersection(tokens))
     return shared >= _SAME * len(own) and shared >= _COVERED * len(tokens)

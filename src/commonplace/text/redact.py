@@ -16,8 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from commonplace.text.secret_values import KNOWN_TOKENS, ContextPattern, KnownToken
-from commonplace.text.secrets_by_context import CONTEXT_PATTERNS, Found, secrets_in_columns
+from commonplace.text.secret_values import KNOWN_TOKENS, ContextPattern, Found, KnownToken
+from commonplace.text.secrets_by_context import CONTEXT_PATTERNS
+from commonplace.text.secrets_in_columns import secrets_in_columns
+from commonplace.text.secrets_in_manifests import secrets_in_manifests
 
 PRIVATE_MARK = "[private]"
 
@@ -126,7 +128,7 @@ _HINTS = tuple(dict.fromkeys(hint for pattern in CONTEXT_PATTERNS for hint in pa
 
 Known = list[tuple[str, KnownToken]]
 # Names of columns whose cells are secrets.
-_COLUMN_HINTS = ("pass", "pw", "psk", "secret", "token", "key", "credential")
+_COLUMN_HINTS = ("pass", "pw", "psk", "secret", "token", "key", "credential", "pin", "auth")
 
 
 def redact(text: str) -> str:
@@ -179,6 +181,8 @@ def _note_clean(texts: Iterable[str]) -> None:
 
 
 def _once(text: str, counts: dict[str, int]) -> str:
+    # First, since it takes values as a whole.
+    text = _without(text, secrets_in_manifests(text), counts)
     text = _without(text, _tokens(text), counts)
     lowered = _lower(text)
     there = {hint for hint in _HINTS if hint in lowered}
@@ -354,7 +358,7 @@ def redact_joined(text: str) -> str:
 # that does not end on its line takes nothing with it: it could hide what follows.
 _TERMINAL_ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]"
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n\x90\x98\x9d-\x9f]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]?"
 )
 # Other control characters but tab and newline, and those that make text read in another order than it is stored.

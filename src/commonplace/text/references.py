@@ -62,7 +62,7 @@ _NO_NAMES = _ORDINARY | frozenset(
 
 _CODE = re.compile(r"[/\\_.(]|[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
 _AROUND = " \t\"'`“”‘’()[]{}<>,;:!?*|="
-_PLACE = re.compile(r"(?:[:#]L?\d+(?:[:,-]L?\d+)*|\(\d+(?:,\d+)?)$|::.*$")
+_PLACE = re.compile(r"(?:[:#]L?\d{1,9}(?:[:,-]L?\d{1,9}){0,4}|\(\d+(?:,\d+)?)$|::.*$")
 _PATH = re.compile(r"(?:[A-Za-z]:)?[/\\]*[\w.@+~$-]+(?:[/\\]+[\w.@+~$\[\]()-]+)*")
 _BETWEEN_PATHS = re.compile(r"[(\[{=,;|<>\"'`]")
 _SLASHES = re.compile(r"[/\\]+")
@@ -75,6 +75,7 @@ _ALARMING = (
     "ERR",
     "xception: ",
     "ailure: ",
+    "iolation: ",
     "FAILED",
     "atal: ",
     "panic",
@@ -84,14 +85,14 @@ _ALARMING = (
     "xit",
 )
 _ERROR_SIGN = re.compile(
-    r"(?:Error|Exception|Failure)(?:\[\w+\])?: |\berror(?:\[\w+\]| [A-Z]{1,4}\d{2,6})?: |\bERROR[: ]|\bFAILED "
-    r"|npm ERR! |\bfatal: |\bpanic: |\bpanicked at |command not found|[Pp]ermission denied|No such file"
+    r"(?:Error|Exception|Failure|Violation)(?:\[\w+\])?: |\berror(?:\[\w+\]| [A-Z]{1,4}\d{2,6})?: |\bERROR[: ]"
+    r"|\bFAILED |npm ERR! |\bfatal: |\bpanic: |\bpanicked at |command not found|[Pp]ermission denied|No such file"
     r"|\b[Ee]xit(?:ed with)? (?:code|status)[: ]+[1-9]"
 )
 # Of these the words before tell what is wrong.
 _AFTERWARDS = ("command not found", "permission denied", "no such file")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[t ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?z?)?|\d\d:\d\d:\d\d(?:[.,]\d+)?")
-_PATH_IN_ERROR = re.compile(r"(?:[a-z]:)?(?:[\w.@~+-]*[/\\])+([\w.@+-]+)")
+_PATH_IN_ERROR = re.compile(r"(?<![\w.@~+/\\-])(?:[a-z]:)?(?:[\w.@~+-]*[/\\])+([\w.@+-]+)")
 _HEX = re.compile(r"\b0x[0-9a-f]+\b|\b(?=[a-f]*\d)[0-9a-f]{8,}(?:-[0-9a-f]{4,})*\b")
 _NUMBER = re.compile(r"(?<![a-z_\d])\d+(?:[.,:]\d+)*")
 _QUOTES = str.maketrans("", "", "\"'`“”‘’")

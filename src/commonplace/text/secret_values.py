@@ -5,12 +5,17 @@ Code must survive: `token = getToken()`, `password: str`, `secret = os.environ["
 
 from __future__ import annotations
 
+import base64
+import binascii
 import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+Found = tuple[int, int, str]
+"""Where a secret begins and ends, and its kind."""
+
 _TEMPLATE = re.compile(
-    r"^[$%@<{*.\[]|^(?:env|process|os|config|settings|vault|arn|ref|secret|ssm)[.:]|[$%#{]\{|%\(|\.\.\.",
+    r"^[$%@<{*.\[]|^(?:env|process|os|config|settings|vault|arn|ref|secret|ssm)[.:]|[$%#{]\{[^{}]*+(?:\}|\Z)|%\(\w{1,80}\)|\.\.\.",
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
@@ -41,8 +46,15 @@ _QUANTITY = re.compile(
 )
 _SENTENCE_WORDS = frozenset(
     "the is are was be for to of and or must not your you please this that if with when enter key required"
-    " password passphrase".split()
+    " a an as at by from has have in it its on see use no none never only least most than then what how who"
+    " password passphrase pass phrase secret secrets token vault default value name field".split()
 )
+_WORD_BREAK = re.compile(r"[\s+-]+")
+_JOINED_WORDS = re.compile(r"[A-Za-z]{3,12}(?:([+-])[A-Za-z]{3,12})(?:\1[A-Za-z]{2,12}){1,10}(?:\1?\d{1,4})?")
+# What begins an expression in code: a name, or the path to one, or a string with a prefix.
+_PATH = re.compile(r"(?:[A-Za-z_$][\w$]*+)?(?:(?:\??\.|->|::)[A-Za-z_$][\w$]*+)*+")
+_OPENING, _CLOSING = "([{", ")]}"
+_OPERATOR = re.compile(r"""(?<=[\w)\]}"'])(?:\|\||&&|[=<>!-]=|=>|::)(?=[\w({\["'!$])""")
 _SYMBOL = re.compile(r"[^\w./:\\-]")
 
 
@@ -89,10 +101,65 @@ def is_random_in_prose(value: str, *, password: bool) -> bool:
     return len(value) >= 20 and len(_CHANGE.findall(value)) * 5 > len(value)
 
 
+def is_pin(value: str) -> bool:
+    """Whether the value of something called a PIN is one: no number of a pin on a board, and no version."""
+    return value.isdigit() and 4 <= len(value) <= 12
+
+
+def is_user_and_password(value: str) -> bool:
+    """Whether it is `user:password` in base64."""
+    try:
+        text = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
+    except (binascii.Error, UnicodeError, ValueError):
+        return False
+    return ":" in text[1:-1] and text.isprintable()
+
+
 def looks_like_passphrase(value: str) -> bool:
     """Whether a string literal of several words is a phrase to unlock something with, and no sentence about one."""
-    words = value.lower().split()
-    return len(words) > 2 and not _TEMPLATE.search(value) and _SENTENCE_WORDS.isdisjoint(words)
+    words = _WORD_BREAK.split(value.lower())
+    return len(words) > 2 and not _is_reference(value) and _SENTENCE_WORDS.isdisjoint(words)
+
+
+def looks_like_joined_words(value: str) -> bool:
+    """Whether a word after `passphrase` is a phrase in one word, as in `correct-horse-battery`."""
+    return _JOINED_WORDS.fullmatch(value) is not None and looks_like_passphrase(value)
+
+
+def reads_as_code(value: str, *, whole: bool) -> bool:
+    """Whether a value with brackets is an expression, such as `get(x)` and `os.environ[`, and not what was drawn.
+
+    `whole`: the value is all that stands there, so that a bracket without its other half is none of an expression.
+    """
+    path = _PATH.match(value)
+    at = path.end() if path else 0
+    if value[at : at + 1] in ('"', "'", "`"):
+        return not whole or (at <= 2 and value[-1] == value[at])
+    if not value[at:] or value[at] not in _OPENING + _CLOSING:
+        return False
+    end = _group_end(value, at)
+    if end is None:
+        return not whole or value[-1] in _OPENING + ","
+    # After a call or an index, no name begins at once.
+    return not value[end : end + 1].isalnum()
+
+
+def _group_end(value: str, at: int) -> int | None:
+    """Where the group ends that a bracket opens."""
+    depth = 0
+    for index in range(at, len(value)):
+        if value[index] in _OPENING:
+            depth += 1
+        elif value[index] in _CLOSING:
+            depth -= 1
+            if depth <= 0:
+                return index + 1 if depth == 0 else None
+    return None
+
+
+def has_operators(value: str) -> bool:
+    """Whether a value holds what joins expressions in code."""
+    return _OPERATOR.search(value) is not None
 
 
 def looks_like_setting(value: str) -> bool:
@@ -112,9 +179,12 @@ def _is_chosen(value: str) -> bool:
 
 
 def _is_reference(value: str) -> bool:
+    # What was drawn may begin like a path or a template, but changes its letters more often.
+    drawn = len(value) >= 32 and len(_CHANGE.findall(value)) * 6 > len(value)
     if _LOCATION.match(value):
-        # Base64 may begin like a path, but changes its letters more often.
-        return not (len(value) >= 32 and len(_CHANGE.findall(value)) * 6 > len(value))
+        return not drawn
+    if drawn and not any(sign in value for sign in ("{", "<", "...")):
+        return False
     return bool(_TEMPLATE.search(value) or _PLACEHOLDER.fullmatch(value))
 
 
@@ -145,7 +215,8 @@ class ContextPattern(NamedTuple):
     """A kind of secret: hints (lower case), and an expression whose group `secret`, `quoted` or `bare`, or all, goes.
 
     The expression is tried where a hint stands, or `before` letters earlier, and nowhere else: that is what makes
-    broad ones cheap. Where that is not a fixed number, `begins` tells it from the text and the hint's place.
+    broad ones cheap. Where that is not a fixed number, `begins` tells it from the text and the hint's place; -1 means
+    that there is nothing to try.
     """
 
     kind: str
@@ -299,20 +370,24 @@ KNOWN_TOKENS: tuple[KnownToken, ...] = (
 # A line of a key and the break after it; as many as the longest key has.
 _KEY_LINE = re.compile(r"(?:(?<![^\s\"'`:>])|(?<=\\[nr]))([A-Za-z0-9+/=]{1,80})(?:\s|\\[nr]){1,24}\Z")
 _LONGEST_KEY_LINE, _KEY_LINES = 110, 400
-_LONGEST_FRAME = 42
+_LONGEST_FRAME, _LONGEST_KEY = 42, 8192
 
 
 def _frame(text: str, at: int) -> int:
-    """Where the line begins that says that it is the beginning of a private key."""
-    begin = text.rfind("-----BEGIN ", max(0, at - _LONGEST_FRAME), at)
-    return begin if begin >= 0 else at
+    """Where the line begins that says that it is the beginning of a private key; -1 if it does not."""
+    return text.rfind("-----BEGIN ", max(0, at - _LONGEST_FRAME), at)
 
 
 def _body_before(text: str, at: int) -> int:
-    """Where the lines of a key begin that stand before its end. Its last two, the rest and a sum, may be short."""
+    """Where the lines of a key begin that stand before its end. Its last two, the rest and a sum, may be short.
+
+    A key may also follow the words: "the private key MIIE... -----END PRIVATE KEY-----". -1 if there is none.
+    """
     begin = end = text.rfind("-----END ", max(0, at - _LONGEST_FRAME), at)
+    if end < 0:
+        return at if text.find("-----END ", at, at + _LONGEST_KEY) >= 0 else -1
     short = 0
-    for _ in range(_KEY_LINES if end >= 0 else 0):
+    for _ in range(_KEY_LINES):
         line = _KEY_LINE.search(text, max(0, end - _LONGEST_KEY_LINE), end)
         if line is None or short > 2:
             break
@@ -321,7 +396,7 @@ def _body_before(text: str, at: int) -> int:
             short += 1
         else:
             begin, short = end, 0
-    return begin if begin >= 0 else at
+    return begin
 
 
 PRIVATE_KEYS: tuple[ContextPattern, ...] = (

@@ -6,41 +6,46 @@ pipe into programs, then assignments, URLs, headers and commands. `CONTEXT_PATTE
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
-from collections.abc import Iterator
 
 from commonplace.text.secret_values import (
     PRIVATE_KEYS,
     ContextPattern,
+    has_operators,
+    is_pin,
     is_random_in_prose,
     is_secret_in_prose,
+    is_user_and_password,
+    looks_like_joined_words,
     looks_like_passphrase,
     looks_like_setting,
     looks_secret,
+    reads_as_code,
 )
+from commonplace.text.spoken_passwords import SPOKEN_PASSWORDS
 
-Found = tuple[int, int, str]
-"""Where a secret begins and ends, and its kind."""
-
-_PASSWORD = r"pass(?:words?|wd|phrase|code|wort)?|pwd?|psk"
+PASSWORD_NAMES = r"pass(?:words?|wd|phrase|code|wort)?|pwd?|psk"
 _TOKEN = r"secret|token|key|credentials?"
 _PASSWORD_HINTS = ("pass", "pw", "psk")
 _TOKEN_HINTS = ("secret", "token", "key", "credential")
+# As a part of its own in a name, or a word: not in `spin` and `pins`. Which are PINs the digits tell.
+_PIN = r"(?:(?<![A-Za-z])pin|(?<=[a-z\d])(?-i:Pin))(?:[_. -]?(?:code|number))?"
+_PASSPHRASE = re.compile(r"(?:pass(?:phrase|wort|code)|psk)", re.IGNORECASE)
 # A key is a secret after one of these words: `api key`, but not `primary key`.
 KEY_OWNERS = (
     r"(?:api|access|private|signing|encryption|auth|master|account|app|application|service|session|storage|license"
     r"|client|shared|subscription|ingest|deploy|admin|secret|jwt|hmac|function|host)"
 )
-_KEY_OWNER_BEFORE = re.compile(rf"{KEY_OWNERS}[_ -]?\Z", re.IGNORECASE)
-_PUBLIC_BEFORE = re.compile(r"public[_ -]?\Z", re.IGNORECASE)
+_KEY_OWNER_BEFORE = re.compile(rf"{KEY_OWNERS}[_. -]?\Z", re.IGNORECASE)
+_PUBLIC_BEFORE = re.compile(r"public[_. -]?\Z", re.IGNORECASE)
 _CHANGED_BEFORE = re.compile(
     r"\b(?:(?:re)?set|resets?|chang(?:e|ed|ing)|updat(?:e|ed|ing)|rotat(?:e|ed|ing)|switch(?:ed)?|mak(?:e|ing)|made)\b[^.:;=\n]{0,40}\Z",
     re.IGNORECASE,
 )
 _ROW_BEFORE = re.compile(r"(?:\A|\n)[ \t>]*\|[^\n]{0,300}\Z")
-_TRIMMED = "*_`\"'"
+TRIMMED = "*_`\"'"
+# A bracket within a value: what closes at the end belongs to the text around it.
+_INNER_BRACKET = r"""(?:[(\[{]|[)\]}](?![)\]}.,;:!?*_]{0,8}(?:[\s"'`<>|\\]|\Z)))"""
 # Words before a name in code, where `= value` is an expression and not a password.
 _CODE_WORDS = frozenset(
     "let const var val auto char string str final static public private protected readonly my our local global new"
@@ -49,10 +54,10 @@ _CODE_WORDS = frozenset(
 _WORDS_BEFORE = re.compile(r"(?:\A|[\n.!?:;>*-])[ \t>*-]*(?P<words>[A-Za-z]+(?: [A-Za-z]+){0,7}) \Z")
 
 
-def _labelled(names: str) -> str:
+def _labelled(names: str, least: int = 6) -> str:
     """An expression for a name, what joins it to a value in marked-up text, and the value."""
     return rf"""(?xi)
-        (?P<name> (?:{names}) (?:[_\ -]?(?:key|value|\d{{1,3}}))?)
+        (?P<name> (?:{names}) (?:[_.\ -]?(?:key|value|\d{{1,3}}))?)
         (?P<join>
             (?P<label> (?:[*_`]{{1,3}}\ {{0,4}}[:=][*_]{{0,3}} | [:=][*_]{{1,3}} | [:=](?=\ {{0,4}}[*_`]) ))
           | (?P<row> [*_`]{{0,3}}\ {{0,40}}\|(?!\|) )
@@ -67,39 +72,49 @@ def _labelled(names: str) -> str:
         )
         [ \t]{{0,40}}
         (?:
-            [*_]{{0,3}}(?P<quote>`{{1,2}}|["'])(?P<quoted>(?:(?!(?P=quote))[^\n]){{6,200}})(?P=quote)
-          | (?P<emphasis>\*{{1,3}}|_{{1,3}})(?P<secret>(?:(?!(?P=emphasis))[^\n]){{6,200}})(?P=emphasis)
-          | (?P<bare>[^\s"'`,;(){{}}\[\]<>|\\]{{6,200}}+)
+            [*_]{{0,3}}(?P<quote>`{{1,2}}|["'])(?P<quoted>(?:(?!(?P=quote))[^\n]){{{least},200}})(?P=quote)
+          | (?P<emphasis>\*{{1,3}}|_{{1,3}})(?P<secret>(?:(?!(?P=emphasis))[^\n]){{{least},200}})(?P=emphasis)
+          | (?P<bare>[^\s"'`,;(){{}}\[\]<>|\\]
+                (?:[^\s"'`,;(){{}}\[\]<>|\\] | {_INNER_BRACKET}){{{least - 1},200}}+)
         )"""
 
 
 def _value(match: re.Match[str]) -> str:
     value: str = match["quoted"] or match["secret"] or match["bare"]
-    return value.strip(_TRIMMED)
+    return value.strip(TRIMMED)
+
+
+def _stands_as_value(match: re.Match[str]) -> bool:
+    """Whether what joins a labelled name to its value does so here, and the value is no code."""
+    text, at = match.string, match.start()
+    following = text[match.end() : match.end() + 1]
+    if match["bare"] and (following in ("(", "{", "[") or reads_as_code(match["bare"], whole=False)):
+        return False
+    if match["row"] is not None:
+        return _ROW_BEFORE.search(text, max(0, at - 320), at) is not None and _ends_cell(text, match.end())
+    if match["changed"] is not None:
+        return _CHANGED_BEFORE.search(text, max(0, at - 60), at) is not None
+    if match["equals"] is not None:
+        words = _WORDS_BEFORE.search(text, max(0, at - 80), at)
+        return words is not None and _CODE_WORDS.isdisjoint(words["words"].lower().split())
+    return match["tags"] is None or match["tags"].strip(" :").endswith(">")
 
 
 def _judged(match: re.Match[str], *, password: bool) -> bool:
     """Whether the value of a labelled name is a secret; how strict that is depends on what joins the two."""
-    text, at = match.string, match.start()
+    if not _stands_as_value(match):
+        return False
     value = _value(match)
-    following = text[match.end() : match.end() + 1]
-    if match["bare"] and following in ("(", "{", "["):
-        return False
-    if match["row"] is not None:
-        if not _ROW_BEFORE.search(text, max(0, at - 320), at) or not _ends_cell(text, match.end()):
-            return False
-    elif match["changed"] is not None:
-        if not _CHANGED_BEFORE.search(text, max(0, at - 60), at):
-            return False
-    elif match["equals"] is not None:
-        words = _WORDS_BEFORE.search(text, max(0, at - 80), at)
-        if not words or not _CODE_WORDS.isdisjoint(words["words"].lower().split()):
-            return False
-    elif match["dash"] is not None:
+    if match["dash"] is not None:
         return is_random_in_prose(value, password=password)
-    elif match["tags"] is not None and not match["tags"].strip(" :").endswith(">"):
+    return is_secret_in_prose(value, password=password) or _is_phrase(match["name"], value, bool(match["quoted"]))
+
+
+def _is_phrase(name: str, value: str, quoted: bool) -> bool:
+    """Whether several words are a passphrase: joined to one, or in quotes."""
+    if not _PASSPHRASE.match(name):
         return False
-    return is_secret_in_prose(value, password=password)
+    return looks_like_joined_words(value) or (quoted and looks_like_passphrase(value))
 
 
 def _ends_cell(text: str, at: int) -> bool:
@@ -124,6 +139,14 @@ def _is_labelled_token(match: re.Match[str]) -> bool:
     return _judged(match, password=False)
 
 
+def _is_labelled_pin(match: re.Match[str]) -> bool:
+    return _stands_as_value(match) and is_pin(_value(match).rstrip("."))
+
+
+def _is_labelled_user_and_password(match: re.Match[str]) -> bool:
+    return _stands_as_value(match) and is_user_and_password(_value(match))
+
+
 def _is_default_password(match: re.Match[str]) -> bool:
     return looks_secret(match["secret"], password=True, quoted=True, env=False, loose=False)
 
@@ -141,170 +164,117 @@ def _variable(names: str) -> str:
 
 
 MARKUP_PATTERNS: tuple[ContextPattern, ...] = (
-    ContextPattern("password", ("variable",), _variable(_PASSWORD), _is_default_password),
+    ContextPattern("password", ("variable",), _variable(PASSWORD_NAMES), _is_default_password),
     ContextPattern("secret", ("variable",), _variable(_TOKEN), _is_default_token),
-    ContextPattern("password", _PASSWORD_HINTS, _labelled(_PASSWORD), _is_labelled_password),
+    ContextPattern("password", _PASSWORD_HINTS, _labelled(PASSWORD_NAMES), _is_labelled_password),
     ContextPattern("secret", _TOKEN_HINTS, _labelled(_TOKEN), _is_labelled_token),
-)
-
-_HEADING = re.compile(
-    rf"(?:[\w.]{{1,30}}[ _-]){{0,3}}(?:(?P<password>{_PASSWORD})|(?:secret|token|credentials?|{KEY_OWNERS}[ _-]?key))"
-    r"(?:[ _-]?(?:key|value|hash))?",
-    re.IGNORECASE,
-)
-_HASHED = re.compile(r"hash\Z", re.IGNORECASE)
-_RULE = re.compile(r"[ \t>]*\|?(?:[ \t]*:?-+:?[ \t]*\|)*[ \t]*:?-+:?[ \t]*\|?[ \t]*")
-_PLAIN_HEADER = re.compile(r"[\w-]{1,40}(?: [\w-]{1,40}){0,2}")
-
-
-def secrets_in_columns(text: str, starts: list[int]) -> Iterator[Found]:
-    """Cells under a heading such as `Password`, in Markdown tables, CSV and TSV.
-
-    `starts` are the places where such a heading may be, in order. Every line is read once.
-    """
-    done = 0
-    for start in starts:
-        if start < done:
-            continue
-        at, end = text.rfind("\n", 0, start) + 1, _line_end(text, start)
-        done = end
-        header = text[at:end]
-        delimiter = _delimiter(header)
-        if delimiter is None:
-            continue
-        columns = _telling_columns(header, delimiter)
-        if not columns:
-            continue
-        number, at = len(header.split(delimiter)), end + 1
-        if delimiter == "|":
-            end = _line_end(text, at)
-            if not _RULE.fullmatch(text, at, end):
-                continue
-            at = end + 1
-        while at < len(text):
-            end = _line_end(text, at)
-            cells = text[at:end].split(delimiter)
-            if len(cells) < 2 or (delimiter != "|" and len(cells) != number):
-                break
-            for index, password in columns.items():
-                if index < len(cells) and (found := _cell(cells, index, at, password)):
-                    yield found
-            at = done = end + 1
-
-
-def _line_end(text: str, at: int) -> int:
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end
-
-
-def _delimiter(header: str) -> str | None:
-    return next((sign for sign in ("|", "\t", ",", ";") if sign in header), None)
-
-
-def _telling_columns(header: str, delimiter: str) -> dict[int, bool]:
-    """The columns that hold secrets, and whether those are passwords."""
-    cells = [cell.strip(" \t\r>" + _TRIMMED) for cell in header.split(delimiter)]
-    if delimiter != "|" and not all(map(_PLAIN_HEADER.fullmatch, cells)):
-        return {}
-    return {
-        index: heading["password"] is not None
-        for index, cell in enumerate(cells)
-        if (heading := _HEADING.fullmatch(cell)) and not _HASHED.search(cell)
-    }
-
-
-def _cell(cells: list[str], index: int, at: int, password: bool) -> Found | None:
-    raw = cells[index]
-    value = raw.strip(" \t\r" + _TRIMMED)
-    if " " in value or not is_secret_in_prose(value, password=password):
-        return None
-    start = at + sum(len(cell) + 1 for cell in cells[:index]) + raw.index(value)
-    return start, start + len(value), "password" if password else "secret"
-
-
-def _is_spoken_password(match: re.Match[str]) -> bool:
-    return is_secret_in_prose(match["secret"], password=True)
-
-
-def _is_piped_password(match: re.Match[str]) -> bool:
-    return match["secret"][0] not in "$<{%*[`" and "$(" not in match["secret"]
-
-
-# What stands between the word for password and the password itself, in German, French and Spanish.
-_SAYS = (
-    r"(?: (?:f(?:ü|ue)r|von|vom|zum|am|im|pour|du|de|del|para|en) [^\n.:=]{1,40}?)?"
-    r"(?: ?[:=]| (?:lautet|ist|war|est|était|es|era)(?: (?:jetzt|nun|maintenant|ahora))?:?) {0,3}"
-    r"[\"'`„«]?(?P<secret>[^\s\"'`“»,;(){}<>]{6,200})"
-)
-
-SPOKEN_PASSWORDS: tuple[ContextPattern, ...] = (
-    ContextPattern("password", ("wort",), rf"(?i)(?:pass|kenn)wort{_SAYS}", _is_spoken_password, before=4),
-    ContextPattern(
-        "password",
-        ("mot de passe", "contrase"),
-        rf"(?i)(?:mot de passe|contrase(?:n|ñ|Ñ)a){_SAYS}",
-        _is_spoken_password,
-    ),
-    ContextPattern(
-        "command-password",
-        ("echo", "printf"),
-        r"(?i)(?:echo|printf) (?:-[ne]{1,2} |[\"']?%s(?:\\n)?[\"']? ){0,2}"
-        r"(?P<quote>[\"']?)(?P<secret>[^\s\"'|;&][^\"'\n|;&]{2,200}?)(?P=quote) {0,4}\| {0,4}"
-        r"(?:sudo (?:-[\w-]+ (?:\w+ )?){0,4}?-[a-z]*(?-i:S)\b|(?:sudo )?chpasswd\b"
-        r"|[^\n|;&]{1,200}? (?:--password-stdin|--with-token|--passphrase-fd|--stdin)\b)",
-        _is_piped_password,
-    ),
+    ContextPattern("pin", ("pin",), _labelled(_PIN, 4), _is_labelled_pin),
+    ContextPattern("basic-auth", ("auth",), _labelled("auth"), _is_labelled_user_and_password),
 )
 
 
-def _assigned(match: re.Match[str], password: bool) -> bool:
+def _assigned(match: re.Match[str], *, password: bool) -> bool:
     separator, quoted, bare = match["separator"], match["quoted"], match["bare"]
-    before = _name_before(match)
     if quoted is not None:
-        if match["name"].lower() in ("passphrase", "psk") and looks_like_passphrase(quoted):
+        if _is_phrase(match["name"], quoted, True):
             return True
         return looks_secret(quoted, password=password, quoted=True, env=False, loose=False)
     following = match.string[match.end() : match.end() + 1]
     if separator == ">":
         return following == "<" and looks_secret(bare, password=password, quoted=True, env=False, loose=False)
-    if following in _CODE_FOLLOWS or (following == ")" and "=" in separator):
+    if following in _CODE_FOLLOWS or reads_as_code(bare, whole=False):
         return False
     if _STATED.fullmatch(separator):
-        return is_secret_in_prose(bare, password=password)
-    name = before + match["name"]
+        return is_secret_in_prose(bare, password=password) or _is_phrase(match["name"], bare, False)
+    name = _name_before(match) + match["name"]
     flag = name.startswith("--")
-    command = _COMMAND.search(match.string, max(0, match.start() - len(before) - 8), match.start() - len(before))
+    at = match.end("name") - len(name)
+    command = _COMMAND.search(match.string, max(0, at - 8), at)
     if separator.isspace() and not flag and not command:
         return is_random_in_prose(bare, password=password)
     spaced = separator.startswith(" ") or (separator.endswith(" ") and "=" in separator)
-    at = match.start() - len(before)
     if password and spaced and _ALONE.search(match.string, max(0, at - 20), at) and following in ("", "\n", "\r"):
         return looks_like_setting(bare)
     parameter = match.string[max(0, at - 1) : at] in ("?", "&", ";") or match.string[max(0, at - 2) : at] == "; "
-    env = flag or (name.isupper() and not spaced) or bool(command) or (parameter and "=" in separator and not spaced)
+    parameter = parameter and "=" in separator and not spaced
+    if following == ")" and "=" in separator and not parameter:
+        return False
+    env = flag or (name.isupper() and not spaced) or bool(command) or parameter
+    if not spaced and _is_phrase(match["name"], bare, False):
+        return True
     return looks_secret(bare, password=password, quoted=False, env=env, loose=not spaced)
 
 
 def _name_before(match: re.Match[str]) -> str:
-    before = _NAME_BEFORE.search(match.string, max(0, match.start() - 40), match.start())
+    at = match.start("name")
+    before = _NAME_BEFORE.search(match.string, max(0, at - 40), at)
     return before[0] if before else ""
 
 
-def _is_password(match: re.Match[str]) -> bool:
+def _names_password(match: re.Match[str]) -> bool:
     # `pass` and `pw` may also be verbs or parts of other words.
-    named = _name_before(match)[-1:] in ("", "_", "-") and not match["separator"].isspace()
-    if match["name"].lower() in ("pass", "pw") and not named:
+    if match["name"].lower() not in ("pass", "pw"):
+        return True
+    before = _name_before(match)[-1:]
+    camel = before.islower() and match["name"][0].isupper()
+    return (before in ("", "_", "-", ".") or camel) and not match["separator"].isspace()
+
+
+def _names_secret(match: re.Match[str]) -> bool:
+    at = match.start("name")
+    if _PUBLIC_NAME.search(match.string, max(0, at - 20), at):
         return False
-    return _assigned(match, password=True)
+    is_key = match["name"].lower().startswith("key")
+    return not is_key or _KEY_OWNER_BEFORE.search(match.string, max(0, at - 20), at) is not None
+
+
+def _is_password(match: re.Match[str]) -> bool:
+    return _names_password(match) and _assigned(match, password=True)
 
 
 def _is_secret(match: re.Match[str]) -> bool:
-    at = match.start()
-    if _PUBLIC_NAME.search(match.string, max(0, at - 20), at):
+    return _names_secret(match) and _assigned(match, password=False)
+
+
+def _is_assigned_pin(match: re.Match[str]) -> bool:
+    if match["separator"].isspace() and not (_name_before(match).startswith("--") or match["name"].isupper()):
         return False
-    if match["name"].lower().startswith("key") and not _KEY_OWNER_BEFORE.search(match.string, max(0, at - 20), at):
+    if match["separator"].startswith("(") or (match["bare"] and match.string[match.end() : match.end() + 1].isalnum()):
         return False
-    return _assigned(match, password=False)
+    return is_pin((match["quoted"] or match["bare"]).rstrip("."))
+
+
+def _is_assigned_user_and_password(match: re.Match[str]) -> bool:
+    return is_user_and_password((match["quoted"] or match["bare"]).rstrip("."))
+
+
+def _is_setting(match: re.Match[str], *, password: bool) -> bool:
+    """Whether all that stands on a line after a name is its value, with signs in it that elsewhere end one."""
+    value = match["secret"].rstrip(",;")
+    spaced = not match["separator"].endswith("=")
+    env = (match["before"] + match["name"]).isupper() and not spaced
+    if not _ENDING_SIGN.search(value.rstrip(")]}.")):
+        return False
+    if reads_as_code(value, whole=True) or (not env and has_operators(value)):
+        return False
+    if "=" in match["separator"] and not env and _NEXT_SETTING.search(value):
+        return False
+    if password and spaced and "=" in match["separator"]:
+        return looks_like_setting(value)
+    return looks_secret(value, password=password, quoted=False, env=env, loose=True)
+
+
+def _is_password_setting(match: re.Match[str]) -> bool:
+    return _names_password(match) and _is_setting(match, password=True)
+
+
+def _is_secret_setting(match: re.Match[str]) -> bool:
+    return _names_secret(match) and _is_setting(match, password=False)
+
+
+def _line_begins(text: str, at: int) -> int:
+    """Where the line begins, if that is near enough for a name to stand between."""
+    return text.rfind("\n", max(0, at - _LONGEST_NAME), at) + 1 or max(0, at - _LONGEST_NAME)
 
 
 def _is_literal(match: re.Match[str]) -> bool:
@@ -325,12 +295,7 @@ def _is_typed(match: re.Match[str]) -> bool:
 
 
 def _is_user_and_password(match: re.Match[str]) -> bool:
-    """Whether it is `user:password` in base64."""
-    try:
-        text = base64.b64decode(match["secret"] + "=" * (-len(match["secret"]) % 4), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return False
-    return ":" in text[1:-1] and text.isprintable()
+    return is_user_and_password(match["secret"])
 
 
 def _has_random_part(match: re.Match[str]) -> bool:
@@ -338,8 +303,11 @@ def _has_random_part(match: re.Match[str]) -> bool:
     return any(looks_secret(part, password=False, quoted=False, env=False, loose=True) for part in parts)
 
 
-_PUBLIC_NAME = re.compile(r"public(?:[_-]?key)?[_-]?\Z|::\w*\Z", re.IGNORECASE)
+_PUBLIC_NAME = re.compile(r"public(?:[_.-]?key)?[_.-]?\Z|::\w*\Z", re.IGNORECASE)
 _CODE_FOLLOWS = ("(", "{", "[", "<")
+_ENDING_SIGN = re.compile(r"""["'`,;&(){}\[\]<>|\\]""")
+_NEXT_SETTING = re.compile(r"[&,;] ?[A-Za-z]\w[\w .-]{0,30}=")
+_LONGEST_NAME = 80
 _STATED = re.compile(r"(?s).*(?:\b(?:is|was|to)(?: now)?|'s):?\s*")
 # Schemes of database URLs and the like: there, whatever stands between `:` and the host is a password.
 _SCHEMES = (
@@ -348,17 +316,30 @@ _SCHEMES = (
 ).split()
 _ALONE = re.compile(r"(?:\A|\n)[ \t]*\Z")
 _COMMAND = re.compile(r"(?:^|\s)(?:ENV|ARG) \Z")
-_NAME_BEFORE = re.compile(r"[A-Za-z0-9_-]+\Z")
+_NAME_BEFORE = re.compile(r"[A-Za-z0-9_.-]+\Z")
 
 
-def _assignment(names: str) -> str:
+_SUFFIXES = r"""(?:[_.-]?(?:key|value|val|base|string|raw|data|prod|production|staging|dev|live|local|root|admin|test
+    |text|new|old|env|\d{1,3})){0,3}"""
+
+
+def _setting(names: str) -> str:
+    """A line that is a name and its value, as in files of settings: the value is all the rest."""
     return rf"""(?xi)
-        (?P<name> (?:{names})
-            (?:[_-]?(?:key|value|val|base|string|raw|data|prod|production|staging|dev|live|local|root|admin|test|text
-                |new|old|env|\d{{1,3}})){{0,3}})
+        (?:\A|(?<=\n)) [\ \t>+-]{{0,40}} (?:(?:export|set|setx|env|arg|declare\ -x)\ )?
+        (?P<before> [\w.-]{{0,40}}?) (?P<name> (?:{names}) {_SUFFIXES})
+        (?P<separator> = | (?:\ {{0,4}}=|:)[\ \t]{{1,4}})
+        (?!["'`=]) (?P<secret>(?:[^\s\\]|\\(?![nrt"'])){{6,4096}}+)
+        (?=[\ \t]{{0,40}}(?:[\ \t]\#|\r?(?:\n|\Z)))"""
+
+
+def _assignment(names: str, least: int = 6) -> str:
+    return rf"""(?xi)
+        (?P<name> (?:{names}) {_SUFFIXES})
         (?P<separator>
             \\{{0,3}}["'`]?\]?\ {{0,8}}
-            (?: :\ {{0,4}}[A-Za-z_&][\w.&'<\[\ ]{{0,30}}[>\]]?\ {{0,4}}=(?!=) | => | := | =(?![=>~]) | :(?![:=])
+            (?: :\ {{0,4}}[A-Za-z_&][\w.&'<\[\ ]{{0,30}}[>\]]?(?:\ {{1,4}}=(?!=) | =(?=\ ?[bru]?\\{{0,3}}["'`]))
+              | => | := | =(?![=>~]) | :(?![:=])
               | (?<=["'`]),(?=\ {{0,4}}\\{{0,3}}["'`])
               | \((?=[bru]?["'`]) | >(?!=)
               | ,?\s{{0,24}}\\{{0,3}}["']?value\\{{0,3}}["']?\ {{0,4}}[:=]
@@ -368,8 +349,8 @@ def _assignment(names: str) -> str:
               | (?<=\ ) )
             \s{{0,8}} )
         (?:
-            [bru]?(?P<quote>\\{{0,3}}["'`])(?P<quoted>(?:(?!(?P=quote))[^\n]){{6,512}})(?P=quote)
-          | (?P<bare>(?:[^\s"'`,;&(){{}}\[\]<>|\\]|&(?![\w.-]{{1,30}}=)){{6,}}+)
+            [bru]?(?P<quote>\\{{0,3}}["'`])(?P<quoted>(?:(?!(?P=quote))[^\n]){{{least},512}})(?P=quote)
+          | (?P<bare>(?:[^\s"'`,;&(){{}}\[\]<>|\\]|&(?![\w.-]{{1,30}}=)|{_INNER_BRACKET}){{{least},}}+)
         )"""
 
 
@@ -477,10 +458,14 @@ CONTEXT_PATTERNS: tuple[ContextPattern, ...] = (
     ContextPattern(
         "aws-secret",
         ("secret",),
-        r"(?i)secret[_-]?access[_-]?key[\"']?\s{0,4}(?:=>|[:=])\s{0,4}[\"']?"
+        r"(?i)secret[_.-]?access[_.-]?key[\"']?\s{0,4}(?:=>|[:=])\s{0,4}[\"']?"
         r"(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
     ),
     # Values of variables, settings and flags with such names.
-    ContextPattern("password", _PASSWORD_HINTS, _assignment(_PASSWORD), _is_password),
+    ContextPattern("password", _PASSWORD_HINTS, _setting(PASSWORD_NAMES), _is_password_setting, begins=_line_begins),
+    ContextPattern("secret", _TOKEN_HINTS, _setting(_TOKEN), _is_secret_setting, begins=_line_begins),
+    ContextPattern("password", _PASSWORD_HINTS, _assignment(PASSWORD_NAMES), _is_password),
     ContextPattern("secret", _TOKEN_HINTS, _assignment(_TOKEN), _is_secret),
+    ContextPattern("pin", ("pin",), _assignment(_PIN, 4), _is_assigned_pin),
+    ContextPattern("basic-auth", ("auth",), _assignment("auth"), _is_assigned_user_and_password),
 )

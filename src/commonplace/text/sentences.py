@@ -54,9 +54,31 @@ def shorten(text: str, limit: int) -> str:
     return head.rstrip(" ,;:-–—") + "…"
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number and what it counts: "1 item", "1,200 items"."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def join_lines(text: str) -> str:
+    """Lines as one text; those that are no sentences are told apart by a semicolon."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(line if line.endswith((".", "!", "?", ";", ":")) else f"{line};" for line in lines).rstrip(";")
+
+
+def lines_as_one(text: str) -> str:
+    """The lines of a list in one line, apart from each other: `Created a.py; ran the tests`."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return "; ".join([*(line.rstrip(" .;") for line in lines[:-1]), *lines[-1:]])
+
+
 def truncate(text: str, limit: int) -> str:
     """The text as it is, or its beginning and an ellipsis if it is longer than `limit`; its lines stay."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def whole_title(title: str, text: str) -> str:
+    """A title; one that was cut from the first line of the text is that line."""
+    return title_of(text, _TITLE_READ) if title.endswith("…") and title == title_of(text) else title
 
 
 def _title(line: str, limit: int) -> str:
@@ -109,6 +131,23 @@ def split_reason(text: str) -> tuple[str, str]:
         if len(stated.split()) >= _LEAST_STATED and len(reason) >= _LEAST_REASON:
             return f"{stated.rstrip(' ,;')}.", " ".join(filter(None, (_capitalised(reason), why)))
     return first, why
+
+
+# Where a reason begins: it has words, numbers and negations of its own, which are not what is stated.
+_WHY = re.compile(r",? (?:because|due to|so that|in order to)\b", re.IGNORECASE)
+# A few words in brackets explain the one before them, unless they are a value or say what held before.
+_REMARK = re.compile(
+    r" \((?!(?:now|not?|never|formerly|previously|instead|since|again|is|are|was|were)\b)"
+    r"[^()\s\d]{1,40}(?: [^()\s\d]{1,40}){0,2}\)",
+    re.IGNORECASE,
+)
+
+
+def without_reason(sentence: str) -> str:
+    """A sentence without its reason and its remarks in brackets."""
+    found = _WHY.search(sentence)
+    stated = _REMARK.sub("", sentence[: found.start()] if found else sentence)
+    return stated if len(stated.split()) >= _LEAST_STATED else sentence
 
 
 def _capitalised(text: str) -> str:
@@ -170,7 +209,7 @@ _NO_FIX = (
 )
 _LOG = (
     r"\s*(?:[$%>+|]|at \S+ ?\(|PASS\b|FAIL\b|(?:npm|npx|yarn|pip|git|cargo) \w|\d+ (?:passed|failed)"
-    r"|\[\w+\] |\w+_\w+: )"
+    r"|\[\w+\] |(?=\w+_\w)\w++: )"
 )
 # What an agent thought counts less than what it said.
 _THOUGHT = "Thought: "

@@ -15,7 +15,7 @@ _TOKEN = re.compile(
 )
 # A here-document; in a command substitution its first line stands for it.
 _HERE = r"<<-?\s{0,3}(?P<mark>['\"]?\w++['\"]?)[^\n]*+\n"
-_HERE_TEXT = re.compile(rf"\"?\$\(\s{{0,3}}cat\s{{0,3}}{_HERE}\s*(?P<first>[^\n]*+)[^\0]*?\n\s*\w++\s*\)\"?")
+_HERE_TEXT = re.compile(rf"\"?\$\(\s{{0,3}}cat\s{{0,3}}{_HERE}\s*+(?P<first>[^\n]*+)[^\0]*?\n[ \t]*+\w++\s*+\)\"?")
 _PASSED_HERE = re.compile(rf"{_HERE}[^\0]*")
 _REDIRECTION = re.compile(r"(?:\d?|&)(?:>>?|<)(?P<where>.*)", re.DOTALL)
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
@@ -30,7 +30,8 @@ _STARTERS = (
     *(("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run")),
     *(("pnpm", "exec"), ("yarn", "exec"), ("npx",), ("bunx",), ("python", "-m"), ("python3", "-m"), ("py", "-m")),
 )
-_PROGRAM_FOLDER = re.compile(r"(?:.*/)?(?:bin|\.bin|Scripts)/(?=[^/]+$)")
+_PROGRAM_FOLDERS = ("bin", ".bin", "Scripts")
+_PACKAGE_MANAGERS = frozenset("pnpm yarn bun".split())
 # Programs that check whatever they are given, and everything if they are given nothing.
 _CHECKERS = (
     *(("pytest",), ("py.test",), ("unittest",), ("tox",), ("nox",), ("jest",), ("vitest", "run"), ("vitest",)),
@@ -80,6 +81,27 @@ def normalise_command(line: str) -> str:
     return " && ".join(map(_gist, done)) or " ".join(line.split())
 
 
+# How test runners name a test or a file that failed.
+_FAILED_TEST = re.compile(r"(?<!\S)(?:FAILED|FAIL|ERROR) {1,4}(?P<test>[\w./\\@+-]*[/.][\w./\\@+:\[\]-]+)")
+
+
+def shows_failures_fixed(passed: str, failed: str, output: str) -> bool:
+    """Whether success of one command shows that what another one printed as failed passes now.
+
+    It is the same command, a run that includes it, or a narrower one with every test that failed.
+    """
+    if command_covers(passed, failed):
+        return True
+    tests = list(dict.fromkeys(_FAILED_TEST.findall(output[:_LOOKED_AT])))
+    words = next((part.split() for part in normalise_command(failed).split(" && ") if _checker(part.split())), [])
+    runner = " ".join(words[: len(_checker(words))])
+    return bool(tests and runner) and all(command_covers(passed, f"{runner} {test}") for test in tests)
+
+
+def _checker(words: Sequence[str]) -> tuple[str, ...]:
+    return next((one for one in _CHECKERS if tuple(words[: len(one)]) == one), ())
+
+
 @lru_cache(maxsize=1024)
 def command_covers(passed: str, failed: str) -> bool:
     """Whether success of one command implies success of another: the same one, or a test run that includes it."""
@@ -92,6 +114,88 @@ def is_full_test_run(line: str) -> bool:
     """Whether a command checks everything that its program knows of."""
     words = normalise_command(line).split()
     return words[0] not in _LOCAL and tuple(words) in _CHECKERS if words else False
+
+
+_SUBSTITUTION = re.compile(r"\$\((?P<inner>[^()\n]{1,500})\)|`(?P<ticked>[^`\n]{1,500})`")
+_SINGLE_QUOTED = re.compile(r"'[^']*'")
+_MOST_NESTED = 3
+# What runs the command that its arguments are, once its own options are passed.
+_PASSES_ON = frozenset("sudo doas env nohup time nice ionice exec command builtin xargs timeout watch stdbuf".split())
+
+
+def executed_commands(line: str, depth: int = 0) -> list[tuple[str, ...]]:
+    """Every command that a line runs, as words without quotes: also in `bash -c`, `$(...)`, `sudo` and `xargs`.
+
+    A starter is one command, and what it starts another: `npx jest` runs npx and jest.
+    """
+    found: list[tuple[str, ...]] = []
+    for part in command_parts(line):
+        words = [word for word in map(_unquoted, _without_brackets(part.words)) if word]
+        found += _executed(words, depth)
+    if depth < _MOST_NESTED:
+        for match in _SUBSTITUTION.finditer(_SINGLE_QUOTED.sub("", line[:_LOOKED_AT])):
+            found += executed_commands(match["inner"] or match["ticked"], depth + 1)
+    return found
+
+
+def redirected_files(line: str) -> list[str]:
+    """The files that a line writes by redirection."""
+    found: list[str] = []
+    awaits = False
+    for token in _TOKEN.finditer(_folded(line[:_LOOKED_AT])):
+        word = token["word"] or ""
+        if awaits and word:
+            found.append(_unquoted(word))
+        match = _REDIRECTION.fullmatch(word)
+        awaits = bool(match) and ">" in word and not match["where"] if match else False
+        if match and ">" in word and match["where"] and not match["where"].startswith("&"):
+            found.append(_unquoted(match["where"]))
+    return [file for file in found if file and not file.startswith(("/dev/", "&"))]
+
+
+def _executed(words: Sequence[str], depth: int) -> list[tuple[str, ...]]:
+    words, found = list(words), list[tuple[str, ...]]()
+    while words and (words[0] in _PASSES_ON or _ASSIGNMENT.match(words[0])):
+        passed = words.pop(0)
+        found += [(passed,)] if passed in _PASSES_ON else []
+        while passed in _PASSES_ON and words and (words[0].startswith("-") or words[0].isdecimal()):
+            option = words.pop(0)
+            if passed in ("sudo", "xargs", "nice") and option in ("-u", "-n", "-I", "-P", "-g") and words:
+                words.pop(0)
+        if passed == "timeout" and words and re.fullmatch(r"[\d.]+[smhd]?", words[0]):
+            words.pop(0)
+    if not words or words[0].startswith("#"):
+        return found
+    words = words[: next((place for place, word in enumerate(words) if word.startswith("#")), len(words))]
+    if words[0] in _SHELLS and depth < _MOST_NESTED:
+        for place, word in enumerate(words[1:-1], 1):
+            if re.fullmatch(r"-\w*c", word):
+                return [*found, *executed_commands(words[place + 1], depth + 1)]
+    found.append(tuple(words))
+    started = next((len(one) for one in _STARTERS if tuple(words[: len(one)]) == one and len(words) > len(one)), 0)
+    if started and depth < _MOST_NESTED:
+        rest = words[started:]
+        while rest and rest[0].startswith("-"):
+            rest = rest[1:]
+        found += _executed(rest, depth + 1)
+    return found
+
+
+def _without_brackets(words: Sequence[str]) -> list[str]:
+    """The words of a command in a subshell or a group, without its brackets."""
+    found = [word for word in words if word not in ("(", ")", "{", "}", "!", "then", "do", "else")]
+    if found and found[0].startswith("("):
+        found = [found[0].lstrip("("), *found[1:]]
+        found = [*found[:-1], found[-1].rstrip(")")] if "$(" not in found[-1] else found
+    elif found and found[-1].endswith(")") and "(" not in found[-1]:
+        found = [*found[:-1], found[-1].rstrip(")")]
+    return found
+
+
+def _unquoted(word: str) -> str:
+    if len(word) > 1 and word[0] == word[-1] and word[0] in "'\"":
+        return word[1:-1]
+    return re.sub(r"\\(.)|['\"]", lambda found: found[1] or "", word)
 
 
 def _includes(ran: Sequence[str], failed: Sequence[str]) -> bool:
@@ -135,9 +239,15 @@ def _unwrapped(words: Sequence[str]) -> Sequence[str]:
     if words[:1] == ("timeout",):
         words = words[2:]
     started = next((len(one) for one in _STARTERS if tuple(words[: len(one)]) == one and len(words) > len(one)), 0)
+    if words[:1] and words[0] in _PACKAGE_MANAGERS and _checker(words[1:]):
+        # `pnpm jest` is `pnpm exec jest`.
+        started = 1
     if started:
         return _unwrapped(words[started:])
-    return [_PROGRAM_FOLDER.sub("", words[0]), *words[1:]] if words else words
+    if not words:
+        return words
+    folder, _, program = words[0].rpartition("/")
+    return [program if program and folder.rpartition("/")[2] in _PROGRAM_FOLDERS else words[0], *words[1:]]
 
 
 def _split_commands(line: str) -> Iterator[CommandPart]:

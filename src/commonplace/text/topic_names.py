@@ -44,7 +44,7 @@ _SAMPLED_WORDS = 400
 
 # A line such as "[Bash] npm test" is a call of a tool, whatever the tool is called.
 _CODE = re.compile(
-    r"```.*?(?:```|\Z)|^\[[A-Za-z][\w.:-]+\](?: [^\n]*)?$|\[REDACTED:[^\]]*\]|\w+://\S+|<[^<>\n]{1,80}>",
+    r"```.*?(?:```|\Z)|^\[[A-Za-z][\w.:-]+\](?: [^\n]*)?$|\[REDACTED:[^\]\n]{0,80}\]|\b\w++://\S+|<[^<>\n]{1,80}>",
     re.DOTALL | re.MULTILINE,
 )
 # Words of letters. What is glued to digits, slashes, underscores, dots or brackets is code, a path or a number.

@@ -134,7 +134,7 @@ def read_validity(text: str, stated_ms: int, zone: tzinfo | None = None) -> Read
     """From when until when a statement holds, by its own words, given when it was said."""
     if len(text) > _LONGEST or not _search(rf"\d|day\b|week|month|quarter|year|sprint|tonight|tomorrow|{_MONTH}", text):
         return NOTHING_READ
-    plain = _compiled(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|https?://\S+").sub(" … ", text).strip()
+    plain = _compiled(r"`[^`]*`|\"[^\"]*\"|“[^“”]*”|https?://\S+").sub(" … ", text).strip()
     try:
         moment = _Moment(stated_ms, zone)
         if found := _search(_OF_ITSELF, plain):

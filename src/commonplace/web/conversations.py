@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from commonplace.capture.hooks.shown_texts import ShownText, shown_to
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound
 from commonplace.memory.conversations import (
     STATUSES,
@@ -26,12 +27,15 @@ from commonplace.memory.export_conversations import EXPORT_FORMATS, export_text
 from commonplace.memory.items import get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.sessions import (
+    SPOKEN,
     kinds_in_sessions,
     mark_session_read,
     read_session,
     related_sessions,
     search_session,
+    session_excerpts,
 )
+from commonplace.memory.spaces import is_server_admin
 from commonplace.memory.status_and_stats import session_totals
 from commonplace.model import DETAIL_FIELDS, Item, Session, SessionScope
 from commonplace.text.paths import (
@@ -92,6 +96,7 @@ def list_conversations(memory: LocalMemory, request: PageRequest) -> Rendered:
         "views": VIEWS,
         "sessions": page.sessions,
         "kinds_in": kinds_in_sessions(memory, page.sessions),
+        "excerpts": session_excerpts(memory, page.sessions),
         "older": page.next_cursor and with_query(LIST, {**chosen, "cursor": page.next_cursor}),
         "newest": with_query(LIST, chosen) if request.one("cursor") else "",
         "tree": folder_tree(counts.folders, scope.folder or ROOT_FOLDER),
@@ -205,8 +210,6 @@ FOLDED = 14
 EXCERPT = 240
 # Fields that are shown as part of the text or of its heading.
 FIELDS_SHOWN_ELSEWHERE = ("role", "speaker", "narrative")
-# Observations in which somebody speaks, and who.
-SPOKEN = {"prompt": "user", "answer": "assistant"}
 MEDIA = {"json": "application/json", "markdown": "text/markdown; charset=utf-8"}
 ENDINGS = {"json": "json", "markdown": "md"}
 _BLOCK = re.compile(r"<pre>.*?</pre>", re.DOTALL)
@@ -324,6 +327,14 @@ def _repeats(title: str, text: str) -> bool:
     return not name or name in " ".join(text[: 4 * len(title)].split())
 
 
+def _shown(memory: LocalMemory, request: PageRequest, session: Session) -> tuple[ShownText, ...]:
+    """What the agent of a session was shown on this machine, for those who may know what happens on it."""
+    if not (request.may("admin") and is_server_admin(memory, request.key)):
+        return ()
+    shown = shown_to(memory.settings, session.key)
+    return shown.texts if shown else ()
+
+
 def _conversation_page(
     memory: LocalMemory, request: PageRequest, session: Session, more: dict[str, Any], status: int = 200
 ) -> Rendered:
@@ -356,6 +367,7 @@ def _conversation_page(
         "around": related_sessions(memory, session),
         "folders": sorted(folders)[:FOLDERS],
         "formats": EXPORT_FORMATS,
+        "shown": _shown(memory, request, session),
     }
     if question := request.one("find"):
         tokens = frozenset(word.token for word in plain_words(question))

@@ -1,4 +1,4 @@
-"""Home, where every project stands; the page of each project: what is open, decided and to settle; the live feed."""
+"""Home, where every project stands; the page of each project: what is open, decided and to settle."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.open_steps import STILL_FAILING, close_step, failing_command, failure_reason, reopen_step
-from commonplace.memory.profile import build_profile
+from commonplace.memory.profile import ProfileLine, build_profile
 from commonplace.memory.project_overview import (
     ACTIVITY_DAYS,
     CARD_DAYS,
     CARDS,
+    DECISIONS,
     WEEK_MS,
     Decision,
     ProjectOverview,
@@ -25,12 +25,10 @@ from commonplace.memory.project_overview import (
 )
 from commonplace.memory.projects import list_projects
 from commonplace.memory.report import OpenEnd
-from commonplace.memory.review import count_proposals
-from commonplace.memory.sessions import active_sessions
 from commonplace.memory.status_and_stats import items_per_day, status
-from commonplace.model import KINDS, Scope
+from commonplace.model import Scope
 from commonplace.text.dates import clamp_time, day_start_ms, utc_day
-from commonplace.web.page_handler import PageReply, PageRequest, Redirect, Rendered, local_path, project_names
+from commonplace.web.page_handler import PageReply, PageRequest, Redirect, Rendered, local_path
 
 BAR_HEIGHT = 36
 # Rules of the project and of everywhere that are shown; the others are on their own page.
@@ -97,8 +95,9 @@ def _page(memory: LocalMemory, request: PageRequest, found: ProjectOverview) -> 
     today = utc_day(memory.clock())
     values = {
         "overview": found,
+        "project_shown": found.project,
         "open_lines": [_open_line(end) for end in found.open_ends],
-        "decided": decisions_by_week(found.decisions, today),
+        "decided": decisions_by_week(decided_or_rejected(found), today),
         "bars": activity_bars(found.activity, utc_day(clamp_time(found.to_ms - 1)), ACTIVITY_DAYS),
         "bar_height": BAR_HEIGHT,
         "is_quiet": found.last_ms is not None and found.last_ms < memory.clock() - WEEK_MS,
@@ -117,6 +116,12 @@ def _open_line(end: OpenEnd) -> OpenLine:
         command, _, why = end.text.partition(": ")
         return OpenLine(end, why, command, can_close=False)
     return OpenLine(end, end.text)
+
+
+def decided_or_rejected(found: ProjectOverview) -> list[Decision]:
+    """Decisions and rejected ideas, which have a mark, in one list, the newest first."""
+    both = [*found.decisions, *found.rejected]
+    return sorted(both, key=lambda one: (one.item.created_ms, one.item.id), reverse=True)[:DECISIONS]
 
 
 def decisions_by_week(decisions: Sequence[Decision], today: date) -> list[tuple[str, list[Decision]]]:
@@ -203,6 +208,12 @@ CARD_BAR_HEIGHT = 22
 PROFILE_LINES = 5
 
 
+def _own_preferences(memory: LocalMemory) -> list[ProfileLine]:
+    """What the reader prefers: what others say is theirs."""
+    own = (line for line in build_profile(memory).lines if line.group == "preferences" and not line.by)
+    return list(own)[:PROFILE_LINES]
+
+
 def home_page(memory: LocalMemory, request: PageRequest) -> Rendered:
     """The home page."""
     today = datetime.fromtimestamp(memory.clock() / 1000, UTC).date()
@@ -220,29 +231,10 @@ def home_page(memory: LocalMemory, request: PageRequest) -> Rendered:
         ],
         "bar_height": CARD_BAR_HEIGHT,
         "cards": CARDS,
-        "proposals": count_proposals(memory),
         "status": status(memory),
-        "profile": build_profile(memory).lines[:PROFILE_LINES],
+        "profile": _own_preferences(memory),
         "today": counts.get(today, {}),
         "calendar": activity_calendar(per_day, today),
         "address": f"http://{request.headers.get('host', '127.0.0.1')}",
     }
     return Rendered("home", values)
-
-
-FEED_ITEMS = 40
-FEED_SESSIONS = 12
-
-
-def feed_page(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """The newest items; the page follows new ones by itself."""
-    project = request.one("project") or None
-    scope = Scope(project=project)
-    values = {
-        "newest": browse_items(memory, scope, FEED_ITEMS).items,
-        "sessions": active_sessions(memory, scope, FEED_SESSIONS),
-        "projects": project_names(memory),
-        "project": project or "",
-        "kinds": KINDS,
-    }
-    return Rendered("feed", values)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from commonplace.capture.hooks.shown_texts import ShownItem, sessions_shown
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound
+from commonplace.memory.conversations import find_session
 from commonplace.memory.edit_and_forget import (
     follows_text,
     forget_items,
@@ -25,18 +28,21 @@ from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, as_new_item, remember_all, remember_item, rewrite_item
 from commonplace.memory.rerank import changed_file, record_use
-from commonplace.model import DETAIL_FIELDS, MEMORY_TYPES, VALIDITY_FIELDS, Item
-from commonplace.text.dates import DAY_MS, local_day
+from commonplace.memory.spaces import is_server_admin
+from commonplace.model import DETAIL_FIELDS, MEMORY_TYPES, VALIDITY_FIELDS, Item, Session
+from commonplace.text.dates import DAY_MS, local_day, parse_time
 from commonplace.text.diff import DiffHunk, diff_texts
 from commonplace.text.redact import redact
 from commonplace.text.sentences import title_of
 from commonplace.text.validity import NO_BOUND, describe_interval, read_validity
 from commonplace.web.page_handler import PageReply, PageRequest, Redirect, Rendered, project_names
+from commonplace.web.rendering import format_moment
 
 # What the program itself notes about an item, which says nothing to people.
 OWN_META = (
     "digest",
     "root",
+    "printed",
     "went_well",
     "both_hold",
     "same_as",
@@ -52,6 +58,8 @@ COMPARED = 30
 # So long a text is its own heading, unless it is more than a sentence or two.
 LONGEST_HEADING = 160
 MOST_NAMES = 12
+# Sessions that were shown an item, the latest.
+MOST_SESSIONS = 8
 _MARKUP = re.compile(r"[`*_#\[\n|]")
 # Longer texts are compared only up to here.
 LONGEST_COMPARED = 200_000
@@ -114,6 +122,7 @@ def item_page(
         "interval": describe_interval(found.valid_from_ms, found.valid_until_ms),
         "interval_read": is_read_from_text(found),
         "holds": found.holds_at(memory.clock()),
+        "shown": _shown(memory, request, found),
         "editing": editing,
         "wrong": wrong,
         "written": {**form_values(found), "rev": found.rev, **(written or {})} if editing else {},
@@ -129,6 +138,22 @@ def heading(found: Item) -> str:
     if was_cut and len(text) <= LONGEST_HEADING and not _MARKUP.search(text):
         return text
     return title or title_of(found.text) or found.short_id
+
+
+def _shown(memory: LocalMemory, request: PageRequest, found: Item) -> list[tuple[ShownItem, Session | None]]:
+    """The sessions of this machine that were shown an item, for those who may know what happens on it."""
+    if found.kind != "memory" or not (request.may("admin") and is_server_admin(memory, request.key)):
+        return []
+    return [
+        (one, _stored(memory, one.session)) for one in sessions_shown(memory.settings, found.short_id, MOST_SESSIONS)
+    ]
+
+
+def _stored(memory: LocalMemory, key: str) -> Session | None:
+    """A session by its key, if anything of it has been stored."""
+    with contextlib.suppress(NotFound, InvalidInput):
+        return find_session(memory, key)
+    return None
 
 
 def names_in(found: Item) -> list[str]:
@@ -163,6 +188,8 @@ def form_values(found: Item) -> dict[str, str]:
 def compare_field(change: FieldChange) -> Difference:
     """A changed field, ready to be shown."""
     before, after = redact(change.before), redact(change.after)
+    if f"{change.name}_ms" in VALIDITY_FIELDS:
+        before, after = (format_moment(parse_time(text, local=False)) if text else "" for text in (before, after))
     if max(len(before), len(after)) > LONGEST_COMPARED:
         before, after = before[:LONGEST_COMPARED], after[:LONGEST_COMPARED]
     return Difference(change.name, change, tuple(diff_texts(before, after)))
@@ -366,9 +393,12 @@ def _path(item: Item) -> str:
 
 
 def new_item_form(memory: LocalMemory, request: PageRequest) -> Rendered:
-    """A form for a new item; a link may fill in some of it."""
+    """A form for a new item; a link may fill in some of it. Most of what is added is about the last project."""
     written = {name: request.one(name) for name in _FIELDS}
-    return Rendered("add", {"written": written | {"type": written["type"] or "note"}, "wrong": None, **choices(memory)})
+    written["type"] = written["type"] or "note"
+    offered = choices(memory)
+    written["project"] = written["project"] or next(iter(offered["projects"]), "")
+    return Rendered("add", {"written": written, "wrong": None, **offered})
 
 
 def add_item(memory: LocalMemory, request: PageRequest) -> PageReply:

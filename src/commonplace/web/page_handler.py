@@ -141,8 +141,8 @@ def with_query(path: str, values: Mapping[str, str | Sequence[str]]) -> str:
 
 
 def project_names(memory: LocalMemory) -> list[str]:
-    """The projects that pages offer to choose from."""
-    return [project.name for project in list_projects(memory)]
+    """The projects that pages offer to choose from, the one used last first; the others have their own page."""
+    return [project.name for project in list_projects(memory)[:_MOST_OFFERED]]
 
 
 def local_path(path: str, default: str = "/") -> str:
@@ -161,13 +161,15 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-_MENU = ("home", "search", "timeline", "conversations", "rules", "review", "about", "topics", "feed", "settings")
+_MENU = ("home", "search", "timeline", "conversations", "rules", "review", "settings")
+# Projects that the menu names; the others are on their own page.
+_MENU_PROJECTS = 6
+# Projects to choose from: more are no help, and most of what a page weighs.
+_MOST_OFFERED = 200
 
 
 class PageHandler(MethodHandler[Page]):
     """One path, and its pages by their methods."""
-
-    answers_with = "page"
 
     def __init__(self, path: str, pages: Mapping[str, Page], workers: Workers, templates: Templates) -> None:
         super().__init__(path, pages)
@@ -194,6 +196,11 @@ class PageHandler(MethodHandler[Page]):
         values = {**_common_values(request, row), "error": error, "sent": request.method == "POST", "now": 0}
         return self._html(request, "error", "message", values, error.http_status)
 
+    def failure(self, error: Exception) -> CommonplaceError:
+        return CommonplaceError(
+            f"This page has a bug ({type(error).__name__}).", "The terminal that runs `commonplace serve` says more."
+        )
+
     def wrong_method_hint(self) -> str:
         return "Go back, and try it from there."
 
@@ -209,8 +216,15 @@ class PageHandler(MethodHandler[Page]):
         if isinstance(reply, FileReply):
             return _file_response(reply)
         # Read when a page first names a project.
-        names = cache(lambda: short_project_names(memory))
-        values = {**_common_values(request, page), "now": memory.clock(), "short_names": names, **reply.values}
+        projects = cache(lambda: list_projects(memory))
+        values = {
+            **_common_values(request, page),
+            "now": memory.clock(),
+            "short_names": cache(lambda: short_project_names(projects())),
+            "menu_projects": lambda: projects()[:_MENU_PROJECTS],
+            "more_projects": lambda: len(projects()) > _MENU_PROJECTS,
+            **reply.values,
+        }
         part = request.headers.get(PART_HEADER, "")
         if part in page.parts:
             return HTMLResponse(self._templates.part(reply.template, part, values), reply.status)
@@ -241,6 +255,9 @@ def _common_values(request: Request, page: Page | None) -> dict[str, Any]:
     query = read_query(request)
     return {
         "menu": _MENU,
+        "menu_projects": list,
+        "more_projects": bool,
+        "project_shown": None,
         "place": page.place if page is not None else "",
         "key": key_of(request),
         "theme": theme_of(request),

@@ -8,6 +8,7 @@ content, so browsers can cache them.
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -37,12 +38,23 @@ from commonplace.text.redact import redact
 from commonplace.text.sentences import excerpt
 from commonplace.text.tokens import index_text
 
+log = logging.getLogger(__name__)
+
 KILO = 1024
 RECENT_MS = 7 * DAY_MS
 
 
+class MissingText(str):
+    """Stands where a text is missing: its own name, so that the rest of the page is still there."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> MissingText:
+        return self
+
+
 class Texts:
-    """Texts by name. A missing one is an error, never an empty place on a page."""
+    """Texts by name. A missing one is noted in the log and fails the tests; the page shows its name in its place."""
 
     def __init__(self, values: Mapping[str, Any], name: str = "say") -> None:
         self._values, self._name = values, name
@@ -52,7 +64,8 @@ class Texts:
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._values:
-            raise KeyError(f"{self._name}.{name} is not in the texts")
+            log.error("%s.%s is not in the texts", self._name, name)
+            return MissingText(name.replace("_", " "))
         value = self._values[name]
         return Texts(value, f"{self._name}.{name}") if isinstance(value, Mapping) else value
 
@@ -92,6 +105,7 @@ class Templates:
             iso=iso_time,
             day=format_day,
             clock=format_clock,
+            moment=format_moment,
             size=format_size,
             markdown=lambda text: markdown(redact(text)),
             as_written=as_written,
@@ -140,6 +154,13 @@ def short_project(name: str) -> str:
 def format_day(ms: int) -> str:
     """A day, such as 15 Mar 2025."""
     return _date(ms).strftime("%d %b %Y").lstrip("0") if 0 <= ms <= LATEST_MS else iso_time(ms)[:10]
+
+
+def format_moment(ms: int) -> str:
+    """A moment, such as 15 March 2025, 20:01 UTC."""
+    if not 0 <= ms <= LATEST_MS:
+        return iso_time(ms)
+    return f"{_date(ms).strftime('%d %B %Y').lstrip('0')}, {format_clock(ms)} UTC"
 
 
 def format_ago(ms: int, now_ms: int) -> str:

@@ -18,7 +18,6 @@ from markupsafe import Markup, escape
 
 from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.memory import review
-from commonplace.memory.contradictions import KEEP, reopen_contradiction, settle_contradiction
 from commonplace.memory.conversations import (
     ConversationChanges,
     unarchive_conversation,
@@ -29,7 +28,16 @@ from commonplace.memory.edit_and_forget import Changes
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE
-from commonplace.memory.review import MOST_PROPOSALS, Inbox, PruneThresholds, proposals_by_session, read_inbox
+from commonplace.memory.review import (
+    MOST_PROPOSALS,
+    Inbox,
+    PruneThresholds,
+    opposed_by,
+    proposals_by_session,
+    read_inbox,
+)
+from commonplace.memory.settle_contradictions import KEEP, reopen_contradiction, settle_contradiction
+from commonplace.memory.timeline import sessions_by_item
 from commonplace.model import MEMORY_TYPES, Item
 from commonplace.text.paths import ROOT_FOLDER
 from commonplace.text.project_names import normalise_project
@@ -241,6 +249,8 @@ def _page(
         "counts": _counts(found),
         "kinds": KINDS,
         "proposals": proposals_by_session(memory, found.proposals[:AT_ONCE]),
+        "said_in": sessions_by_item(memory, found.proposals[:AT_ONCE]),
+        "opposed_by": opposed_by(memory, found.proposals[:AT_ONCE]),
         "contradictions": [(pair, _sides(pair.older, pair.newer)) for pair in found.contradictions[:AT_ONCE]],
         "duplicates": [(pair, _sides(pair.older, pair.newer)) for pair in found.twins[:AT_ONCE]],
         "old": found.conversations[:AT_ONCE],

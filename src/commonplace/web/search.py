@@ -21,6 +21,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import Hit, recall, sessions_of_hits
 from commonplace.memory.search_candidates import MAX_QUERY, is_filter, query_tokens
 from commonplace.memory.search_page import MAX_TYPED, answer_sentences, begins_words, quick_search
+from commonplace.memory.status_and_stats import count_items
 from commonplace.model import DETAIL_FIELDS, KINDS, MEMORY_TYPES, ORIGINS, Item, Project, Scope, Session, SessionScope
 from commonplace.text.dates import period_end, period_start
 from commonplace.text.paths import ROOT_FOLDER, normalise_folder
@@ -102,10 +103,12 @@ def read_filters(request: PageRequest, now_ms: int) -> Filters:
 
 
 RESULTS, MAX_RESULTS = 20, 200
+# With fewer items a map of topics says less than the list of projects.
+MAP_FROM = 2_000
 EXCERPT = 320
-# What is less likely an answer than this is folded away below the others; where only the words could tell, what has few
-# of them. What is likelier than the last has its sentence marked.
-LIKELY, LIKELY_BY_WORDS, ANSWERS = 0.3, 0.05, 0.5
+# What is as likely an answer as not stands first, with its sentence marked; what is less likely stands below a line,
+# and what is hardly one is folded away. Where only the words could tell, that is what has few of them.
+ANSWERS, LIKELY, LIKELY_BY_WORDS = 0.5, 0.1, 0.05
 # Of a session so many hits are shown, and the others on demand. Before a sentence that answers this much is shown.
 SHOWN_OF_SESSION, BEFORE_ANSWER = 3, 90
 # A text up to so long is shown as a whole instead of a title that was cut off.
@@ -163,19 +166,23 @@ def search_page(memory: LocalMemory, request: PageRequest) -> Rendered:
         "span_names": SPANS,
         "set_filters": _set_filters(question, chosen),
         "groups": (),
+        "less_likely": (),
         "unlikely": (),
         "total": 0,
+        "is_first_part": False,
         "by_meaning": True,
+        "shows_likelihood": False,
         "waiting": 0,
         "more": "",
         "is_blank": False,
         "may_add": request.may("write"),
+        "has_map": count_items(memory) >= MAP_FROM,
     }
     if question:
         values |= _found(memory, question, chosen, _number(request.one("n")))
     elif chosen.are_set:
         values |= _newest(memory, chosen, request.one("cursor"))
-    if question and not values["groups"] and not values["unlikely"]:
+    if question and not any(values[part] for part in ("groups", "less_likely", "unlikely")):
         values["is_blank"] = not chosen.are_set and not browse_items(memory, Scope(), 1).items
     # While somebody types, their page has the rest already.
     return Rendered("search", values if request.headers.get(PART_HEADER) else values | _choices(memory))
@@ -187,15 +194,20 @@ def _found(memory: LocalMemory, question: str, chosen: Filters, limit: int) -> d
     tokens = query_tokens(question)
     answers = answer_sentences(memory, question, [hit for hit in found.hits if hit.relevance >= ANSWERS])
     results = [_result(hit, tokens, sessions.get(hit.item.id), answers.get(hit.item.id, "")) for hit in found.hits]
-    # What satisfies a filter is what was asked for, however likely.
-    line = 0.0 if is_filter(question) else LIKELY if found.by_meaning else LIKELY_BY_WORDS
-    likely = sum(hit.relevance >= line for hit in found.hits)
+    # What satisfies a filter is what was asked for, however likely; words alone do not tell how likely something is.
+    answers_from, likely_from = (ANSWERS, LIKELY) if found.by_meaning else (LIKELY_BY_WORDS, LIKELY_BY_WORDS)
+    if is_filter(question):
+        answers_from = likely_from = 0.0
+    first = sum(hit.relevance >= answers_from for hit in found.hits)
+    likely = sum(hit.relevance >= likely_from for hit in found.hits)
     more = len(found.hits) == limit < min(MAX_RESULTS, found.total)
     return {
-        "groups": group_by_session(results[:likely]),
+        "groups": group_by_session(results[:first]),
+        "less_likely": group_by_session(results[first:likely]),
         "unlikely": results[likely:],
-        # Hits that only share a common word are not counted.
-        "total": max(found.total, limit) if likely == limit else likely,
+        "total": first,
+        "is_first_part": first == limit and bool(more),
+        "shows_likelihood": found.by_meaning and not is_filter(question),
         "by_meaning": found.by_meaning,
         "waiting": found.waiting,
         "more": chosen.address(question, n=str(min(MAX_RESULTS, limit + RESULTS))) if more else "",
@@ -240,6 +252,8 @@ def highlighted_item(item: Item, tokens: frozenset[str], limit: int, answer: str
         before, found, after = _running(whole).partition(answer) if answer else (_running(whole), "", "")
         marked = _answering(highlight(found, tokens)) if found else Markup("")
         return highlight(before, tokens) + marked + highlight(after, tokens), Markup("")
+    if _running(whole) == title:
+        return _answering(highlight(title, tokens)) if answer == title else highlight(title, tokens), Markup("")
     text = _after(title, whole)
     if answer and (title.startswith(answer) or (title.endswith("…") and answer.startswith(title[:-1]))):
         marked = _answering(highlight(title[: len(answer)], tokens)) + highlight(title[len(answer) :], tokens)
@@ -293,7 +307,7 @@ def _number(text: str) -> int:
     )
 
 
-PAGES = ("home", "search", "timeline", "conversations", "rules", "review", "topics", "feed", "settings")
+PAGES = ("home", "search", "timeline", "conversations", "rules", "review", "projects", "about", "topics", "settings")
 # Of pages and actions so many are shown before what is remembered.
 COMMANDS = 4
 RECENT = 4

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
+from commonplace.config import config_file
 from commonplace.doctor.checkup import NAMES, fix_findings, run_checks
 from commonplace.doctor.doctor_context import DoctorContext, Finding
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
@@ -79,6 +81,7 @@ def _values(memory: LocalMemory, request: PageRequest) -> dict[str, Any]:
         "every_hours": memory.settings.backup_every_hours,
         "health": last_check_result(memory.settings) if machine else None,
         "hosts": _hosts() if machine else None,
+        "config_file": str(config_file(memory.settings.data_dir, os.environ)),
         "made": None,
         "secret": "",
     }

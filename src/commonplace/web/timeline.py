@@ -21,7 +21,7 @@ from commonplace.memory.timeline import DayOfWork, DaySession, days_of_work, ite
 from commonplace.model import KINDS, Item, Kind, Scope, Session
 from commonplace.text.dates import DAY_MS, EARLIEST_MS, LATEST_MS, MINUTE_MS, day_start_ms, utc_day
 from commonplace.text.sentences import shorten
-from commonplace.web.page_handler import PageRequest, Rendered, project_names, with_query
+from commonplace.web.page_handler import PageRequest, Redirect, Rendered, project_names, with_query
 
 # Beyond this many months the bars are years; up to this many days they are days.
 MONTHS, FEW_DAYS = 30, 62
@@ -234,13 +234,21 @@ def timeline_page(memory: LocalMemory, request: PageRequest) -> Rendered:
         "bar_height": HEIGHT,
         "newer": "",
         "older": "",
+        # What comes in while it is open belongs to what it shows.
+        "follows": not any(request.one(name) for name in ("around", "session", "newer", "older", "before")),
     }
+    values["follows"] = values["follows"] and values["span"].holds(utc_day(memory.clock()))
     if around := request.one("around"):
         return Rendered("timeline", values | _around_item(memory, around))
     if session := request.one("session"):
         return Rendered("timeline", values | _session(memory, request, session))
     show = _entries if entries else _sessions
     return Rendered("timeline", values | show(memory, request, chosen, values["span"]))
+
+
+def feed_moved(_memory: LocalMemory, request: PageRequest) -> Redirect:
+    """The address that the page of live entries had."""
+    return Redirect(with_query("/timeline", {"project": request.one("project")}))
 
 
 def days_of(items: Sequence[Item], sessions: Mapping[int, Session]) -> list[Day]:

@@ -19,8 +19,9 @@ from commonplace.memory.about import about
 from commonplace.memory.entities import list_entities
 from commonplace.memory.items import get_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.profile import PROFILE_GROUPS, PROFILE_TOKENS, SHOW, build_profile
+from commonplace.memory.profile import PROFILE_TOKENS, SHOW, build_profile
 from commonplace.memory.profile import show_in_profile as set_shown
+from commonplace.memory.profile_sentences import PROFILE_GROUPS
 from commonplace.memory.topics import CentralPassage, Topic, TopicMap, build_topic_map, is_tool_use, passage_links
 from commonplace.memory.topics import find_topic as one_topic
 from commonplace.memory.topics import list_topics as all_topics
@@ -41,8 +42,12 @@ ENCLOSING_STEPS = 120
 FLATNESS = 1.6
 # The circle of a topic that is looked at closely, in units of its own.
 INSIDE = 100.0
-# Lines of a label, its share of the circle's width, and how wide a letter is compared with its height.
-LABEL_WIDTH, LETTER, LONGEST_WORD = 1.78, 0.56, 16
+# A label's share of the circle's width, and the longest word of one.
+LABEL_WIDTH, LONGEST_WORD = 1.78, 16
+# How wide a letter is compared with its height, in the widest fonts that browsers use.
+LETTER, CAPITAL = 0.7, 0.84
+NARROW = {**dict.fromkeys("ijl.,:;'|", 0.42), **dict.fromkeys("fIrt-() ", 0.53)}
+WIDE = {**dict.fromkeys("mwMW%@", 1.12), **dict.fromkeys("GOQ", 0.9)}
 # How much room there is for each of one, two, three and four lines.
 ROOM = (1.0, 0.95, 0.86, 0.78)
 # Topics that have so many links are joined by a line; so many lines are drawn.
@@ -151,13 +156,18 @@ def label_lines(text: str, radius: float, most: float = 1.0, most_lines: int = 3
     best: tuple[tuple[str, ...], float] = ((text,), 0.0)
     for count in range(1, min(most_lines, len(words)) + 1):
         lines = _break(words, count, most_lines)
-        longest = max(map(len, lines), default=1)
+        longest = max(map(_width, lines))
         # Lines further from the middle have less room.
         width = LABEL_WIDTH * radius * ROOM[len(lines) - 1]
-        height = min(width / (LETTER * max(longest, 1)), 0.95 * radius / len(lines), most * radius)
+        height = min(width / max(longest, LETTER), 0.95 * radius / len(lines), most * radius)
         if height > best[1]:
             best = (tuple(lines), height)
     return best[0], round(best[1], 2)
+
+
+def _width(line: str) -> float:
+    """How wide a line is in letters of the height 1."""
+    return sum(NARROW.get(one) or WIDE.get(one) or (CAPITAL if one.isupper() else LETTER) for one in line)
 
 
 def _break(words: Sequence[str], count: int, most_lines: int) -> list[str]:

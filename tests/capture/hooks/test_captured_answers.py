@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.whole_items import all_words
 
 from commonplace.capture.hooks.drain import TAIL_BYTES, drain, with_last_answer
 from commonplace.capture.hooks.remember_events import remember_events
@@ -147,7 +148,7 @@ def test_an_answer_is_bounded_and_tells_nothing_secret_or_private(memory: LocalM
     remember_events(memory, telling.events)
     (stored,) = answers(memory)
     assert stored.startswith(SAID) and len(stored) < 9_000
-    assert key[:20] not in repr(items(memory)) and "diary" not in repr(items(memory))
+    assert key[:20] not in all_words(items(memory)) and "diary" not in all_words(items(memory))
 
 
 def test_a_cause_is_learnt_where_one_was_asked_for_or_something_failed(memory: LocalMemory) -> None:

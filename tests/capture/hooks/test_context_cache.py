@@ -11,15 +11,15 @@ from pathlib import Path
 import apsw
 import pytest
 
-from commonplace.capture.hooks.context_cache import CONTEXT_FOLDER
+from commonplace.capture.hooks.context_cache import CONTEXT_FOLDER, OTHERS_HEADING
 from commonplace.capture.hooks.drain_inline import BackgroundDrain, drop_stale_contexts
 from commonplace.capture.hooks.spool import SECONDS_VARIABLE
 from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.capture.hooks.working_folder import KNOWN_COMMITS_FILE
 from commonplace.config import Settings
-from commonplace.memory.authors import with_writer
+from commonplace.memory.authors import machine_person, with_writer
 from commonplace.memory.edit_and_forget import forget_items
-from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.local_memory import LocalMemory, open_memory, wall_clock
 from commonplace.memory.remember import NewItem, remember
 from commonplace.model import Author
 
@@ -254,3 +254,44 @@ def test_looking_at_the_store_ends_no_lock_on_it(memory: LocalMemory, settings: 
     other = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=SECONDS, check=False)
     writer.close()
     assert other.returncode != 0 and b"BusyError" in other.stderr
+
+
+def test_what_others_said_is_told_once_though_nothing_was_stored_in_between(
+    memory: LocalMemory, settings: Settings, work: Path
+) -> None:
+    keep_rule(with_writer(memory, Author(machine_person(settings), "person")))
+    bo = with_writer(memory, Author("bo", "person"))
+    for type_, text in (("decision", "Invoices are sent by the queue"), ("fact", "The importer reads CSV")):
+        remember(bo, NewItem(text, type=type_, project="my-api", created_ms=wall_clock()))
+    told = start(settings, work)
+    news = told.partition(f"{OTHERS_HEADING}\n")[2].partition("\n\n")[0]
+    assert "bo: [decision] Invoices" in news and "bo: [fact] The importer" in news
+    again = start(settings, work, session_id="s2")
+    assert RULE in again and OTHERS_HEADING not in again
+    # What still holds has a place of its own.
+    assert "## Decisions" in again and "Invoices are sent" in again
+    assert start(settings, work, session_id="s3") == again
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a file system of its own")
+@pytest.mark.parametrize("host", ["claude-code", "cursor"])
+def test_a_store_on_a_read_only_disk_is_told(tmp_path: Path, work: Path, host: str) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip("this user may not mount a file system")
+    try:
+        settings = Settings(data_dir=disk / "data", embedder="off")
+        memory = open_memory(settings)
+        keep_rule(memory)
+        remember(memory, NewItem("Never use npm", kind="memory", type="rule"))
+        memory.close()
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        told = start(settings, work, host)
+        assert RULE in told and start(settings, work, host) == told
+        tool = {"session_id": "s1", "cwd": str(work), "tool_name": "Bash", "tool_input": {"command": "npm install x"}}
+        hint = fire(settings, host, "PreToolUse", tool).stdout.decode()
+        assert "Never use npm" in hint or host == "cursor"
+    finally:
+        subprocess.run(["umount", disk], check=True)

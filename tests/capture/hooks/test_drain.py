@@ -13,7 +13,8 @@ import apsw
 import pytest
 from tests.polling import until
 
-from commonplace.capture.hooks.drain import drain
+from commonplace.capture.hooks.drain import ENDED_THE_DRAIN, drain, drain_to
+from commonplace.capture.hooks.drain_attempts import BEGUN
 from commonplace.capture.hooks.drain_process import DrainLock
 from commonplace.capture.hooks.spool import EVENT, PART, REFUSED
 from commonplace.capture.hooks.spool_reader import clear_failures, remove_leftovers, spool_path, spool_state
@@ -251,3 +252,46 @@ def test_a_trial_tells_what_is_wrong(settings: Settings, tmp_path: Path) -> None
 def test_a_turn_needs_a_spool_of_ours(settings: Settings) -> None:
     with DrainLock(settings.data_dir) as ours:
         assert not ours
+
+
+@pytest.mark.parametrize("lines", [3_000, 20_000])
+def test_blank_lines_hold_up_no_drain(memory: LocalMemory, settings: Settings, lines: int) -> None:
+    said = ("I added it.\n\nNext steps:\n- Add a metric for logins", "I looked at it." + "\n" * lines + "That is all.")
+    for number, answer in enumerate(said):
+        turn = {"session_id": "s1", "cwd": "/src/my-api"}
+        put(settings, {**turn, "prompt": f"Look at part {number} of the login service"}, "UserPromptSubmit")
+        put(settings, {**turn, "last_assistant_message": answer}, "Stop")
+    assert drain(memory, settings).left == 0 and names(settings) == []
+
+
+def test_events_at_which_a_drain_died_are_tried_alone_after_the_others(memory: LocalMemory, settings: Settings) -> None:
+    for number in range(4):
+        put(settings, write(number))
+    spool, (first, second, *_others) = spool_path(settings), names(settings)
+    (spool / BEGUN).write_text(f"now {first}\nnow {second}", encoding="utf-8")
+    order: list[tuple[str, ...]] = []
+    drain_to(lambda events: order.append(tuple(str(event.input["file_path"])[-8:] for event in events)), settings)
+    assert order == [("part2.py", "part3.py"), ("part0.py",), ("part1.py",)]
+    assert not (spool / BEGUN).exists()
+
+
+def test_an_event_that_was_alone_when_drains_died_is_set_aside(memory: LocalMemory, settings: Settings) -> None:
+    put(settings, write(1))
+    put(settings, write(2))
+    spool, (first, _second) = spool_path(settings), names(settings)
+    (spool / BEGUN).write_text(f"1 {first}\nnow {first}", encoding="utf-8")
+    done = drain(memory, settings)
+    assert (done.remembered, done.refused, done.left) == (1, {ENDED_THE_DRAIN: 1}, 0)
+    assert [path.name.startswith(first.removesuffix(EVENT)) for path in (spool / REFUSED).iterdir()] == [True]
+
+
+def test_a_store_that_is_busy_counts_as_no_death(memory: LocalMemory, settings: Settings) -> None:
+    put(settings, write(1))
+
+    def refuse(_events: object) -> None:
+        raise StoreBusy("somebody writes")
+
+    for _ in range(3):
+        with pytest.raises(StoreBusy):
+            drain_to(refuse, settings)
+    assert drain(memory, settings).remembered == 1

@@ -20,6 +20,7 @@ from commonplace.memory.edit_and_forget import forget_items, mark_superseded
 from commonplace.memory.hints import MOST_TOKENS
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.predict import predict
 from commonplace.memory.remember import NewItem, remember
 from commonplace.text.tokens import count_tokens
 
@@ -234,6 +235,43 @@ def test_after_a_failure_the_cure_of_the_last_time_is_told(memory: LocalMemory, 
     assert _context(fire(settings, "claude-code", event, payload), event) == ""
     other = {**payload, "session_id": "other", "error": "ModuleNotFoundError: No module named 'yaml'"}
     assert _context(fire(settings, "claude-code", event, other), event) == ""
+
+
+NATIVE_MODULE = """Exit code 1
+FAIL src/screens/Home.test.tsx
+  ● Test suite failed to run
+
+    Invariant Violation: TurboModuleRegistry.getEnforcing(...): 'RNSignature' could not be found.
+
+Test Suites: 1 failed, 1 total"""
+
+
+@pytest.mark.parametrize(
+    ("failed", "passed", "now", "error"),
+    [
+        ("pnpm jest", "pnpm jest", "pnpm jest src/screens", NATIVE_MODULE),
+        ("pnpm jest src/screens", "pnpm jest", "pnpm jest", NATIVE_MODULE),
+        ("pnpm jest", "pnpm jest src/screens", "npx jest --ci", NATIVE_MODULE),
+        ("pytest -q", "pytest -q tests/test_a.py", "make test", "FAILED tests/test_a.py::test_a - deadlock detected"),
+    ],
+)
+def test_the_cure_is_told_although_other_arguments_were_given(
+    memory: LocalMemory, settings: Settings, work: Path, failed: str, passed: str, now: str, error: str
+) -> None:
+    def run(session: str, event: str, command: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
+        given = {"command": command, "description": "Run the tests"}
+        payload = {"session_id": session, "cwd": str(work), "tool_name": "Bash", "tool_input": given, **more}
+        return fire(settings, "claude-code", event, payload)
+
+    run("before", "PostToolUseFailure", failed, error=error)
+    change = {"file_path": str(work / "stub.ts"), "old_string": "a", "new_string": "b"}
+    edited = {"session_id": "before", "cwd": str(work), "tool_name": "Edit", "tool_input": change}
+    fire(settings, "claude-code", "PostToolUse", edited)
+    run("before", "PostToolUse", passed, tool_response={"stdout": "1 passed", "stderr": "", "interrupted": False})
+    drain(memory, settings)
+    text = _context(run("now", "PostToolUseFailure", now, error=error), "PostToolUseFailure")
+    assert "Fixed before: Changed stub.ts" in text and f"`{passed}` passed afterwards" in text
+    assert any("stub.ts" in one.summary for one in predict(memory, error))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.whole_items import all_words
 
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.memory.local_memory import LocalMemory
@@ -38,5 +39,5 @@ def test_no_line_of_a_private_key_is_told(memory: LocalMemory, lines: list[str],
     telling.uses("Write", file_path="id_rsa", content=text)
     telling.stops(f"The key is refused because it is too short:\n{text}")
     remember_events(memory, telling.events)
-    stored = repr(items(memory))
+    stored = all_words(items(memory))
     assert "id_rsa" in stored and not [line for line in KEY if line[:24] in stored]

@@ -22,7 +22,7 @@ from commonplace.capture.hooks.drain import drain
 from commonplace.capture.hooks.drain_process import DRAIN_VARIABLE
 from commonplace.capture.hooks.spool import SECONDS_VARIABLE, encode_record, spool_folder, write_event
 from commonplace.capture.hooks.spool_reader import read_record, spool_path
-from commonplace.capture.hooks.team_server import save_server, team_server
+from commonplace.capture.hooks.team_server import EVERY_FOLDER, save_server, team_server
 from commonplace.config import Settings
 from commonplace.memory.local_memory import open_memory
 
@@ -67,7 +67,9 @@ def test_a_turn_that_ends_while_the_last_one_is_being_sent_is_sent_too(
     site: Site, settings: Settings, folder: Path
 ) -> None:
     gate = Gate(int(site.url.rpartition(":")[2]))
-    server = team_server(settings.data_dir, f"http://127.0.0.1:{gate.port}/mcp", site.secrets["write"])
+    server = team_server(
+        settings.data_dir, f"http://127.0.0.1:{gate.port}/mcp", site.secrets["write"], shared=[EVERY_FOLDER]
+    )
     save_server(server)
     there = replace(settings, data_dir=server.folder)
     fire(there, "codex", "UserPromptSubmit", {**PROMPT, "cwd": str(folder)})
@@ -205,7 +207,9 @@ def test_what_waits_is_sent_when_the_server_is_back_without_another_event(
 ) -> None:
     """A server that restarts is asked again and again for a while."""
     port = free_port()
-    server = team_server(settings.data_dir, f"http://127.0.0.1:{port}/mcp", site.secrets["write"])
+    server = team_server(
+        settings.data_dir, f"http://127.0.0.1:{port}/mcp", site.secrets["write"], shared=[EVERY_FOLDER]
+    )
     save_server(server)
     there = replace(settings, data_dir=server.folder)
     fire(there, "codex", "UserPromptSubmit", {**PROMPT, "cwd": str(folder)})

@@ -11,6 +11,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember_item
 from commonplace.memory.rules import active_rules, rule_set
+from commonplace.memory.session_context import session_context
 from commonplace.model import Item, Scope
 
 from .hook_sessions import Telling, items
@@ -97,3 +98,29 @@ def test_a_prompt_that_only_states_is_not_where_work_stopped(memory: LocalMemory
     remember_events(memory, telling.events)
     (checkpoint,) = items(memory, "checkpoint")
     assert checkpoint.title == "Find out why carts lock at night"
+
+
+def test_a_correction_that_repeats_a_rule_is_noted_with_the_rule_and_proposes_nothing(memory: LocalMemory) -> None:
+    rule = remember_item(memory, NewItem("Use pnpm, never npm", type="rule", project="my-api")).item
+    telling = Telling()
+    telling.asks("Add the signature canvas")
+    telling.uses("Bash", {"stdout": "added 611 packages"}, command="npm install react-native-signature-canvas")
+    telling.asks("No, use pnpm! Always use pnpm here, never npm.")
+    telling.stops("I will use pnpm.")
+    remember_events(memory, telling.events)
+    assert proposals(memory) == []
+    (line,) = [line for line in session_context(memory, "my-api", 2000).splitlines() if rule.short_id in line]
+    assert line.startswith("- Use pnpm, never npm (said again; broken by `npm install react-native-signature")
+    store_prompts(memory, "Always use pnpm in this repository, never npm.", session="s2")
+    assert proposals(memory) == [] and "said again 2 times" in session_context(memory, "my-api", 2000)
+
+
+def test_a_correction_proposes_what_it_says_once(memory: LocalMemory) -> None:
+    store_prompts(memory, "No, use pnpm! Always use pnpm here, never npm.")
+    assert [item.body for item in proposals(memory)] == ["Always use pnpm here, never npm."]
+
+
+def test_what_says_more_than_a_rule_or_the_opposite_is_proposed(memory: LocalMemory) -> None:
+    remember_item(memory, NewItem("Use pnpm, never npm", type="rule", project="my-api"))
+    store_prompts(memory, "Always use npm here, never pnpm. Never deploy with pnpm on Fridays.")
+    assert len(proposals(memory)) == 2

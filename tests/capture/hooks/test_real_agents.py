@@ -20,8 +20,8 @@ from commonplace.capture.hooks.tool_calls import command_line, command_outcome, 
 from commonplace.config import Settings
 from commonplace.hosts.hook_event import Event, HookRecord
 from commonplace.hosts.host import hooks_of
-from commonplace.memory.hints import failure_hints
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.tool_hints import failure_hints
 
 from .hook_runner import put
 from .hook_sessions import items
@@ -109,7 +109,7 @@ def test_every_event_that_is_connected_was_told(home: Path, host: str, name: str
     hooks = hooks_of(host)
     assert hooks is not None
     # A session that is never compacted and has no sub-agents does not tell of them.
-    rare = {"PreCompact", "SubagentStop"}
+    rare = {"PreCompact", "SubagentStart", "SubagentStop"}
     assert {event for event, _payload in payloads(home, name, file)} - {"PreCompress"} == {*hooks.events} - rare
 
 

@@ -80,6 +80,16 @@ def test_sessions_of_several_hosts_do_not_mix(memory: LocalMemory) -> None:
     }
 
 
+def test_a_session_without_a_prompt_is_called_by_what_it_did_first(memory: LocalMemory) -> None:
+    telling = Telling(session="s9")
+    telling.asks("continue")
+    telling.fails("Bash", "1 failed", command="pytest tests/test_locks.py")
+    telling.stops("One test fails still.")
+    remember_events(memory, telling.events)
+    (session,) = latest_conversations(memory, SessionScope(empty=True)).sessions
+    assert session.label == "Failed: pytest tests/test_locks.py"
+
+
 def test_a_host_without_session_names_has_a_session_each_day(memory: LocalMemory) -> None:
     telling = Telling("kiro", session="")
     telling.asks("Write the docs")

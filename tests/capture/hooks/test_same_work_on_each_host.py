@@ -82,7 +82,7 @@ def test_a_session_of_any_host_is_told_alike(memory: LocalMemory, host: str) -> 
     )
     assert observed[3].details["narrative"] == "Ran pytest — 47 passed (success)"
     summary = only_item(memory).details
-    assert summary["completed"] == "Modified src/login.py\nRan pytest — 47 passed (success)"
+    assert summary["completed"] == "Modified src/login.py\nRan `pytest` — 47 passed"
     assert summary["learned"] == "The server is slow, so I wait longer."
     assert "next_steps" not in summary
     assert host == "codex" or summary["investigated"] == "Read src/server.py"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.whole_items import all_words
+
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items
 from commonplace.memory.items import item_history
@@ -18,7 +20,7 @@ def test_a_summary_tells_what_was_asked_done_learnt_and_left(memory: LocalMemory
         "request": "Why does the login test fail?",
         "investigated": "Read src/token_server.py",
         "learned": "The root cause was that the token server is slow, so I doubled its time.",
-        "completed": "Modified src/login.py\nRan pytest tests/test_login.py — 47 passed in 3.2s (success)",
+        "completed": "Modified src/login.py\nRan `pytest tests/test_login.py` — 47 passed",
         "next_steps": "Ask for a faster token server",
         "notes": "1 prompt, 1 edit, 2 commands, 1 read",
     }
@@ -92,19 +94,58 @@ def test_a_question_that_was_answered_is_summed_up_even_without_tools(memory: Lo
     }
 
 
+PRINTED = "# Set up\n- Copy the settings, because nothing works without them\n- Warm the cache"
+
+
+def test_what_a_tool_printed_is_no_step_of_the_session(memory: LocalMemory) -> None:
+    telling = Telling()
+    telling.asks("Set the project up")
+    telling.uses("Bash", {"stdout": PRINTED, "stderr": ""}, command="cat SETUP.md")
+    telling.uses("Bash", {"stdout": "added 3 packages", "stderr": ""}, command="npm ci")
+    steps = "- Copy the settings, because nothing works without them.\n- Ask for a key\n- Warm the **cache**"
+    telling.stops(f"I installed it.\n\nNext steps:\n{steps}")
+    remember_events(memory, telling.events)
+    details = only_item(memory).details
+    assert details["next_steps"] == "Ask for a key" and "learned" not in details
+
+
+def test_a_step_that_was_named_before_a_tool_printed_it_stays(memory: LocalMemory) -> None:
+    telling = Telling()
+    telling.asks("Set the project up")
+    telling.uses("Bash", {"stdout": "added 3 packages", "stderr": ""}, command="npm ci")
+    telling.stops("I installed it.\n\nNext steps:\n- Warm the cache")
+    remember_events(memory, telling.events)
+    telling = Telling(at_ms=telling.at_ms)
+    telling.asks("Open a pull request and tell what is left to do")
+    telling.uses("Bash", {"stdout": PRINTED, "stderr": ""}, command="gh pr view 3")
+    telling.stops("It is open.\n\nNext steps:\n- Warm the cache\n- Ask for a key")
+    remember_events(memory, telling.events)
+    assert only_item(memory).details["next_steps"] == "Warm the cache\nAsk for a key"
+
+
+def test_what_stands_in_a_file_of_the_session_are_its_own_steps(memory: LocalMemory) -> None:
+    telling = Telling()
+    telling.asks("Plan it")
+    telling.uses("Write", file_path=f"{FOLDER}/plan.ts", content=PRINTED)
+    telling.uses("Read", {"file": {"content": PRINTED}}, later_ms=3_600_000, file_path=f"{FOLDER}/plan.ts")
+    telling.stops("It is planned.\n\nNext steps:\n- Warm the cache")
+    remember_events(memory, telling.events)
+    assert only_item(memory).details["next_steps"] == "Warm the cache"
+
+
 def test_a_command_that_still_fails_is_a_next_step_until_it_goes_well(memory: LocalMemory) -> None:
     telling = Telling()
     telling.fails("Bash", "error TS2304: Cannot find name 'x'.", command="npm run build")
     telling.stops()
     remember_events(memory, telling.events)
-    failing = "Still failing: npm run build — error TS2304: Cannot find name 'x'. (failed)"
+    failing = "Still failing: npm run build — failed"
     assert only_item(memory).details["next_steps"] == only_item(memory, "checkpoint").details["next_steps"] == failing
     telling = Telling(at_ms=telling.at_ms)
     telling.uses("Bash", "built in 2 s", command="npm run build")
     telling.stops()
     remember_events(memory, telling.events)
     assert "next_steps" not in only_item(memory).details
-    assert only_item(memory).details["completed"] == "Ran npm run build — built in 2 s (success)"
+    assert only_item(memory).details["completed"] == "Ran `npm run build` — success"
 
 
 def test_what_a_person_rewrote_or_forgot_stays_so(memory: LocalMemory) -> None:
@@ -179,7 +220,7 @@ def test_secrets_do_not_reach_a_summary_and_it_goes_on(memory: LocalMemory) -> N
     more.uses("Edit", file_path="a.py", old_string="1", new_string="2")
     more.stops()
     remember_events(memory, more.events)
-    assert key[:20] not in repr(items(memory)) and "a.py" in only_item(memory).details["completed"]
+    assert key[:20] not in all_words(items(memory)) and "a.py" in only_item(memory).details["completed"]
 
 
 def test_each_file_of_a_patch_has_its_own_verb(memory: LocalMemory) -> None:

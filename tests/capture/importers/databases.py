@@ -35,6 +35,11 @@ KIRO: dict[str, str] = {
     "observation_embeddings": "observation_id INTEGER PRIMARY KEY, embedding BLOB",
     "schema_versions": "id INTEGER PRIMARY KEY, version INTEGER",
 }
+MEM0: dict[str, str] = {
+    "history": "id TEXT PRIMARY KEY, memory_id TEXT, old_memory TEXT, new_memory TEXT, event TEXT, created_at DATETIME,"
+    " updated_at DATETIME, is_deleted INTEGER, actor_id TEXT, role TEXT",
+    "messages": "id TEXT PRIMARY KEY, session_scope TEXT, role TEXT, content TEXT, name TEXT, created_at DATETIME",
+}
 MEMORIES: dict[str, str] = {
     "memories": "id TEXT PRIMARY KEY, content TEXT NOT NULL, tags TEXT, scope TEXT, project_id TEXT, type TEXT,"
     " paths TEXT, category TEXT, metadata TEXT, created_at TEXT, updated_at TEXT, deleted_at TEXT, embedding BLOB",

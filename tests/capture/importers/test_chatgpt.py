@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,9 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.capture.chat_exports import THEN, chatgpt, node, stream, tree
 
+from commonplace.capture.import_files import import_path
 from commonplace.capture.import_report import Skipped
 from commonplace.capture.importers.chatgpt_and_claude import EMPTY, HIDDEN, read_chatgpt
 from commonplace.memory.conversations import NewConversation
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.recall import recall
+from commonplace.model import Scope
 
 MS = int(THEN * 1000)
 
@@ -64,6 +70,24 @@ def test_regenerated_answers_are_kept_as_branches_after_their_question() -> None
     assert [message.identity for message in conversation.messages] == ["q", "old", "thanks", "new", "end"]
     assert [entry.meta.get("branch") for entry in conversation.messages] == [None, 1, 1, None, None]
     assert conversation.messages[1].meta["parent"] == "q"
+    assert [entry.meta.get("off_path") for entry in conversation.messages] == [None, True, True, None, None]
+
+
+def test_the_answer_that_the_conversation_went_on_with_is_found_first(
+    memory_with_model: LocalMemory, tmp_path: Path
+) -> None:
+    nodes = (
+        node("q", "root", "user", "With which number should invoices start?"),
+        node("old", "q", "assistant", "Invoices should start with number 12.", create_time=THEN + 10),
+        node("new", "q", "assistant", "Let the numbers of invoices begin at 14.", create_time=THEN + 20),
+    )
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([chatgpt(*nodes)]), encoding="utf-8")
+    import_path(memory_with_model, path)
+    memory_with_model.embeddings.catch_up()
+    found = recall(memory_with_model, "with which number do invoices start", Scope(), 5).hits
+    answers = [hit.item.body for hit in found if "start with" in hit.item.body or "begin at" in hit.item.body]
+    assert answers[0] == "Let the numbers of invoices begin at 14."
 
 
 def test_without_a_current_node_the_last_answer_is_the_conversation() -> None:

@@ -77,6 +77,23 @@ def test_everything_comes_back(open_one: Open, clock: Clock, tmp_path: Path, her
     assert (again.items.added, again.items.known, again.messages.known, again.conversations.known) == (0, 9, 5, 4)
 
 
+@pytest.mark.parametrize("there", ENGINES)
+def test_what_was_settled_later_ended_in_every_store_when_the_other_was_said(
+    open_one: Open, clock: Clock, tmp_path: Path, there: str
+) -> None:
+    first, second = open_one("first"), open_one("second", there)
+    old = remember(first, NewItem("The port is 8080"))
+    clock.forward(days=1)
+    new = remember(first, NewItem("The port is 9090"))
+    clock.forward(days=1)
+    mark_superseded(first, old.id, new.id)
+    files = archived(first)
+    import_path(second, written(files, tmp_path / "archive"))
+    assert records(archived(second)) == records(files)
+    (ended,) = (one["fields"] for one in lines(files, "items.jsonl") if one["fields"]["superseded_by"])
+    assert ended["valid_until_ms"] == clock() - 24 * 3_600_000
+
+
 # A memory of any kind: words that mean something to JSON, to names and to lines, and whatever can be done with it.
 odd = st.sampled_from(("\0", "\ud800", "a\r\n\u2028\x85b", '"}\n{', "api", "a/api", "ghp_x", "-", "İß", "\U0001f993"))
 words = odd | st.text(min_size=1, max_size=12).filter(str.strip)

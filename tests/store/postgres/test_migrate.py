@@ -21,7 +21,7 @@ from commonplace.store.postgres.migrate import ADDITIVE
 from commonplace.store.postgres.store import PostgresStore
 
 NOW = 1_742_049_000_000
-WAIT = 30
+WAIT = 60
 STEPS = migrate.migrations()
 NEWEST = STEPS[-1][0]
 ADDED = (901, "a_column", f"{ADDITIVE}ALTER TABLE items ADD COLUMN mood text NOT NULL DEFAULT ''")

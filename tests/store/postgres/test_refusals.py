@@ -27,7 +27,7 @@ from commonplace.store.postgres import migrate
 from commonplace.store.postgres.store import PostgresStore
 
 NOW = 1_742_049_000_000
-WAIT = 30
+WAIT = 60
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from tests.contract.conftest import make_draft
+from tests.polling import until
 from tests.postgres_process import PostgresProcess, any_of, running
 from tests.postgres_server import HASTY
 
@@ -47,12 +48,21 @@ def other(primary: str, request: pytest.FixtureRequest) -> Iterator[PostgresStor
 
 @pytest.fixture
 def store(
-    pair: tuple[PostgresProcess, PostgresProcess], primary: str, other: PostgresStore, request: pytest.FixtureRequest
+    pair: tuple[PostgresProcess, PostgresProcess],
+    primary: str,
+    other: PostgresStore,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[PostgresStore]:
-    """A store of the same space whose searches may go to the replica."""
-    _until_replayed(*pair)
+    """A store of the same space whose searches go to the replica.
+
+    How far the primary is it asks once: whenever the primary writes something by itself, the replica is behind for a
+    moment.
+    """
+    monkeypatch.setattr(pool_and_replicas, "LAG_SECONDS", 3600.0)
     replica = pair[1].address(DATABASE)
     with closing(PostgresStore(primary, space=request.node.name, replicas=[replica])) as opened:
+        until(lambda: _states(opened) == {"in use"})
         yield opened
 
 
@@ -60,10 +70,8 @@ def test_a_search_goes_to_the_replica_until_something_was_written_here(
     pair: tuple[PostgresProcess, PostgresProcess],
     store: PostgresStore,
     other: PostgresStore,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert _found(store) == set()
-    monkeypatch.setattr(pool_and_replicas, "LAG_SECONDS", 3600.0)
     with _standing_still(*pair):
         theirs = other.put([make_draft("walnut, says another")], NOW)[0].id
         assert _found(store) == set(), "asked of the replica, which does not have it yet"
@@ -77,10 +85,8 @@ def test_who_was_told_of_something_finds_it(
     pair: tuple[PostgresProcess, PostgresProcess],
     store: PostgresStore,
     other: PostgresStore,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert _found(store) == set()
-    monkeypatch.setattr(pool_and_replicas, "LAG_SECONDS", 3600.0)
     _events, mark = store.events(None, 0)
     with _standing_still(*pair):
         theirs = other.put([make_draft("walnut, says another")], NOW)[0].id
@@ -109,12 +115,15 @@ def test_a_replica_that_is_away_is_not_missed_and_is_tried_again(
     stored = store.put([make_draft("walnut")], NOW)[0].id
     _until_replayed(*pair)
     assert _found(store) == {stored} and _states(store) == {"in use"}
+    monkeypatch.setattr(pool_and_replicas, "AWAY_SECONDS", 3600.0)
     pair[1].kill()
-    assert _found(store) == {stored} and _states(store) == {"away"}
-    monkeypatch.setattr(pool_and_replicas, "AWAY_SECONDS", 0.0)
-    store._database.replicas._pools[0].away_until = 1.0
-    assert _found(store) == {stored}, "tried, and still away"
-    pair[1].start()
+    try:
+        assert _found(store) == {stored} and _states(store) == {"away"}
+        monkeypatch.setattr(pool_and_replicas, "AWAY_SECONDS", 0.0)
+        store._database.replicas._pools[0].away_until = 1.0
+        assert _found(store) == {stored}, "tried, and still away"
+    finally:
+        pair[1].start()
     _until_replayed(*pair)
     assert _found(store) == {stored} and _states(store) == {"in use"}
 
@@ -204,11 +213,7 @@ def _until_replayed(primary: PostgresProcess, replica: PostgresProcess) -> None:
 
 def _until(server: PostgresProcess, question: str) -> None:
     with psycopg.connect(server.url, autocommit=True) as connection:
-        for _ in range(2000):
-            if connection.execute(question.encode()).fetchall() == [(True,)]:
-                return
-            connection.execute("SELECT pg_sleep(0.01)")
-    raise TimeoutError(question)
+        until(lambda: connection.execute(question.encode()).fetchall() == [(True,)])
 
 
 def _cut_all(server: PostgresProcess) -> None:

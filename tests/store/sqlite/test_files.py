@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from commonplace.errors import StoreFull, StoreReadOnly
 from commonplace.model import Draft, Scope
+from commonplace.store.sqlite.file_errors import refusal
 from commonplace.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -206,7 +208,7 @@ def test_a_full_disk_can_be_read_though_nothing_can_be_written(tmp_path: Path) -
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a small file system of its own")
-def test_a_disk_that_is_read_only_is_a_clear_error(tmp_path: Path, run: Run) -> None:
+def test_a_disk_that_is_read_only_can_be_read_and_says_why_nothing_is_written(tmp_path: Path, run: Run) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", disk], capture_output=True, check=False)
@@ -218,14 +220,46 @@ def test_a_disk_that_is_read_only_is_a_clear_error(tmp_path: Path, run: Run) -> 
             disk / "store.db",
         )
         subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
-        with pytest.raises(StoreReadOnly):
-            SqliteStore(disk / "store.db")
+        store = SqliteStore(disk / "store.db")
+        assert [item.body for item in store.newest(Scope(), 5)] == ["walrus"]
+        with pytest.raises(StoreReadOnly, match="file system that is read-only"):
+            store.put([note("seal")], 1)
+        store.backup(tmp_path / "copy.db")
+        store.close()
+        assert sound(tmp_path / "copy.db")
         subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
         store = SqliteStore(disk / "store.db")
         assert [item.body for item in store.newest(Scope(), 5)] == ["walrus"]
         store.close()
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a small file system of its own")
+def test_a_copy_to_a_full_disk_names_that_disk(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("this user may not mount a file system")
+    try:
+        store = SqliteStore(tmp_path / "store.db")
+        store.put([note("walrus")], 1)
+        with pytest.raises(StoreFull, match=str(disk / "copy.db")):
+            store.backup(disk / "copy.db")
+        store.close()
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.parametrize("error", [apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC])
+def test_a_disk_that_fails_is_not_called_full(tmp_path: Path, error: int) -> None:
+    raised = apsw.exception_for(error)
+    assert refusal(tmp_path / "store.db", raised).code == "DB_ERROR"
+    assert refusal(tmp_path / "store.db", raised, errno.ENOSPC).code == "DB_FULL"
 
 
 def sound(path: Path) -> bool:

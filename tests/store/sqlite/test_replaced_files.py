@@ -86,7 +86,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path) -> Iterator[SqliteStore]:
-    opened = SqliteStore(path, busy_timeout=5)
+    opened = SqliteStore(path, busy_timeout=60)
     put(opened, "first")
     yield opened
     opened.close()

@@ -45,13 +45,15 @@ def put(store: SqliteStore, body: str) -> int:
 
 
 def test_a_writer_gets_its_turn_beside_one_that_never_pauses(tmp_path: Path, start: Start) -> None:
-    store = SqliteStore(tmp_path / "store.db", busy_timeout=5.0)
+    store = SqliteStore(tmp_path / "store.db", busy_timeout=60)
     other = start(WRITES_WITHOUT_A_PAUSE, tmp_path / "store.db")
     assert other.stdout and other.stdout.readline() == "writes\n"
     # Without turns it seldom finds the gap between two transactions of the other.
     assert put(store, "walrus")
     # The other one goes on, too.
     assert other.stdout.readline() == "writes\n"
+    other.kill()
+    assert other.stdout.read().count("writes") < 20, "it had to wait for many others"
     store.close()
 
 

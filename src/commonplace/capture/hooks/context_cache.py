@@ -15,6 +15,7 @@ from binascii import crc32
 from commonplace import __version__
 from commonplace.capture.hooks.spool import (
     CONTEXT_FAILURE,
+    SAMPLE_VARIABLE,
     count_failure,
     ensure_private_folder,
     seconds_to_wait,
@@ -39,14 +40,19 @@ _VARIABLES = (
 )
 
 
+def settings_stamp(data: str, env: Mapping[str, str]) -> str:
+    """A short text that changes with the settings that change a context, and with the file of settings."""
+    values = [env.get(name, "") for name in _VARIABLES]
+    config = values[0] or os.path.join(data, _CONFIG)
+    return " ".join([__version__, _file_stamp(config), *(f"{crc32(os.fsencode(value)):x}" for value in values)])
+
+
 def content_stamp(data: str, env: Mapping[str, str], read_fingerprint: Callable[[], str] | None = None) -> str:
     """A short text that changes with the content of the store and with the settings; empty if there is no store.
 
     `read_fingerprint` reads the fingerprint of a database on a server; without it, the stamp has only the settings.
     """
-    values = [env.get(name, "") for name in _VARIABLES]
-    config = values[0] or os.path.join(data, _CONFIG)
-    settings = " ".join([__version__, _file_stamp(config), *(f"{crc32(os.fsencode(value)):x}" for value in values)])
+    settings = settings_stamp(data, env)
     if read_fingerprint is not None:
         return f"{settings} {read_fingerprint()}"
     if is_remote_store(data, env):
@@ -62,12 +68,17 @@ def is_remote_store(data: str, env: Mapping[str, str]) -> bool:
     """Whether the store is a database on a server, by the environment or by a line of the configuration."""
     if env.get(_ADDRESS):
         return True
+    return any(value[1:2] not in b"'\"" for value in config_values(data, env, b"database_url"))
+
+
+def config_values(data: str, env: Mapping[str, str], name: bytes) -> list[bytes]:
+    """What the configuration's lines give a setting, as written: the reader of TOML takes longer than a hook."""
     try:
         with open(env.get(_VARIABLES[0]) or os.path.join(data, _CONFIG), "rb") as file:
-            settings = [line.partition(b"=") for line in file]
+            lines = [line.partition(b"=") for line in file]
     except OSError:
-        return False
-    return any(name.strip() == b"database_url" and value.strip()[1:2] not in b"'\"" for name, _is, value in settings)
+        return []
+    return [value.strip() for key, _is, value in lines if key.strip() == name]
 
 
 def cached_context(data: str, folder: str, session: str, now: str, *, any_age: bool = False) -> str | None:
@@ -84,17 +95,23 @@ def cached_context(data: str, folder: str, session: str, now: str, *, any_age: b
 
 
 def cache_context(data: str, folder: str, session: str, stamp: str, text: str) -> None:
-    """Save a context for the next session. `stamp` was read before the context was made."""
+    """Save a context for the next session. `stamp` was read before the context was made.
+
+    Where nothing can be written, the next session has its own made.
+    """
     if stamp == UNKNOWN_STAMP:
         return
     parent = os.path.join(data, CONTEXT_FOLDER)
-    ensure_private_folder(parent)
     path = _path(data, folder, session)
     part = f"{path}.{os.getpid():x}-{time.monotonic_ns():x}"
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(b"\0".join(os.fsencode(one) for one in (stamp, folder, session, text)))
-    os.replace(part, path)
+    try:
+        ensure_private_folder(parent)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(b"\0".join(os.fsencode(one) for one in (stamp, folder, session, text)))
+        os.replace(part, path)
+    except OSError:
+        return
 
 
 def cached_contexts(data: str) -> Iterator[tuple[str, str, str, str]]:
@@ -140,6 +157,12 @@ def _file_stamp(path: str) -> str:
 
 # Seconds after which a session starts without a context.
 DEADLINE = 1.0
+# Sub-agents start with the rules alone; this stands for all of them where a session is named. It is the name that
+# memory/session_context.py has, once more: importing that would take longer than the whole hook.
+SUBAGENTS = "subagents"
+# The heading of what is told once, as the same module has it.
+OTHERS_HEADING = "## By others since"
+_SUBAGENT_EVENT = "subagentstart"
 # Starts that continue a session, which then also gets its own progress.
 _CONTINUES = ("compact", "resume")
 
@@ -158,12 +181,16 @@ def session_start_output(
     folder = field_text(fields, "cwd") or _first(fields, "workspace_roots", "workspaceRoots") or cwd
     name = field_text(fields, "session_id", "sessionId", "conversation_id", "conversationId")
     continues = name and field_text(fields, "source", "trigger") in _CONTINUES
-    session = f"{host}:{name}" if continues else ""
+    session = SUBAGENTS if event.lower() == _SUBAGENT_EVENT else f"{host}:{name}" if continues else ""
     text = _context(data, folder, session, env)
-    if text and name:
-        from commonplace.capture.hooks.hint_output import note_start
+    if text and name and not env.get(SAMPLE_VARIABLE):
+        from commonplace.capture.hooks.hint_output import note_start, session_name
 
-        note_start(data, f"{host}:{name}", text)
+        note_start(data, session_name(host, fields), text)
+    if not (is_team_folder(data) or is_remote_store(data, env) or env.get(SAMPLE_VARIABLE)):
+        from commonplace.capture.hooks.hint_output import start_resident
+
+        start_resident(data, env)
     return (shape or OUTPUT_SHAPES[host])(event, text).encode()
 
 
@@ -178,7 +205,19 @@ def _context(data: str, folder: str, session: str, env: Mapping[str, str]) -> st
         # A session does not wait for a database across a network: the next one in this folder gets a context.
         cache_context(data, folder, session, "", "")
         return ""
-    return _compose(data, folder, session, env) if text is None else text
+    if text is None or (not remote and _tells_again(data, text)):
+        return _compose(data, folder, session, env)
+    return text
+
+
+def _tells_again(data: str, text: str) -> bool:
+    """Whether what others said since was told to a session that started after this context was made."""
+    news = text.partition(f"\n{OTHERS_HEADING}\n")[2].partition("\n\n")[0]
+    if not news:
+        return False
+    from commonplace.capture.hooks.hint_output import ids_in, shown_ids
+
+    return not set(ids_in(news)).isdisjoint(shown_ids(data))
 
 
 def _compose(data: str, folder: str, session: str, env: Mapping[str, str]) -> str:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.capture.hooks.context_cache import UNKNOWN_STAMP, cache_context, cached_contexts, content_stamp
-from commonplace.capture.hooks.working_folder import folder_context
+from commonplace.capture.hooks.hint_output import shown_ids
+from commonplace.capture.hooks.working_folder import checked_out_branch, folder_context, own_git_folder
 from commonplace.config import load
 from commonplace.memory.content_fingerprint import fingerprint_reader
-from commonplace.memory.detect_project import file_text
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.session_context import NO_CHANGES, WorkInProgress, session_context
 from commonplace.text.redact import redact
@@ -40,7 +40,7 @@ def compose_context(data: str, folder: str, session: str, env: Mapping[str, str]
     stamp = content_stamp(data, env)
     memory = open_memory(replace(settings, busy_timeout=_BUSY_TIMEOUT, embedder="off"), migrate=False)
     try:
-        text = _context(memory, folder, session)
+        text = start_context(memory, folder, session)
     finally:
         memory.close()
     if _is_cacheable(folder, session):
@@ -71,7 +71,7 @@ class ContextRefresher:
                 wanted.setdefault((folder, session))
         # The most recent is written last, so that it is the last to be dropped.
         for folder, session in reversed(wanted):
-            cache_context(data, folder, session, now, _context(memory, folder, session))
+            cache_context(data, folder, session, now, start_context(memory, folder, session))
         self._last_stamp, self._wanted = now, {}
 
 
@@ -94,9 +94,13 @@ def _is_cacheable(folder: str, session: str) -> bool:
     return redact(f"{folder}\n{session}") == f"{folder}\n{session}"
 
 
-def _context(memory: LocalMemory, folder: str, session: str) -> str:
+def start_context(memory: LocalMemory, folder: str, session: str = "") -> str:
+    """What a session that starts in a folder is shown; one that goes on also gets its own progress."""
+
+    told = shown_ids(str(memory.settings.data_dir))
+
     def ask(project: str | None, tokens: int) -> str:
-        return session_context(memory, project, tokens, session, work_in_progress(folder))
+        return session_context(memory, project, tokens, session, work_in_progress(folder), told)
 
     return folder_context(memory.settings.data_dir, folder, memory.settings.opening_tokens, ask)
 
@@ -105,7 +109,6 @@ def _context(memory: LocalMemory, folder: str, session: str) -> str:
 _MAX_INDEX_BYTES, _MAX_FILES, _MAX_CHANGES = 8 << 20, 20_000, 50
 _HEADER, _ENTRY = struct.Struct(">4sII"), struct.Struct(">10I20sH")
 _NAME_LENGTH, _EXTENDED, _STAGE = 0x0FFF, 0x4000, 0x3000
-_BRANCH = "ref: refs/heads/"
 # Branches that say nothing about what is being done on them.
 _USUAL_BRANCHES = ("main", "master", "develop", "trunk")
 
@@ -115,18 +118,9 @@ def work_in_progress(folder: str) -> WorkInProgress:
     root = next((path for path in (Path(folder), *Path(folder).parents) if (path / ".git").exists()), None)
     if root is None or not Path(folder).is_absolute():
         return NO_CHANGES
-    git = _own_folder(root / ".git")
-    head = file_text(git / "HEAD")
-    branch = head.removeprefix(_BRANCH).strip() if head.startswith(_BRANCH) else ""
-    files = tuple(name for _place, name in zip(range(_MAX_CHANGES), _changed(git / "index", root), strict=False))
+    branch, index = checked_out_branch(str(root)), own_git_folder(root) / "index"
+    files = tuple(name for _place, name in zip(range(_MAX_CHANGES), _changed(index, root), strict=False))
     return WorkInProgress("" if branch in _USUAL_BRANCHES else branch[:200], files)
-
-
-def _own_folder(marker: Path) -> Path:
-    """Where git keeps the HEAD and the index of a folder; those of a worktree are its own."""
-    if marker.is_dir():
-        return marker
-    return marker.parent / file_text(marker).removeprefix("gitdir:").strip()
 
 
 def _changed(index: Path, root: Path) -> Iterator[str]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.capture.hooks.context_refresh import contexts_wanted_after
+from commonplace.capture.hooks.drain_attempts import DrainAttempts
 from commonplace.capture.hooks.drain_process import DrainLock
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.capture.hooks.spool_reader import (
@@ -36,6 +37,7 @@ from commonplace.errors import InvalidInput, StoreError, TimedOut
 from commonplace.hosts.hook_event import Event, HookRecord
 from commonplace.hosts.host import hooks_of
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.watchdog import Watchdog
 
 # How deep a truncated payload may be nested.
 _MAX_DEPTH = 200
@@ -242,6 +244,8 @@ def _object(line: bytes) -> Mapping[str, Any] | None:
 
 # Events that are read, stored and removed together: about a quarter of a second of work.
 BATCH = 250
+ENDED_THE_DRAIN = "ended-the-drain"
+"""Why an event is set aside at which drains died or were ended."""
 TakeEvents = Callable[[Sequence[Event]], object]
 
 
@@ -295,12 +299,21 @@ def drain_to(
             result.elsewhere = True
             return result
         spool = spool_path(settings)
-        names = waiting_events(spool)
-        todo = names[:limit]
-        for start in range(0, len(todo), BATCH):
-            ready = _drain_batch(take, spool, todo[start : start + BATCH], result)
-            if not ready or (end is not None and time.monotonic() > end):
-                break
+        attempts, names = DrainAttempts(spool), waiting_events(spool)
+        hopeless = attempts.take_hopeless()
+        for name in hopeless:
+            _refuse(spool, name, ENDED_THE_DRAIN, result)
+        todo = [name for name in names if name not in hopeless][:limit]
+        watchdog = Watchdog(settings.data_dir, settings.busy_timeout)
+        try:
+            for batch in attempts.batches(todo, BATCH):
+                watchdog.feed()
+                with attempts.at_work(batch):
+                    ready = _drain_batch(take, spool, batch, result)
+                if not ready or (end is not None and time.monotonic() > end):
+                    break
+        finally:
+            watchdog.stop()
         remove_leftovers(spool)
     result.left = len(names) - result.done
     return result

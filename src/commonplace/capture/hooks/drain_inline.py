@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.capture.hooks.context_cache import cache_context, cached_contexts, content_stamp
-from commonplace.capture.hooks.spool import UnsafeFolder, count_failure, failure_reason, spool_folder
+from commonplace.capture.hooks.spool import UnsafeFolder, count_failure, failure_reason, seconds_to_wait, spool_folder
 from commonplace.capture.hooks.spool_reader import has_waiting_events, spool_path, waiting_events
 from commonplace.config import Settings
 from commonplace.data_folder import TEAMS, is_team_folder
@@ -48,7 +48,7 @@ def drain_some(settings: Settings, seconds: float = SHORT_DRAIN_SECONDS) -> int:
 
         # A connection of its own, which waits less for other writers than the command does.
         with contextlib.closing(open_memory(replace(settings, busy_timeout=_BUSY_TIMEOUT))) as memory:
-            result = drain(memory, settings, seconds=seconds)
+            result = drain(memory, memory.settings, seconds=seconds_to_wait(os.environ, seconds))
             return 0 if result.elsewhere else result.left
     except StoreBusy:
         # The events wait until nobody writes.
@@ -106,7 +106,7 @@ def _send_all(settings: Settings, seconds: float | None) -> DrainResult:
     """Send what waits in the folder of a server, also what comes meanwhile, then store what stays on this machine."""
     from commonplace.capture.hooks.drain import DrainResult, drain_to
     from commonplace.capture.hooks.send_events import EventSender, refresh_contexts
-    from commonplace.capture.hooks.team_server import home_settings, load_server
+    from commonplace.capture.hooks.team_server import home_settings, load_server, remove_server
 
     server = load_server(settings.data_dir)
     if server is None:
@@ -119,14 +119,17 @@ def _send_all(settings: Settings, seconds: float | None) -> DrainResult:
             result.add(step)
             if step.elsewhere or not step.done:
                 break
-        refresh_contexts(server, result.starts, os.environ)
+        if not server.leaving:
+            refresh_contexts(server, result.starts, os.environ)
     except CommonplaceError as error:
-        result.waits_because = error.message
+        result.waits_because = f"{error.message} {error.hint}"
     finally:
         sender.close()
     result.left = _count_waiting(settings)
     if sender.kept_here:
         _drain_here(home_settings(server), seconds)
+    if server.leaving:
+        remove_server(server)
     return result
 
 

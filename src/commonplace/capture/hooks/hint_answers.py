@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from commonplace.capture.hooks.remember_events import redact_event
-from commonplace.capture.hooks.tool_calls import command_line, is_our_command, named_files, output_and_error, tool_type
-from commonplace.capture.hooks.working_folder import WorkingFolder, WorkingFolders, is_known_repository
+from commonplace.capture.hooks.redact_event import redact_event
+from commonplace.capture.hooks.tool_calls import (
+    command_line,
+    edits_of,
+    is_our_command,
+    is_patch,
+    named_files,
+    output_and_error,
+    tool_type,
+)
+from commonplace.capture.hooks.working_folder import (
+    WorkingFolder,
+    WorkingFolders,
+    checked_out_branch,
+    is_known_repository,
+)
 from commonplace.config import load
 from commonplace.hosts.hook_event import Event, HookRecord
 from commonplace.hosts.host import hooks_of
-from commonplace.memory.hints import (
-    Hint,
-    failure_hints,
-    hint_text,
-    is_warm,
-    prompt_hints,
-    tool_hints,
-    warm_up,
-)
+from commonplace.memory.hints import Hint, Seen, hint_text, is_warm, prompt_hints, warm_up
 from commonplace.memory.local_memory import LocalMemory, open_memory
+from commonplace.memory.tool_hints import failure_hints, tool_hints
+from commonplace.text.command_actions import Action, command_action, edit_action
 
 # A hook does not wait for other writers.
 _BUSY_TIMEOUT = 0.05
-NO_HINTS: dict[str, Any] = {"text": "", "hints": []}
+NO_HINTS: dict[str, Any] = {"text": "", "hints": [], "breaches": []}
 
 
 def read_hints(data: str, env: Mapping[str, str], request: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,7 +59,13 @@ def answer_hints(memory: LocalMemory, request: Mapping[str, Any]) -> dict[str, A
     folder = WorkingFolders().of(event.cwd)
     if folder.project and not is_known_repository(memory.settings.data_dir, folder.project, Path(event.cwd)):
         return NO_HINTS
-    return event_hints(memory, event, folder, moment, set(map(str, request["shown"])), str(request["session"]), mode)
+    session, branch = str(request["session"]), checked_out_branch(folder.root)
+    return event_hints(memory, event, folder, moment, seen_of(request), session, mode, branch)
+
+
+def seen_of(request: Mapping[str, Any]) -> Seen:
+    """What the session of a request has seen."""
+    return Seen(*(frozenset(map(str, request.get(name, ()))) for name in ("shown", "at_start", "breaches")))
 
 
 def is_wanted(mode: str, moment: str) -> bool:
@@ -65,31 +78,29 @@ def event_hints(
     event: Event,
     folder: WorkingFolder,
     moment: str,
-    shown: Collection[str],
+    seen: Seen,
     session: str,
     mode: str,
+    branch: str = "",
 ) -> dict[str, Any]:
-    """The same for an event of a session in a folder, which may be on another machine."""
+    """The same for an event of a session in a folder with a branch, which may be on another machine."""
     if event.kind == "prompt":
         if not is_warm(memory) and memory.settings.embedder == "builtin":
             # This prompt is answered by its words, the next ones by their meaning too.
             Thread(target=warm_up, args=(memory,), name="commonplace-warm-up", daemon=True).start()
-        hints = prompt_hints(memory, folder.project, event.text, shown, session)
+        hints = prompt_hints(memory, folder.project, event.text, seen, session)
     else:
-        files = folder.relative(named_files(event))
-        hints = _of_tool(memory, folder.project, event, files, shown, session, mode)
+        hints = _of_tool(memory, folder, event, seen, session, mode, branch)
     text, chosen = hint_text(moment, hints)
-    return {"text": text, "hints": [[list(hint.shown), list(hint.words)] for hint in chosen]}
+    return {
+        "text": text,
+        "hints": [[list(hint.shown), list(hint.words)] for hint in chosen],
+        "breaches": [hint.breach for hint in chosen if hint.breach],
+    }
 
 
 def _of_tool(
-    memory: LocalMemory,
-    project: str | None,
-    event: Event,
-    files: Collection[str],
-    shown: Collection[str],
-    session: str,
-    mode: str,
+    memory: LocalMemory, folder: WorkingFolder, event: Event, seen: Seen, session: str, mode: str, branch: str
 ) -> list[Hint]:
     """What concerns the files or the command of a tool; after a failed command, what helped the last time."""
     type_ = tool_type(event.tool)
@@ -99,8 +110,19 @@ def _of_tool(
     hints: list[Hint] = []
     if mode == "full" and type_ == "command" and event.output is not None:
         text, error = output_and_error(event, shell=True)
-        hints = failure_hints(memory, project, f"{text}\n{error}", shown, session) if error else []
-    return [*hints, *tool_hints(memory, project, tuple(files), command, shown)]
+        hints = failure_hints(memory, folder.project, f"{text}\n{error}", seen.shown, session) if error else []
+    return [*hints, *tool_hints(memory, folder.project, _action(event, folder, command, branch), seen)]
+
+
+def _action(event: Event, folder: WorkingFolder, command: str, branch: str) -> Action:
+    """What a tool does, for the rules that it may break."""
+    if command and not is_patch(event):
+        return command_action(command, branch)
+    edits = edits_of(event)
+    files = tuple(dict.fromkeys((*folder.relative(named_files(event)), *folder.relative(edits.verbs))))
+    # Some tools write a file without telling whether it is there already.
+    creates = None if edits.verb == "Created" else False
+    return edit_action(files, edits.text, creates)
 
 
 def read_request(request: Mapping[str, Any]) -> Event | None:

@@ -16,6 +16,7 @@ from commonplace.capture.hooks.spool import (
     HINT_FAILURE,
     HINT_FOLDER,
     SAMPLE,
+    SAMPLE_VARIABLE,
     count_failure,
     encode_record,
     event_name,
@@ -24,7 +25,7 @@ from commonplace.capture.hooks.spool import (
     spool_folder,
     write_event,
 )
-from commonplace.data_folder import data_folder
+from commonplace.data_folder import data_folder, is_team_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,11 +37,15 @@ if TYPE_CHECKING:
 # What the host files say of their hooks, once more: importing one of them would take longer than the whole hook.
 # tests/hosts/test_registry.py compares the two. Hosts of plugins are asked themselves.
 HOSTS = ("claude-code", "codex", "gemini", "cursor", "kiro", "windsurf", "opencode")
-# Set when a hook is only being tested: its event is written under this name, and nobody drains it.
-SAMPLE_VARIABLE = "COMMONPLACE_HOOK_SAMPLE"
 # What a host expects on standard output after an event, whatever happened.
 _FIXED_REPLIES = {("cursor", "beforesubmitprompt"): b'{"continue": true}\n'}
-_STARTS = {"sessionstart": HOSTS[:5], "agentspawn": ("kiro",), "session.created": ("opencode",)}
+_SUBAGENT_START = "subagentstart"
+_STARTS = {
+    "sessionstart": HOSTS[:5],
+    _SUBAGENT_START: ("claude-code", "codex"),
+    "agentspawn": ("kiro",),
+    "session.created": ("opencode",),
+}
 # Events at which a host takes in memories: the moment, and the hosts.
 _HINTS: dict[str, tuple[HintMoment, tuple[str, ...]]] = {
     "userpromptsubmit": ("prompt", ("claude-code", "codex", "kiro")),
@@ -53,6 +58,8 @@ _HINTS: dict[str, tuple[HintMoment, tuple[str, ...]]] = {
     "aftertool": ("after-tool", ("gemini",)),
     "tool.execute.after": ("after-tool", ("opencode",)),
 }
+# How the tools of our own server are called by Claude Code, which is told before them, too.
+OWN_TOOLS = b"mcp__commonplace__"
 # What the output of a tool that failed has in it, mostly.
 _ERROR_SIGNS = (b"rror", b"ail", b"xception", b"anic", b"not found", b"denied")
 # What hosts call the end of a turn or a session, or a conversation that is about to be compacted.
@@ -120,7 +127,7 @@ def handle_event(arguments: Sequence[str], env: Mapping[str, str], stdin: int = 
     cwd, name, sample = _working_folder(), _normalise(event), env.get(SAMPLE_VARIABLE, "")
     moment = _moment(host, name, plugin)
     # What is about to be done is nothing to remember yet.
-    if moment != "before-tool" or sample:
+    if (moment != "before-tool" and name != _SUBAGENT_START) or sample:
         fields = (host, event, str(time.time_ns() // 1_000_000), cwd, prompt)
         if (
             sample
@@ -132,8 +139,29 @@ def handle_event(arguments: Sequence[str], env: Mapping[str, str], stdin: int = 
     call = (data, host, event, cwd, payload.content, env, plugin.output if plugin else None)
     if host in _STARTS.get(name, ()) or (plugin and name in map(_normalise, plugin.starts)):
         return _session_start_output(*call)
+    if moment == "before-tool" and OWN_TOOLS in payload.content and not sample:
+        return _refused_tool(data, event, cwd, payload.content, env)
     hint = b"" if sample else _hint_output(moment, prompt, *call)
     return hint or _FIXED_REPLIES.get((host, name), b"{}\n" if host == "gemini" else b"")
+
+
+def _refused_tool(data: str, event: str, cwd: str, payload: bytes, env: Mapping[str, str]) -> bytes:
+    """What keeps an agent from using a team's tools in a folder that is not shared; nothing anywhere else."""
+    from commonplace.capture.hooks.context_cache import field_text, object_in, quote_json
+
+    try:
+        fields = object_in(payload)
+        if not is_team_folder(data) or not field_text(fields, "tool_name").startswith(OWN_TOOLS.decode()):
+            return b""
+        from commonplace.capture.hooks.team_server import tool_refusal
+
+        why = tool_refusal(data, field_text(fields, "cwd") or cwd, env)
+    except Exception as error:  # noqa: BLE001 - what cannot be told to be shared stays here
+        why = "Whether this folder is shared with the team's memory cannot be told."
+        _report_failure(data, f"{HINT_FAILURE}{failure_reason(error)}")
+    decision = f'"permissionDecision": "deny", "permissionDecisionReason": {quote_json(why)}'
+    output = f'{{"hookEventName": {quote_json(event)}, {decision}}}'
+    return f'{{"hookSpecificOutput": {output}}}\n'.encode() if why else b""
 
 
 def _save_event(data: str, fields: Sequence[str], payload: Payload, sample: str = "", name: str = "") -> None:

@@ -10,11 +10,13 @@ from commonplace.capture.hooks.tool_calls import OWN_MEMORY_TOOL, THINKING_TOOL,
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.tool_text import clean_text
 from commonplace.text.dates import MINUTE_MS
+from commonplace.text.quoted_text import without_markup
 from commonplace.text.redact import only_private
 from commonplace.text.sentences import is_filler, is_small_talk
 
 OWN_MEMORY_USE, THOUGHTS, EMPTY, PRIVATE, JUST_SEEN = "own-memory", "thinking", "empty", "private", "just-seen"
 LOOKING, REPEATED, SMALL_TALK, FORGOTTEN = "looking-around", "repeated", "small-talk", "forgotten-session"
+BY_PROGRAM = "by-a-program"
 INGESTED = "ingested"
 REASONS = {
     OWN_MEMORY_USE: "a use of this memory, which would be stored again and again",
@@ -25,6 +27,7 @@ REASONS = {
     LOOKING: "a look around, such as pwd, or ls and git status when repeated",
     REPEATED: "the same event with the same result as last time",
     SMALL_TALK: "a prompt such as yes, continue or thanks, a command to the editor, or an answer that says as little",
+    BY_PROGRAM: "a prompt that a program sent, such as the report of a background task",
     INGESTED: "an answer that was already ingested with its transcript",
     FORGOTTEN: "it belongs to a session that was forgotten",
 }
@@ -86,7 +89,11 @@ def is_small_talk_prompt(text: str) -> bool:
 def _text_reason(text: str, *, by_person: bool) -> str | None:
     if not text:
         return EMPTY
-    return PRIVATE if only_private(text) else SMALL_TALK if by_person and is_small_talk_prompt(text) else None
+    if only_private(text):
+        return PRIVATE
+    if by_person and not without_markup(text).strip():
+        return BY_PROGRAM
+    return SMALL_TALK if by_person and is_small_talk_prompt(text) else None
 
 
 def _answer_reason(text: str, state: SessionState) -> str | None:

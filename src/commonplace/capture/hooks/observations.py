@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from commonplace.capture.hooks import tool_calls
-from commonplace.capture.hooks.prompts_and_answers import condense_answer, prompt_title
+from commonplace.capture.hooks.prompts_and_answers import condense_answer, printed_steps, prompt_title
 from commonplace.capture.hooks.tool_calls import OTHER_TOOL, Edits, find_concepts
 from commonplace.capture.hooks.working_folder import WorkingFolder
 from commonplace.hosts.hook_event import Event
@@ -40,7 +40,7 @@ _PROGRAM = re.compile(r"(?:[A-Z_][A-Z0-9_]*=\S*\s+)*(?:sudo\s+|time\s+|npx\s+|uv
 _DOMAIN = re.compile(r"https?://(?:www\.)?([^/\s:?#]+)")
 # Lines that only say that something failed, and lines that say what it was.
 _VERDICT_LINE = re.compile(r"exit(?:ed with)? (?:code|status)|={4}|-{4}|_{4}", re.IGNORECASE)
-_ERROR_LINE = re.compile(r"(?:Error|Exception)\b|\b(?:error|fatal|panic)(?:\[\w+\])?:|\berror \w+\d+:")
+_ERROR_LINE = re.compile(r"(?:Error|Exception)\b|\b(?:error|fatal|panic)(?:\[\w+\])?:|\berror \w+\d:")
 _WORD = re.compile(r"[^\W\d_]{2}")
 
 
@@ -49,7 +49,8 @@ class Observation:
     """What happened, in the fields of an observation. `error` says what went wrong if it failed.
 
     `verbs` says what was done to each file, if that differs. `succeeded` says of a command that it is known not to have
-    failed. `digest` is the same for the same input and output; `tokens` is what reading both would cost.
+    failed. `digest` is the same for the same input and output; `tokens` is what reading both would cost. `printed` has
+    the keys of steps in the output.
     """
 
     type: str
@@ -66,6 +67,7 @@ class Observation:
     succeeded: bool = False
     digest: str = ""
     tokens: int = 0
+    printed: tuple[str, ...] = ()
 
     @property
     def details(self) -> Mapping[str, str]:
@@ -108,6 +110,7 @@ def observe(event: Event, folder: WorkingFolder) -> Observation:
         facts=cut_middle(made.facts, LONGEST_FACT),
         error=error,
         tokens=_estimate_tokens(tool_calls.input_text(event.input), output),
+        printed=() if type_ == "file-write" else printed_steps(output),
     )
 
 
@@ -128,6 +131,7 @@ def _text(event: Event) -> Observation:
         body=text,
         digest=_digest(DELEGATION if type_ == COMPACTION else type_, text),
         tokens=_estimate_tokens(event.text),
+        printed=printed_steps(text) if type_ == DELEGATION else (),
     )
 
 
@@ -347,6 +351,8 @@ class Action:
     agent: str = ""
     text: str = ""
     """The text of a prompt or an answer; empty for everything else."""
+    printed: tuple[str, ...] = ()
+    """The keys of steps that a tool printed."""
 
     @classmethod
     def of(
@@ -367,6 +373,7 @@ class Action:
             verbs=verbs if isinstance(verbs := meta.get("verbs"), Mapping) else {},
             agent=_field_text(meta.get("agent")),
             text=text if type_ in (PROMPT, ANSWER) else "",
+            printed=tuple(_field_text(meta.get("printed")).split()),
         )
 
     @classmethod
@@ -422,8 +429,10 @@ class SessionState:
                 self.first_prompts.append(action.title)
 
     def close(self, at_ms: int, answer: str) -> None:
-        """Mark the session as due for its summary, with its last answer."""
+        """Mark the session as due for its summary, with its last answer. Without prompts its first action names it."""
         self.closes_ms = at_ms
+        if not self.label and self.actions:
+            self.label = self.actions[0].title
         if answer.strip():
             self.answers.append((at_ms, answer))
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from zlib import crc32
 
 from commonplace.hosts.tool_text import clean_text
-from commonplace.memory.open_steps import completed_steps, merge_steps
+from commonplace.memory.open_steps import completed_steps, is_same_step, merge_steps, step_words
+from commonplace.text.quoted_text import is_reported, own_answer, without_markup
 from commonplace.text.redact import redact
 from commonplace.text.sentences import RankedSentence, is_filler, is_small_talk, main_sentences, sentences, title_of
 
@@ -34,6 +36,8 @@ _TAG = re.compile(r"</?command-[a-z]{1,20}>")
 MAX_LEARNT, MAX_EACH, MAX_STEPS = 12, 5, 20
 # Characters that are read of a long answer: its end.
 _ANSWER_TAIL = 20_000
+# Characters of a tool's output in which steps are looked for, and how many are noted.
+_MOST_PRINTED, MAX_PRINTED = 50_000, 100
 _FEWEST_WORDS = 4
 # Words that a sentence has at least to count as an explanation without any telling phrase.
 _FEWEST_WORDS_EXPLAINING = 7
@@ -71,6 +75,8 @@ _PREAMBLE = re.compile(
     re.IGNORECASE,
 )
 _WORKS_NOW = re.compile(r"\b(?:i|we|it|they)\b.*\bnow\b", re.IGNORECASE)
+# Some editors print a file with the numbers of its lines.
+_LINE_NUMBER = re.compile(r"^\s*\d+(?:→|\t)")
 _STARS = re.compile(r"\*\*|__(?=\s|$)|(?<=\s)__")
 
 
@@ -80,7 +86,7 @@ def prompt_title(text: str) -> str:
     A greeting, "Here is a log:" or the first entry of a list say too little by themselves.
     """
     title, in_list = "", False
-    for line in _outside_code(_TAG.sub(" ", text[:_PROMPT_HEAD])):
+    for line in _outside_code(_TAG.sub(" ", without_markup(text[:_PROMPT_HEAD]))):
         entry = _LIST_ENTRY.match(line) is not None
         if title and not (_is_too_short(title) or (in_list and entry)):
             break
@@ -150,15 +156,33 @@ class AnswerNotes:
     left: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
 
-    def after(self, answer: str, request: str = "", *, explains: bool = False) -> AnswerNotes:
-        """With one more answer to a request. It `explains` if the request asked for a cause or something had failed."""
-        text = _STARS.sub("", redact(clean_text(answer))[-_ANSWER_TAIL:])
+    def after(
+        self,
+        answer: str,
+        request: str = "",
+        *,
+        explains: bool = False,
+        reports: bool = False,
+        printed: Collection[str] = (),
+    ) -> AnswerNotes:
+        """With one more answer to a request. It `explains` if the request asked for a cause or something had failed.
+
+        One that `reports` tells what was read elsewhere: what is left to do there is nobody's work here. Nor are the
+        steps that a tool `printed` (see `printed_steps`), unless the session had named them before.
+        """
+        written = redact(clean_text(answer))[-_ANSWER_TAIL:]
+        text = _STARS.sub("", written)
         all_ = [sentence for sentence in sentences(text) if len(sentence.split()) >= _FEWEST_WORDS]
         questions = [one for one in all_ if one.endswith(("?", "？"))]
-        listed = _listed_steps(text)
         leftovers = [one for one in all_ if one not in questions and (_LABEL.match(one) or _LEFT.search(one))]
-        steps = _first_few(listed + [_LABEL.sub("", one) for one in leftovers])
-        rest = [one for one in all_ if one not in questions and one not in leftovers and one not in steps]
+        own = "" if reports else _STARS.sub("", own_answer(written))
+        listed = [step for step in _listed_steps(own) if not is_reported(step)]
+        stated = set(sentences(own))
+        left = [_LABEL.sub("", one) for one in leftovers if one in stated and not is_reported(one)]
+        repeated = {one for one in (*listed, *left, *all_) if step_key(one) in printed and not self._names(one)}
+        steps = _first_few([step for step in (*listed, *left) if step not in repeated])
+        told = {*questions, *leftovers, *steps, *repeated}
+        rest = [one for one in all_ if one not in told]
         learnt = [one for one in rest if _FINDING.search(one)]
         if explains and not learnt:
             learnt = [one for one in rest if _explains(one)][:1]
@@ -170,6 +194,9 @@ class AnswerNotes:
             tuple(merge_steps(still_open, steps, listed=bool(listed)))[-MAX_STEPS:],
             _first_few(questions[-MAX_EACH:]),
         )
+
+    def _names(self, step: str) -> bool:
+        return any(is_same_step(step, known) for known in self.left)
 
     def without(self, steps: Collection[str]) -> AnswerNotes:
         """With these steps no longer open."""
@@ -199,6 +226,23 @@ def _listed_steps(text: str) -> list[str]:
         elif line.strip():
             below = False
     return found
+
+
+def printed_steps(text: str) -> tuple[str, ...]:
+    """The keys of all that an answer could repeat as steps from a text: entries of lists, and what is left to do."""
+    read = _STARS.sub("", text[:_MOST_PRINTED])
+    lines = [_LINE_NUMBER.sub("", line) for line in read.splitlines()]
+    entries = [entry["text"] for line in lines if (entry := _ENTRY.match(line))]
+    listed = [sentence for text in entries[:MAX_PRINTED] for sentence in sentences(text)[:1]]
+    left = [_LABEL.sub("", one) for one in sentences("\n".join(lines)) if _LABEL.match(one) or _LEFT.search(one)]
+    keys = dict.fromkeys(map(step_key, (*listed, *left)))
+    return tuple(key for key in keys if key)[:MAX_PRINTED]
+
+
+def step_key(step: str) -> str:
+    """The same for steps of the same words; empty for one without any."""
+    words = " ".join(sorted(step_words(step)))
+    return f"{crc32(words.encode()):08x}" if words else ""
 
 
 def _explains(sentence: str) -> bool:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from commonplace.capture.hooks.noise_filter import INGESTED, reason_to_drop, reason_to_skip
@@ -20,16 +19,15 @@ from commonplace.capture.hooks.observations import (
     SessionState,
     observe,
 )
+from commonplace.capture.hooks.redact_event import redact_event
 from commonplace.capture.hooks.session_summary import close_steps_elsewhere, session_notes
 from commonplace.capture.hooks.working_folder import WorkingFolder, WorkingFolders
+from commonplace.capture.proposals import proposals_in
 from commonplace.hosts.hook_event import Event
-from commonplace.hosts.tool_text import clean_text as clean_tool_text
 from commonplace.memory.captured_events import (
     CAPTURED,
     CONTINUED,
     DROPPED,
-    PROPOSED,
-    SENTENCE_KEY,
     CaptureCounts,
     EventOutcome,
     StartedSession,
@@ -41,15 +39,11 @@ from commonplace.memory.captured_events import (
 )
 from commonplace.memory.items import ROOT_KEY
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_SESSION, NewItem, clean_text, same_statements
+from commonplace.memory.remember import MAX_SESSION, NewItem, clean_text
 from commonplace.text.dates import DAY_MS
-from commonplace.text.proposed_memories import find_statements
-from commonplace.text.redact import redact
 
 BATCH = 500
 """Events that are written in one transaction."""
-MAX_DEPTH = 20
-"""How deep an event may be nested: deeper than any host goes, and safe for everything that walks through it."""
 _OBSERVED = ("prompt", "tool", "stop", "subagent-stop", "compact")
 # Observed only if they have a text; they update their session in any case.
 _MAYBE_SILENT = ("stop", "compact", "subagent-stop")
@@ -92,7 +86,8 @@ class _Batch:
         outcome = self._outcome(name, event, state, folder, at_ms)
         self._outcomes.append(outcome)
         if outcome.note and event.kind == "prompt" and not event.agent:
-            self._outcomes += self._proposals(event, state, at_ms)
+            commands = [action.facts for action in state.actions if action.type == "command"]
+            self._outcomes += proposals_in(self._memory, event.text, state.project, state.key, at_ms, commands)
         if event.kind in _CLOSING and not event.agent:
             state.close(at_ms, event.text)
         state.is_new = False
@@ -128,23 +123,6 @@ class _Batch:
         state.add(Action.of(item.type, item.title, item.content, item.details, item.meta, at_ms))
         return EventOutcome(name, f"{CAPTURED}:{observation.type}", item, observation.tokens)
 
-    def _proposals(self, event: Event, state: SessionState, at_ms: int) -> Iterator[EventOutcome]:
-        """What the prompt states and is not in the memory, each proposed once, however often it is said."""
-        for stated in find_statements(clean_tool_text(event.text)):
-            note = NewItem(
-                content=stated.text,
-                type=stated.type,
-                meta={SENTENCE_KEY: stated.sentence},
-                project=state.project,
-                session=state.key,
-                created_ms=at_ms,
-                origin="captured",
-                review="proposed",
-            )
-            if not same_statements(self._memory, note):
-                name = f"stated in {state.project}: {stated.text.casefold().rstrip('. ')}"
-                yield EventOutcome(name, f"{PROPOSED}:{stated.type}", note)
-
     def _is_ingested(self, state: SessionState, observation: Observation, at_ms: int) -> bool:
         return answer_in_transcript(self._memory, state.key, observation.body, at_ms)
 
@@ -176,27 +154,6 @@ class _Batch:
         return event.at_ms if _EARLIEST_MS <= event.at_ms <= self._now + _AHEAD_MS else self._now
 
 
-def redact_event(event: Event) -> Event:
-    """The event without secrets and private text, removed before anything is cut or chosen from it.
-
-    Half a mark marks nothing, and a line of a key is recognised by the lines around it. Very deep nesting is dropped.
-    """
-    given = {str(name): _redact_value(value, MAX_DEPTH) for name, value in event.input.items()}
-    return replace(event, text=redact(event.text), input=given, output=_redact_value(event.output, MAX_DEPTH))
-
-
-def _redact_value(value: object, levels: int) -> object:
-    if isinstance(value, str):
-        return redact(value)
-    if not isinstance(value, (Mapping, list, tuple)):
-        return value
-    if not levels:
-        return None
-    if isinstance(value, Mapping):
-        return {str(name): _redact_value(entry, levels - 1) for name, entry in value.items()}
-    return [_redact_value(entry, levels - 1) for entry in value]
-
-
 def session_key(event: Event, folder: WorkingFolder, at_ms: int) -> str:
     """The name of a session: its host and its id there, as for its transcript; without an id, project and day."""
     day = datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()
@@ -224,6 +181,7 @@ def _new_item(
         "digest": observation.digest,
         "error": observation.error[:300],
         "went_well": observation.succeeded,
+        "printed": " ".join(observation.printed),
         "verbs": dict(observation.verbs) if len(set(observation.verbs.values())) > 1 else None,
         ROOT_KEY: folder.root if observation.files_read or observation.files_modified else "",
     }

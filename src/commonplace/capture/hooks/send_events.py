@@ -1,7 +1,7 @@
 """Events between machines: sending them to a server elsewhere, in their order, and storing them there.
 
 The server knows each event by its name, so one that is sent twice is stored once. Secrets are removed before anything
-is sent. Events of a project that stays on this machine (`sync_private`) go to the spool of its own memory instead.
+is sent. Events of a folder that is not shared go to the spool of this machine's own memory instead.
 """
 
 from __future__ import annotations
@@ -17,11 +17,29 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.capture.hooks.context_cache import cached_contexts
-from commonplace.capture.hooks.remember_events import redact_event, remember_events
+from commonplace.capture.hooks.redact_event import redact_event
+from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.capture.hooks.spool import EVENT, ensure_private_folder, spool_folder
-from commonplace.capture.hooks.team_server import SEND_TIMEOUT, TeamServer, fetch_context, home_settings, stays_here
+from commonplace.capture.hooks.team_server import (
+    SEND_TIMEOUT,
+    TeamServer,
+    event_stays_here,
+    fetch_context,
+    forget_what_it_gave,
+    home_settings,
+    stays_here,
+)
 from commonplace.capture.hooks.working_folder import WorkingFolder, WorkingFolders
-from commonplace.errors import CommonplaceError, InvalidInput, StoreUnavailable, TooLarge, WrongMedia, WrongMethod
+from commonplace.errors import (
+    CommonplaceError,
+    Forbidden,
+    InvalidInput,
+    StoreUnavailable,
+    TooLarge,
+    Unauthorized,
+    WrongMedia,
+    WrongMethod,
+)
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.hook_event import EventKind as EventKind
 from commonplace.hosts.host import HintMoment as HintMoment
@@ -36,13 +54,21 @@ MAX_EVENTS, MAX_BYTES = 250, 2_000_000
 # Characters of one text in an event: much more than is stored of it.
 LONGEST_TEXT = 60_000
 _MAX_CONTEXTS = 40
+# What becomes of the events that wait.
+_LATER = "They are sent when it takes them."
+_NEW_KEY = "They wait for a new key: ask whoever runs it for one, and `commonplace connect` again with it."
 
 
 class EventSender:
-    """Sends events to a server, in their order. Those of private projects go to this machine's own spool."""
+    """Sends events to a server, in their order. Those that stay here go to this machine's own spool.
 
-    def __init__(self, server: TeamServer, env: Mapping[str, str] = os.environ, tries: int = TRIES) -> None:
-        self._server, self._client = server, server.client(tries=tries)
+    `sample` is the id of an event that is about nothing, and sent wherever it was made.
+    """
+
+    def __init__(
+        self, server: TeamServer, env: Mapping[str, str] = os.environ, tries: int = TRIES, sample: str = ""
+    ) -> None:
+        self._server, self._client, self._sample = server, server.client(tries=tries), sample
         self._settings = home_settings(server, env)
         self._folders = WorkingFolders()
         self.kept_here = 0
@@ -54,7 +80,7 @@ class EventSender:
         size = 0
         for event in events:
             folder = self._folders.of(event.cwd)
-            if stays_here(self._settings, folder.project):
+            if event.id != self._sample and event_stays_here(self._server, self._settings, event, self._folders):
                 self._keep_here(event)
                 continue
             record = event_record(event, folder)
@@ -75,11 +101,14 @@ class EventSender:
             self._client.request("POST", EVENTS_PATH, {"events": batch})
         except (InvalidInput, TooLarge) as error:
             if isinstance(error, WrongMethod | WrongMedia):
-                raise StoreUnavailable(error.message, error.hint) from error
+                raise StoreUnavailable(error.message, _LATER) from error
             raise
+        except (Unauthorized, Forbidden) as error:
+            forget_what_it_gave(self._server)
+            raise StoreUnavailable(error.message, _NEW_KEY) from error
         except CommonplaceError as error:
-            # Away, too busy, full, of an older version, or the key was revoked: nothing is wrong with the events.
-            raise StoreUnavailable(error.message, error.hint) from error
+            # Away, too busy, full, or of an older version: nothing is wrong with the events.
+            raise StoreUnavailable(error.message, _LATER) from error
 
     def _keep_here(self, event: Event) -> None:
         spool = spool_folder(str(self._server.home))
@@ -138,7 +167,7 @@ def refresh_contexts(server: TeamServer, starts: Iterable[tuple[str, str]], env:
     """Fetch the contexts that will be needed next, and drop those that have not been used for long."""
     settings, folders = home_settings(server, env), WorkingFolders()
     for folder, session in starts:
-        if not stays_here(settings, folders.of(folder).project):
+        if not stays_here(server, settings, folders.of(folder).project):
             fetch_context(server, folder, session, env, SEND_TIMEOUT)
     for path, *_rest in list(cached_contexts(str(server.folder)))[_MAX_CONTEXTS:]:
         Path(path).unlink(missing_ok=True)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Literal, TypeVar
 
 from commonplace.capture.hooks.observations import ANSWER, COMPACTION, DELEGATION, PROMPT, Action, SessionState
-from commonplace.capture.hooks.prompts_and_answers import AnswerNotes, is_reply
-from commonplace.capture.hooks.tool_calls import find_concepts
+from commonplace.capture.hooks.prompts_and_answers import AnswerNotes, is_reply, printed_steps
+from commonplace.capture.hooks.tool_calls import OTHER_TOOL, find_concepts, test_counts
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory.captured_events import HOOK_DIGEST, StartedSession, is_edited_by_person
 from commonplace.memory.edit_and_forget import Changes, edit_item
@@ -31,6 +32,7 @@ from commonplace.memory.open_steps import (
 from commonplace.memory.remember import NewItem, as_new_item
 from commonplace.model import Item
 from commonplace.text.proposed_memories import only_states
+from commonplace.text.quoted_text import shown_beside
 from commonplace.text.sentences import shorten
 from commonplace.text.shell_commands import command_covers, is_full_test_run, normalise_command
 
@@ -56,22 +58,65 @@ _FILE = re.compile(
 )
 _DELETING = ("delete", "remove")
 
+# Types of actions that change something or run something, and that bring in what others say.
+_WORKING, _ELSEWHERE = ("file-write", "command"), ("research", OTHER_TOOL, DELEGATION)
+# Files that are written for readers: `README` has no ending.
+_PROSE = ("", ".md", ".mdx", ".rst", ".txt", ".adoc", ".org", ".html", ".htm", ".pdf", ".eml", ".docx", ".ipynb")
+
 Note = TypeVar("Note", Item, NewItem)
 
 
 def update_answer_notes(state: SessionState, before: AnswerNotes) -> AnswerNotes:
     """The notes of a session's answers by now, given those of its last summary."""
     notes, request, explains = before, "", False
-    for _at, one in _since_summary(state):
+    turn: list[Action] = []
+    printed = _printed(state.actions)
+    # A compaction tells again what was read and said, whoever said it.
+    retold = {action.at_ms for action in state.actions if action.type == COMPACTION}
+    for at_ms, one in _since_summary(state):
         if not isinstance(one, Action):
-            notes = notes.after(one, request, explains=explains)
+            reports = at_ms in retold or _only_reports(turn, request, one)
+            notes = notes.after(one, request, explains=explains, reports=reports, printed=printed)
         elif one.type == PROMPT:
-            notes, request = notes.without(completed_steps(notes.left, one.text)), one.text
+            notes, request, turn = notes.without(completed_steps(notes.left, one.text)), one.text, []
             explains = bool(_WHY.search(one.text))
         else:
+            turn.append(one)
             notes = notes.without({step for step in notes.left if is_done_by(one, step)})
             explains = explains or bool(one.error)
     return notes
+
+
+def _printed(actions: Iterable[Action]) -> set[str]:
+    """The keys of steps that tools printed, and that stand in what was pasted into a prompt.
+
+    A file that the session wrote says what its agent says.
+    """
+    found: set[str] = set()
+    written: set[str] = set()
+    for action in actions:
+        if action.type == PROMPT:
+            found.update(printed_steps(shown_beside(action.text)))
+        elif not (action.read and written.issuperset(action.read)):
+            found.update(action.printed)
+        written.update(action.modified)
+    return found
+
+
+def _only_reports(turn: Sequence[Action], request: str, answer: str) -> bool:
+    """Whether an answer only tells what was read: nothing was changed or run, and the talk is of what was read.
+
+    A page, another program's tool and a sub-agent speak for somebody else whatever is said of them; of documents, those
+    that the request or the answer names.
+    """
+    if any(action.type in _WORKING for action in turn):
+        return False
+    if any(action.type in _ELSEWHERE for action in turn):
+        return True
+    said = f"{request}\n{answer}".casefold()
+    files = (PurePosixPath(file.replace("\\", "/")) for action in turn for file in action.read)
+    names = {file.stem.casefold() for file in files if file.suffix.lower() in _PROSE}
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said) for name in names if len(name) > 1)
 
 
 def steps_closed_by(state: SessionState, steps: Mapping[str, int], named: Collection[str]) -> set[str]:
@@ -202,9 +247,8 @@ MAX_FILES, MAX_KNOWN_FILES, MAX_LINES, MAX_SHOWN = 20, 200, 5, 10
 _LONGEST_LINE, _LONGEST_COMMAND, _MAX_FAILURES = 200, 120, 3
 # Concepts of commands whose success or failure is worth a line.
 _NOTABLE = frozenset(("testing", "build", "code-quality", "dependencies", "database", "devops"))
-_NOTABLE_GIT = re.compile(
-    r"\bgit (?:\S+ )*?(?:commit|push|merge|rebase|tag|revert|cherry-pick)\b|\bgh (?:pr|release) create\b"
-)
+_GIT_CALL, _GIT_VERB = re.compile(r"\bgit "), re.compile(r" (?:commit|push|merge|rebase|tag|revert|cherry-pick)\b")
+_GH_VERB = re.compile(r"\bgh (?:pr|release) create\b")
 _COUNTED: Mapping[str, tuple[str, str]] = {
     PROMPT: ("prompt", "prompts"),
     "file-write": ("edit", "edits"),
@@ -314,11 +358,23 @@ def _successes(actions: Sequence[Action]) -> list[str]:
     """Tests, builds, commits and the like that are known to have succeeded."""
     commands = [action for action in actions if action.type == "command" and _is_notable(action.facts)]
     last = {normalise_command(action.facts): action for action in commands}
-    return _latest([action.narrative for action in last.values() if action.succeeded])
+    return _latest([_describe_success(action) for action in last.values() if action.succeeded])
+
+
+def _describe_success(action: Action) -> str:
+    """The command and what a test runner counted. Nothing else of what it printed: that is no result of ours."""
+    return f"Ran {_quoted(action.facts)} — {test_counts(action.narrative) or 'success'}"
+
+
+def _quoted(command: str) -> str:
+    return f"`{shorten(command.partition(chr(10))[0], _LONGEST_COMMAND).replace('`', chr(39))}`"
 
 
 def _is_notable(line: str) -> bool:
-    return bool(_NOTABLE_GIT.search(line) or _NOTABLE.intersection(find_concepts(command=line).split(", ")))
+    git = _GIT_CALL.search(line)
+    if (git and _GIT_VERB.search(line, git.end() - 1)) or _GH_VERB.search(line):
+        return True
+    return bool(_NOTABLE.intersection(find_concepts(command=line).split(", ")))
 
 
 def _open_failures(actions: Sequence[Action]) -> list[str]:
@@ -341,9 +397,9 @@ def _open_failures(actions: Sequence[Action]) -> list[str]:
 
 
 def _describe_failure(action: Action) -> str:
-    """The command, and how it failed by its narrative."""
-    command, why = action.facts.partition("\n")[0], action.narrative.partition(" — ")[2] or "failed"
-    return shorten(f"{shorten(command, _LONGEST_COMMAND)} — {why}", _LONGEST_LINE)
+    """The command, and how many tests failed. Nothing else of what it printed: that is no step of ours."""
+    command = action.facts.partition("\n")[0]
+    return f"{shorten(command, _LONGEST_COMMAND)} — {test_counts(action.narrative) or 'failed'}"
 
 
 def _new_item(

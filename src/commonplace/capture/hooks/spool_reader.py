@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from commonplace.capture.hooks.spool import (
+    CONTEXT_FAILURE,
     DISK_FULL,
     EVENT,
     FAILURES,
+    HINT_FAILURE,
     PART,
     REFUSED,
     SAMPLE,
@@ -58,6 +60,46 @@ class SpoolState:
     size: int = 0
     broken: str = ""
     """Why the spool cannot be used at all; empty if it can, or does not exist yet."""
+
+    @property
+    def without_context(self) -> dict[str, int]:
+        """How many sessions started without their memories, by the reason. Their events were captured."""
+        return self._hook_failures_of(CONTEXT_FAILURE)
+
+    @property
+    def without_hints(self) -> dict[str, int]:
+        """How often nothing could be looked up while an agent worked. Those events were captured, too."""
+        return self._hook_failures_of(HINT_FAILURE)
+
+    @property
+    def not_written(self) -> dict[str, int]:
+        """How many events hooks could not write: they are lost."""
+        known = (CONTEXT_FAILURE, HINT_FAILURE)
+        return {reason: number for reason, number in self.hook_failures.items() if not reason.startswith(known)}
+
+    @property
+    def lost(self) -> int:
+        """How many events are not in the memory."""
+        return sum(self.not_written.values()) + sum(self.refused.values())
+
+    def _hook_failures_of(self, kind: str) -> dict[str, int]:
+        found = self.hook_failures.items()
+        return {reason.removeprefix(kind): number for reason, number in found if reason.startswith(kind)}
+
+
+# Why sessions started without their memories, as people say it.
+_WHY = {"too-slow": ": reading them took over a second", "server-away": ": the server did not answer"}
+
+
+def sessions_without_memories(reasons: Mapping[str, int]) -> str:
+    """How many there were, and why."""
+    from commonplace.text.sentences import counted
+
+    number = sum(reasons.values())
+    why = _WHY.get(next(iter(reasons))) if len(reasons) == 1 else None
+    if why is None:
+        why = f" ({', '.join(f'{reason} {count:,}' for reason, count in reasons.items())})"
+    return f"{counted(number, 'session')} started without memories{why}."
 
 
 class UnreadableEvent(Exception):

@@ -2,7 +2,7 @@
 
 A server that is near answers within a hook's time. The answer of a slower one is kept for the next moment of the
 session, and from then on it is not waited for until it is quick again. One that fails is left alone for a while. A
-project that stays on this machine (`sync_private`) gets the hints of this machine's own memory.
+folder that is not shared gets the hints of this machine's own memory.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from commonplace.capture.hooks.hint_answers import NO_HINTS, answer_hints, is_wanted, read_request
 from commonplace.capture.hooks.send_events import event_record
 from commonplace.capture.hooks.spool import HINT_FAILURE, count_failure, event_name, seconds_to_wait, spool_folder
-from commonplace.capture.hooks.team_server import TeamServer, home_settings, load_server, stays_here, team_servers
+from commonplace.capture.hooks.team_server import TeamServer, event_stays_here, home_settings, load_server, team_servers
 from commonplace.capture.hooks.working_folder import WorkingFolders, is_known_repository
 from commonplace.data_folder import TEAMS
 from commonplace.errors import InvalidInput, TooLarge
@@ -27,8 +27,9 @@ from commonplace.memory.local_memory import LocalMemory
 
 HINTS_PATH = "/api/v1/hooks/hints"
 _PING_PATH = "/health"
-# Seconds that a hook may be kept waiting, less than it waits itself; and that a server has for its answer.
-NEAR_SECONDS, ANSWER_SECONDS = 0.15, 10.0
+# Seconds that a hook may be kept waiting at a prompt and at a tool, less than it waits itself, and that a server
+# has for its answer.
+PROMPT_SECONDS, NEAR_SECONDS, ANSWER_SECONDS = 1.2, 0.35, 10.0
 # Seconds for which a server that failed is not asked.
 PAUSE_SECONDS = 30.0
 _MOST_LATE = 50
@@ -129,17 +130,20 @@ class TeamServers:
         if server is None or event is None:
             return NO_HINTS
         settings, moment = home_settings(server, env), str(request["moment"])
-        where = WorkingFolders().of(event.cwd)
-        if stays_here(settings, where.project):
+        folders = WorkingFolders()
+        where = folders.of(event.cwd)
+        if event_stays_here(server, settings, event, folders):
             return answer_hints(reach(), request)
         proven = not where.project or is_known_repository(server.folder, where.project, Path(event.cwd))
         if not proven or not is_wanted(settings.hooks_recall, moment):
             return NO_HINTS
         named = replace(event, id=event_name(), at_ms=time.time_ns() // 1_000_000)
         record = {**event_record(named, where), "session": str(request["session"])}
-        body = {"moment": moment, "event": record, "shown": list(request["shown"]), "recall": settings.hooks_recall}
+        seen = {name: list(request.get(name, ())) for name in ("shown", "at_start", "breaches")}
+        body = {"moment": moment, "event": record, **seen, "recall": settings.hooks_recall}
         # Half of what a hook waits that was told how long: an answer for a hook that has gone would be lost.
-        return self._hints_of(server).ask(body, seconds_to_wait(env, 2 * NEAR_SECONDS) / 2)
+        near = PROMPT_SECONDS if moment == "prompt" else NEAR_SECONDS
+        return self._hints_of(server).ask(body, seconds_to_wait(env, 2 * near) / 2)
 
     def _hints_of(self, server: TeamServer) -> TeamHints:
         with self._lock:

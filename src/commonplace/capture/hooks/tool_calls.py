@@ -163,7 +163,7 @@ _OURS = frozenset(
 # Names that others have too; they are ours on a server with a name like ours, or without a known name.
 _PERHAPS_OURS = frozenset("search timeline recall explain predict".split())
 _OUR_SERVER = re.compile(r"commonplace|kiro.?memory|memories|ecm|sekha|^mcp$", re.IGNORECASE)
-_SERVER = re.compile(r"(?:mcp__)?(?P<server>[\w.-]+?)(?:__|[/:.]\s?)(?P<tool>[\w.-]+)", re.IGNORECASE)
+_SERVER = re.compile(r"(?:mcp__)?(?P<server>[\w.-]{1,100}?)(?:__|[/:.]\s?)(?P<tool>[\w.-]+)", re.IGNORECASE)
 _OUR_COMMAND = re.compile(r"(?:\S*[/\\])?(?:commonplace(?:\.exe)?|(?:uvx|pipx run) commonplace)(?:\s|$)")
 
 CommandOutcome = Literal["success", "failed", ""]
@@ -184,6 +184,7 @@ _PASSED = re.compile(
     re.MULTILINE,
 )
 _COUNT = re.compile(r"(?<![\d.])(\d{1,7}) (?:[a-z]+ )?(passed|passing|failed|failing|failures?|errors?|examples?)\b")
+_MOST_COUNTS = 4
 LONGEST_COMMAND = 4000
 _LONGEST_EDIT = 200_000
 _BEGIN_PATCH = "*** Begin Patch"
@@ -198,7 +199,7 @@ _QUERIES = ("query", "pattern", "regex", "search_term", "explanation", "q", "pro
 _TASKS = ("description", "task", "prompt", "message", "instructions", "objective", "query")
 _AGENTS = ("subagent_type", "agent_type", "agent", "agent_name", "agentName", "name", "role")
 _PATCHED = re.compile(
-    r"^\*\*\* (?:(?P<kind>Update|Add|Delete) File: (?P<file>.+?)|Move to: (?P<moved>.+?))\s*$", re.MULTILINE
+    r"^\*\*\* (?:(?P<kind>Update|Add|Delete) File: (?P<file>.*\S)|Move to: (?P<moved>.*\S))[^\S\n]*$", re.MULTILINE
 )
 _VERBS = {"Update": "Modified", "Add": "Created", "Delete": "Deleted"}
 
@@ -263,6 +264,11 @@ def runner_count_line(output: str) -> str:
         if score > best:
             best, found = score, line.strip()
     return found
+
+
+def test_counts(text: str) -> str:
+    """`1 failed, 46 passed`: what a test runner counts in a text, and no other word of it."""
+    return ", ".join(f"{number} {word}" for number, word in _COUNT.findall(text[:400])[:_MOST_COUNTS])
 
 
 def _outcome_in_output(output: str) -> CommandOutcome:

@@ -93,6 +93,23 @@ def _with_slashes(path: str) -> str:
     return path.replace("\\", "/") if _DRIVE.match(path) or path.startswith("\\\\") else path
 
 
+_BRANCH = "ref: refs/heads/"
+
+
+def checked_out_branch(root: str) -> str:
+    """The branch that is checked out in the repository at a folder; empty if that is unknown."""
+    if not root or not Path(root).is_absolute():
+        return ""
+    head = file_text(own_git_folder(Path(root)) / "HEAD")
+    return head.removeprefix(_BRANCH).strip() if head.startswith(_BRANCH) else ""
+
+
+def own_git_folder(root: Path) -> Path:
+    """Where git keeps the HEAD and the index of a folder; those of a worktree are its own."""
+    marker = root / ".git"
+    return marker if marker.is_dir() else root / file_text(marker).removeprefix("gitdir:").strip()
+
+
 KNOWN_COMMITS_FILE = "known-commits.json"
 NAME_CLASH_ADVICE = "`git config commonplace.project NAME` in one of them tells them apart."
 # Commits that are recorded per project, and projects in all; the oldest are dropped first.

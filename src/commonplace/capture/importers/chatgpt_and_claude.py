@@ -91,6 +91,7 @@ def _chatgpt_message(node: TreeNode, before_ms: int | None) -> NewMessage | None
             recipient="" if recipient == "all" else recipient,
             branch=node.branch,
             parent=node.parent if node.branch else "",
+            off_path=node.branch > 0,
         ),
         identity=text_in(message, "id") or node.key,
     )

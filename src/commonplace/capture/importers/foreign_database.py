@@ -27,10 +27,10 @@ from commonplace.capture.importers.json_reader import Element, records
 from commonplace.errors import InvalidInput, TooLarge
 from commonplace.memory.conversations import MAX_KEY, NewConversation, NewMessage
 from commonplace.memory.import_items_and_records import ImportedItem
-from commonplace.memory.remember import MAX_PATHS, MAX_TAG, MAX_TAGS, MAX_TITLE, UNSTORABLE, NewItem, checked_category
+from commonplace.memory.remember import MAX_PATHS, MAX_TAG, MAX_TAGS, MAX_TITLE, UNSTORABLE, NewItem
 from commonplace.model import ref
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS
-from commonplace.text.paths import check_glob
+from commonplace.text.paths import check_glob, checked_category
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact
 from commonplace.text.untrusted_json import parse_if_json, text_in, time_in

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from json import JSONDecodeError, JSONDecoder
 from pathlib import Path
 
 from commonplace import plugins
@@ -19,6 +20,7 @@ from commonplace.capture.importers import (
     claude_mem,
     commonplace_export,
     kiro_memory,
+    mem0,
     memories_sh,
     sekha,
     server_memory,
@@ -44,6 +46,9 @@ _DOCUMENTS: Mapping[bytes, str] = {
 _PAGE = re.compile(
     r"(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
 )
+
+# mem0's platform has an array of that name, too; its memories have their text under another name.
+_MEMORIES_SH = r'"memories"\s*:\s*\[(?!\s*\{[^{}]*"memory"\s*:\s*")'
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +82,10 @@ FORMATS: Mapping[str, Format] = {
         "JSON or JSON lines of `kiro-memory export`",
         r'"_(?:meta|type)"\s*:|^\[\s*\{\s*"id"\s*:\s*\d+,\s*"memory_session_id"\s*:',
     ),
-    "memories.sh": Format(memories_sh.read_export, "JSON of `memories export`", r'"memories"\s*:\s*\['),
+    "memories.sh": Format(memories_sh.read_export, "JSON of `memories export`", _MEMORIES_SH),
     "causantic": Format(causantic.read_export, "an archive of `causantic export`", r'"causantic-archive"'),
     "claude-mem": Format(claude_mem.read_export, "JSON of claude-mem's export", r'"totalObservations"\s*:'),
+    "mem0": Format(mem0.read_export, "JSON of mem0's `get_all`, or of its platform", r'"memory"\s*:\s*"'),
     "server-memory": Format(
         server_memory.read, "memory.jsonl of the reference memory server", r'"(?:entity|relation)Type"\s*:'
     ),
@@ -143,6 +149,13 @@ PRODUCTS: Mapping[str, Product] = {
         ("CLAUDE_MEM_DATA_DIR",),
         (".claude-mem/claude-mem.db",),
     ),
+    "mem0": Product(
+        "mem0",
+        mem0.read,
+        {"history": ("memory_id", "new_memory", "event")},
+        ("MEM0_DIR",),
+        (".mem0/history.db",),
+    ),
 }
 PRODUCT_NAMES = (*PRODUCTS, "server-memory")
 _SERVER_MEMORY = "node_modules/@modelcontextprotocol/server-memory/dist/memory.json*"
@@ -165,11 +178,6 @@ def plugin_formats() -> dict[str, Format]:
 def format_names() -> tuple[str, ...]:
     """What may be named as a format. Plugins are not loaded for it: a broken one says so when it is used."""
     return (*FORMATS, *plugins.names(plugins.IMPORTERS))
-
-
-def describe_formats() -> str:
-    """Every format with what it is, for an error message."""
-    return "; ".join(f"{name} ({format_.what})" for name, format_ in {**FORMATS, **plugin_formats()}.items())
 
 
 def check_format(name: str, found: object) -> str:
@@ -230,7 +238,22 @@ def why_unknown(head: bytes, name: str, expected: str | None = None) -> str:
             return f"it is {what}: save it as text first"
     if head[:4] in ZIP:
         return "a zip inside another or in a pipe"
-    return "it is not text" if b"\0" in head else "its JSON is in no known format"
+    if b"\0" in head:
+        return "it is not text"
+    return _why_no_json(head) or "its JSON is in none of the formats that can be imported"
+
+
+def _why_no_json(head: bytes) -> str:
+    """Where a text stops being JSON; empty if it may go on being it after what was read."""
+    text = head.decode("utf-8-sig", "replace")
+    try:
+        JSONDecoder().raw_decode(text.lstrip())
+    except RecursionError:
+        return "it is nested too deeply"
+    except JSONDecodeError as error:
+        line = text[: len(text) - len(text.lstrip()) + error.pos].count("\n") + 1
+        return "" if len(head) == HEAD else f"it is not valid JSON (line {line}: {error.msg.lower()})"
+    return ""
 
 
 def read_database(

@@ -33,9 +33,9 @@ SPEAKER_NAMES: Mapping[str, str] = {
     "tool": "tool",
 }
 _SPEAKER = re.compile(
-    r"[\W_]*(?P<name>[A-Za-z][A-Za-z ]{0,20}?)(?:\s+said)?\s*(?:[(\[](?P<time>[^()\[\]]{4,40})[)\]])?\s*:?\s*"
+    r"[\W_]*+(?P<name>[A-Za-z][A-Za-z ]{0,20}?)(?: said)? ?(?:[(\[](?P<time>[^()\[\]]{4,40})[)\]] ?)?:? ?"
 )
-_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})(.*)")
+_FENCE = re.compile(r"\s{0,3}(`{3,}+|~{3,}+)(.*)")
 _BREAKS = dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), "\n")
 # Characters that are split into lines at once.
 _PIECE = 1 << 16
@@ -50,10 +50,10 @@ _OWN_FIELD = re.compile(r"\*\*(\w+):\*\*(.*)$", re.MULTILINE)
 _OWN_TURN = re.compile(r"^\*\*(?:User|Assistant|System|Tool)\*\* \([^()\n]*\): *$", re.MULTILINE)
 _HEADING = re.compile(r"(?P<level>#{1,6})\s+(?P<who>.{1,80})")
 _BOLD = re.compile(
-    r"(?:[-*>]\s+)?\*\*(?P<who>[^*]{1,60}?)(?::\*\*|\*\*(?P<time>\s*\([^()]{4,40}\))?:|\*\*\s*$)(?:\s*(?P<rest>.*))?"
+    r"(?:[-*>]\s+)?\*\*(?P<who>[^*]{1,60}?)(?::\*\*|\*\*(?P<time>\s*+\([^()]{4,40}\))?:|\*\*\s*+$)\s*+(?P<rest>.*)"
 )
 _RULE = re.compile(r"^[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
-_LINE = re.compile(r"(?P<who>[^:]{1,30}?(?:[(\[][^()\[\]]{4,40}[)\]])?\s*):(?:\s+(?P<rest>.*))?")
+_LINE = re.compile(r"(?P<who>[^:]{1,30}?(?:[(\[][^()\[\]]{4,40}[)\]])?\s*+):(?:\s++(?P<rest>.*))?")
 _UNSEEN = frozenset("script style title template noscript svg iframe object nav".split())
 # The title is near the beginning, and short.
 _HEAD, _HTML_TITLE = 100_000, re.compile(r"<title[^>]{0,200}>([^<]{1,500})", re.IGNORECASE)
@@ -98,7 +98,7 @@ class Turn:
 
 def parse_speaker(text: str) -> tuple[str, int | None] | None:
     """The role and time in words such as `You said:` or `Assistant (2026-01-20 10:00:00)`."""
-    found = _SPEAKER.fullmatch(text)
+    found = _SPEAKER.fullmatch(" ".join(text.split()))
     role = SPEAKER_NAMES.get(found["name"].lower()) if found else None
     return (role, time_in({"at": found["time"]}, "at")) if found and role else None
 

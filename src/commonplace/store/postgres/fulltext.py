@@ -79,7 +79,7 @@ class FullText(Items):
         return TextSearch(connection, self._space_id, within, statistics, k)
 
     def _speakers(self, connection: Connection, words: Sequence[Word], filter_: Filter) -> list[Word]:
-        within = in_projects(self._space_id, filter_.projects) if filter_.projects else ""
+        within = in_projects(self._space_id, filter_) if filter_.projects else ""
         bound = Bound(self._space_id)
         speaks = ", ".join(f"EXISTS (SELECT 1 {ROWS}{_named(word, within, bound)})" for word in words)
         answers = connection.native_rows(f"SELECT {speaks}", bound.values, prepared=True)[0]

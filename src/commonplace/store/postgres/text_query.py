@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from commonplace.model import KINDS
+from commonplace.model import KINDS, Kind
 from commonplace.store.postgres.connection import BORDER, kind_token, lexeme, project_token, translate, type_token
 from commonplace.store.postgres.pool_and_replicas import Connection
 from commonplace.store.rows import COLUMNS, WEIGHTS
-from commonplace.store.sql.items import Filter
+from commonplace.store.sql.items import NO_PROJECT, Filter
 from commonplace.text.query import COMMON_MOST, SAMPLE_ROWS, Word, word_forms
 from commonplace.text.query_grammar import And, Node, Not, Or, Term
 
@@ -228,8 +228,8 @@ def narrowed(connection: Connection, space_id: int, filter_: Filter) -> Within:
     total = sum(row[2] for row in tally)
     parts, rows = [], total
     if filter_.projects:
-        rows = min(rows, sum(n for project, _kind, n in tally if project in filter_.projects))
-        parts.append(in_projects(space_id, filter_.projects))
+        rows = min(rows, sum(n for project, kind, n in tally if _is_inside(filter_, project, kind)))
+        parts.append(in_projects(space_id, filter_))
     if filter_.kinds:
         inside = sum(n for _project, kind, n in tally if kind in filter_.kinds)
         rows = min(rows, inside)
@@ -247,9 +247,18 @@ def narrowed(connection: Connection, space_id: int, filter_: Filter) -> Within:
     return Within(" & ".join(parts), rest, rows, all_rows, all_words)
 
 
-def in_projects(space_id: int, projects: Iterable[int]) -> str:
-    """A tsquery for the rows of some projects."""
-    return _any(space_id, map(project_token, projects))
+def _is_inside(filter_: Filter, project: int, kind: Kind) -> bool:
+    applies = project != NO_PROJECT or not filter_.global_kinds or kind in filter_.global_kinds
+    return project in filter_.projects and applies
+
+
+def in_projects(space_id: int, filter_: Filter) -> str:
+    """A tsquery for the rows of the projects of a filter."""
+    if not (filter_.global_kinds and NO_PROJECT in filter_.projects):
+        return _any(space_id, map(project_token, filter_.projects))
+    kinds = _any(space_id, map(kind_token, filter_.global_kinds))
+    places = [_any(space_id, [project_token(one)]) for one in filter_.projects if one != NO_PROJECT]
+    return f"({' | '.join([*places, f'({_any(space_id, [project_token(NO_PROJECT)])} & {kinds})'])})"
 
 
 def bound_condition(connection: Connection, filter_: Filter, bound: Bound) -> str:

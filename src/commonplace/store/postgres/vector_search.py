@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from commonplace.model import KINDS, Scope, VectorHit
@@ -167,7 +166,7 @@ class Nearest:
                 return []
             self._moment = moment
             among = self._among(connection, filter_)
-            rows = self._index.nearest(query, filter_.projects, filter_.kinds, among, most)
+            rows = self._index.nearest(query, filter_.projects, filter_.kinds, filter_.global_kinds, among, most)
             if self._index.caches_vectors:
                 nearest = [(id_, self._items[id_], cosine) for id_, cosine in self._index.scored(query, rows)[:k]]
                 return [VectorHit(id_, item, cosine) for id_, item, cosine in nearest if item is not None]
@@ -274,6 +273,9 @@ def _inside(connection: Connection, filter_: Filter) -> tuple[str, dict[str, obj
     if filter_.projects:
         clauses.append("v.project_id = ANY(%(projects)s::bigint[])")
         bindings["projects"] = list(filter_.projects)
+    if filter_.global_kinds:
+        clauses.append("(v.project_id <> 0 OR v.kind = ANY(%(global_kinds)s::smallint[]))")
+        bindings["global_kinds"] = [KINDS.index(kind) for kind in filter_.global_kinds]
     if filter_.kinds:
         clauses.append("v.kind = ANY(%(kinds)s::smallint[])")
         bindings["kinds"] = [KINDS.index(kind) for kind in filter_.kinds]
@@ -282,7 +284,7 @@ def _inside(connection: Connection, filter_: Filter) -> tuple[str, dict[str, obj
 
 def _beyond_signs(connection: Connection, filter_: Filter) -> tuple[str, dict[str, object]]:
     """A question for the passages of some types, tags, sessions or times; empty if all of them will do."""
-    beyond = replace(filter_, projects=(), kinds=())
+    beyond = filter_.anywhere
     if beyond == Filter():
         return "", {}
     shared, values = beyond.sql(connection)

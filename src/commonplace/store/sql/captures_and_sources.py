@@ -205,6 +205,12 @@ class Sources(Space):
             row = connection.first(select, (self._space_id, path))
         return None if row is None else object_of(row[0])
 
+    def source_marks(self, beginning: str) -> dict[str, Mapping[str, Any]]:
+        with self._database.read() as connection:
+            select = "SELECT path, mark FROM sources WHERE space_id = ? AND substr(path, 1, ?) = ? ORDER BY path"
+            rows = connection.rows(select, (self._space_id, len(beginning), beginning))
+        return {str(path): object_of(mark) for path, mark in rows}
+
     def save_source_mark(self, path: str, mark: Mapping[str, Any], now_ms: int) -> None:
         with self._database.write() as connection:
             connection.run(

@@ -6,7 +6,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from commonplace.errors import Conflict, StoreError
-from commonplace.model import Change, Draft, Item, Ref, Session, SessionDraft, SessionScope, Stored
+from commonplace.model import (
+    UNKNOWN_AUTHOR,
+    Author,
+    Change,
+    Draft,
+    Item,
+    Ref,
+    Session,
+    SessionDraft,
+    SessionScope,
+    Stored,
+)
 from commonplace.store.rows import change_of, item_of, session_before
 from commonplace.store.sql import item_changes, item_writes, items, projects, sessions
 from commonplace.store.sql.connection import IN_LIST, VISIT_WAIT_SECONDS, Connection, Space, allow_replica
@@ -21,10 +32,18 @@ class Conversations(Space):
     """Sessions of one space."""
 
     def store_sessions(
-        self, drafts: Sequence[tuple[SessionDraft, Sequence[Draft]]], now_ms: int
+        self,
+        drafts: Sequence[tuple[SessionDraft, Sequence[Draft]]],
+        now_ms: int,
+        by: Author = UNKNOWN_AUTHOR,
+        *,
+        with_memories: bool = True,
     ) -> list[tuple[Session, list[Stored]]]:
         with self._database.write() as connection:
-            done = [_store(connection, self._space_id, draft, messages, now_ms) for draft, messages in drafts]
+            done = [
+                _store(connection, self._space_id, draft, messages, now_ms, by, with_memories=with_memories)
+                for draft, messages in drafts
+            ]
         self._database.wrote(sum(len(stored) for _session, stored in done))
         return done
 
@@ -58,7 +77,9 @@ class Conversations(Space):
                     _set(connection, self._space_id, session_id, name, value)
             return sessions.get_one(connection, self._space_id, session_id)
 
-    def forget_session(self, session_id: int, now_ms: int, expect_rev: int | None = None) -> Session:
+    def forget_session(
+        self, session_id: int, now_ms: int, expect_rev: int | None = None, by: Author = UNKNOWN_AUTHOR
+    ) -> Session:
         with self._database.write() as connection:
             session = _changeable(connection, self._space_id, session_id, expect_rev)
             if session.forgotten_ms is None:
@@ -66,12 +87,15 @@ class Conversations(Space):
                 _set(connection, self._space_id, session_id, "forgotten_ms", now_ms)
                 live = "forgotten_ms IS NULL AND superseded_by IS NULL"
                 forgotten = _item_ids(connection, self._space_id, session_id, live)
-                item_changes.forget(connection, self._space_id, forgotten, now_ms)
+                item_changes.forget(connection, self._space_id, forgotten, now_ms, by)
             return sessions.get_one(connection, self._space_id, session_id)
 
-    def restore_session(self, session_id: int, now_ms: int) -> Session:
+    def restore_session(
+        self, session_id: int, now_ms: int, by: Author = UNKNOWN_AUTHOR, *, with_memories: bool = True
+    ) -> Session:
         with self._database.write() as connection:
-            _restore(connection, self._space_id, _changeable(connection, self._space_id, session_id), now_ms)
+            session = _changeable(connection, self._space_id, session_id)
+            _restore(connection, self._space_id, session, now_ms, by, with_memories=with_memories)
             return sessions.get_one(connection, self._space_id, session_id)
 
     def touch_session(self, session_id: int, now_ms: int) -> None:
@@ -146,7 +170,14 @@ class Conversations(Space):
 
 
 def _store(
-    connection: Connection, space_id: int, draft: SessionDraft, messages: Sequence[Draft], now_ms: int
+    connection: Connection,
+    space_id: int,
+    draft: SessionDraft,
+    messages: Sequence[Draft],
+    now_ms: int,
+    by: Author,
+    *,
+    with_memories: bool,
 ) -> tuple[Session, list[Stored]]:
     known = connection.first(
         "SELECT id FROM sessions WHERE space_id = ?1 AND (uid = CAST(?2 AS text) OR key = ?3)"
@@ -165,7 +196,7 @@ def _store(
                 return session, []
             _update_from_source(connection, space_id, session, draft)
         if session.forgotten_ms is not None:
-            _restore(connection, space_id, session, now_ms)
+            _restore(connection, space_id, session, now_ms, by, with_memories=with_memories)
     stored = _add_messages(connection, space_id, session, messages, now_ms, follows=draft.follows)
     if known is None and draft.updated_ms is not None:
         _set(connection, space_id, session.id, "updated_ms", draft.updated_ms)
@@ -233,19 +264,22 @@ def _by_uid(
     return {uid: Stored(id_, uid, duplicate=True) for id_, uid in rows}
 
 
-def _restore(connection: Connection, space_id: int, session: Session, now_ms: int) -> None:
+def _restore(
+    connection: Connection, space_id: int, session: Session, now_ms: int, by: Author, *, with_memories: bool
+) -> None:
     """Bring back a session, and what was forgotten with it and has not come back by itself."""
     last = connection.first(
         "SELECT at_ms FROM session_history WHERE space_id = ? AND session_id = ? AND op = 'forget'"
         " ORDER BY rev DESC LIMIT 1",
         (space_id, session.id),
     )
-    gone = [] if last is None else _item_ids(connection, space_id, session.id, "forgotten_ms = ?", last)
+    wanted = "forgotten_ms = ?" if with_memories else "forgotten_ms = ? AND kind <> 'memory'"
+    gone = [] if last is None else _item_ids(connection, space_id, session.id, wanted, last)
     if session.forgotten_ms is None and not gone:
         return
     _record_before(connection, space_id, session, "restore", now_ms)
     _set(connection, space_id, session.id, "forgotten_ms", None)
-    item_changes.restore(connection, space_id, gone, now_ms)
+    item_changes.restore(connection, space_id, gone, now_ms, by)
 
 
 def _changeable(connection: Connection, space_id: int, session_id: int, expect_rev: int | None = None) -> Session:

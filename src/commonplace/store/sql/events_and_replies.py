@@ -20,6 +20,8 @@ from commonplace.store.types import (
     parse_event_mark,
 )
 
+# Of an item that was changed since, the author is whoever changed it: who made it is in its history.
+_MADE_BY = "CASE WHEN i.rev = 1 THEN i.author END"
 # In the order of a mark: what was created is reported before its changes.
 _TABLES = ("items", "history", "sessions", "session_history")
 _ITEM = """
@@ -31,12 +33,16 @@ _SESSION = """
   FROM {rows} LEFT JOIN projects p ON p.space_id = s.space_id AND p.id = s.project_id
 """
 _SINCE = (
-    "SELECT i.id, 'created', i.created_ms," + _ITEM.format(rows="items i") + "WHERE +i.space_id = ? AND i.id > ?",
-    "SELECT h.id, h.op, h.at_ms,"
+    f"SELECT i.id, 'created', i.created_ms, {_MADE_BY},"
+    + _ITEM.format(rows="items i")
+    + "WHERE +i.space_id = ? AND i.id > ?",
+    "SELECT h.id, h.op, h.at_ms, h.author,"
     + _ITEM.format(rows="history h JOIN items i ON i.space_id = h.space_id AND i.id = h.item_id")
     + "WHERE +h.space_id = ? AND h.id > ?",
-    "SELECT s.id, 'created', s.started_ms," + _SESSION.format(rows="sessions s") + "WHERE +s.space_id = ? AND s.id > ?",
-    "SELECT h.id, h.op, h.at_ms,"
+    "SELECT s.id, 'created', s.started_ms, NULL,"
+    + _SESSION.format(rows="sessions s")
+    + "WHERE +s.space_id = ? AND s.id > ?",
+    "SELECT h.id, h.op, h.at_ms, NULL,"
     + _SESSION.format(rows="session_history h JOIN sessions s ON s.space_id = h.space_id AND s.id = h.session_id")
     + "WHERE +h.space_id = ? AND h.id > ?",
 )
@@ -86,10 +92,10 @@ def _latest(connection: Connection, space_id: int) -> EventMark:
 
 
 def _event(row: Sequence[Any], mark: EventMark) -> Event:
-    _number, op, at_ms, id_, uid, kind, type_, title, project = row
+    _number, op, at_ms, author, id_, uid, kind, type_, title, project = row
     subject = "conversation" if kind == "conversation" else "item"
     name = f"{subject}.{_EVENT_NAMES.get(op, op)}"
-    return Event(format_event_mark(mark), name, at_ms, id_, uid, kind, type_, title, project)
+    return Event(format_event_mark(mark), name, at_ms, id_, uid, kind, type_, title, project, author)
 
 
 _THIS_ATTEMPT = "space_id = ? AND caller = ? AND name = ? AND attempt = ?"

@@ -223,8 +223,8 @@ def supersede(
 ) -> None:
     """Mark an item as replaced by another: it leaves search and context, and stays in history.
 
-    It held until the other one began to hold: from when that says, or else until now. If that is still to come, the old
-    one only gets its end, and is found until then.
+    It held until the other one began to hold (`end_when_replaced`). If that is still to come, the old one only gets its
+    end, and is found until then.
     """
     old, new = changeable(connection, space_id, old_id), items.get_one(connection, space_id, new_id)
     above: Item | None = new
@@ -244,16 +244,23 @@ def supersede(
             update(connection, space_id, old_id, {"valid_until_ms": new.valid_from_ms})
         return
     record_before(connection, space_id, [old], "supersede", now_ms, by)
-    known = (old.valid_until_ms, new.valid_from_ms, now_ms)
-    update(
-        connection,
-        space_id,
-        old_id,
-        {"superseded_by": new_id, "valid_until_ms": min(end for end in known if end is not None)},
-    )
+    end = end_when_replaced(old, new, now_ms)
+    update(connection, space_id, old_id, {"superseded_by": new_id, "valid_until_ms": end})
     if is_live(old):
         indexing.hide(connection, space_id, [old_id])
         count_items(connection, space_id, [(location_of(connection, space_id, old_id), old)], -1)
+
+
+def end_when_replaced(old: Item, new: Item, at_ms: int) -> int:
+    """Until when an item held that was marked as replaced at a moment.
+
+    It held until the other one began to hold: from when that says, or else from when it was said. What an older one
+    replaces held until it was marked.
+    """
+    began = new.valid_from_ms
+    if began is None and new.created_ms > old.created_ms:
+        began = new.created_ms
+    return min(end for end in (old.valid_until_ms, began, at_ms) if end is not None)
 
 
 def changeable(connection: Connection, space_id: int, item_id: int) -> Item:

@@ -13,6 +13,8 @@ from commonplace.errors import Conflict, StoreError
 from commonplace.model import (
     ACCEPTED,
     DISMISSED,
+    HIDDEN_TAG,
+    PINNED_TAG,
     PROPOSED,
     SOURCE_FIELDS,
     UNKNOWN_AUTHOR,
@@ -257,13 +259,25 @@ def _found_again(connection: Connection, space_id: int, project_id: int | None, 
     select = f"SELECT id, uid, review FROM items WHERE {SAME}"
     item_id, uid, review = connection.first(select, (space_id, project_id or 0, draft.content_hash))
     by = Author(draft.author, draft.origin)
-    # Saying again what was forgotten or superseded is wanting it back; proposing what was dismissed is not.
-    if review != DISMISSED or draft.review != PROPOSED:
+    # Saying again what was forgotten or superseded is wanting it back. Proposing what was dismissed is not. An agent
+    # brings back nothing that a person decided about, and nothing by what it only proposes.
+    if draft.origin == "agent":
+        wanted = draft.review != PROPOSED and not _is_decided(connection, space_id, int(item_id), review)
+    else:
+        wanted = draft.review != PROPOSED or review != DISMISSED
+    if wanted:
         item_changes.restore(connection, space_id, [int(item_id)], now_ms, by)
     # What a person says themselves they agree with.
     if review in (PROPOSED, DISMISSED) and draft.origin == "person" and draft.review is None:
         item_changes.accept(connection, space_id, [int(item_id)], now_ms, by)
     return Stored(int(item_id), str(uid), duplicate=True)
+
+
+def _is_decided(connection: Connection, space_id: int, item_id: int, review: str | None) -> bool:
+    """Whether a person accepted, dismissed, pinned or hid an item."""
+    select = "SELECT 1 FROM item_tags WHERE +space_id = ? AND item_id = ? AND tag IN (?, ?)"
+    marked = connection.first(select, (space_id, item_id, PINNED_TAG, HIDDEN_TAG)) is not None
+    return review in (ACCEPTED, DISMISSED) or marked
 
 
 def _check_uids(connection: Connection, space_id: int, located: Sequence[tuple[ItemLocation, Draft]]) -> None:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from commonplace.errors import NotFound
 from commonplace.model import (
+    GLOBAL_KINDS,
     KINDS,
     PROPOSED,
     SETTLED,
@@ -107,10 +108,14 @@ SELECT p.id, p.item_id, p.text, i.kind, i.type, i.title, i.body, i.details,
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A scope by the ids of its projects and sessions. Empty tuples mean no restriction."""
+    """A scope by the ids of its projects and sessions. Empty tuples mean no restriction.
+
+    `global_kinds` narrows only what belongs to no project, to these kinds.
+    """
 
     projects: tuple[int, ...] = ()
     kinds: tuple[Kind, ...] = ()
+    global_kinds: tuple[Kind, ...] = ()
     types: tuple[str, ...] = ()
     tag: str = ""
     sessions: tuple[int, ...] | None = None
@@ -134,7 +139,12 @@ class Filter:
         """The part that the full-text index does not know; None if there is none."""
         times, source = (self.since_ms, self.until_ms), (self.author, self.origins, self.review)
         rest = (self.tag, self.sessions, times, source, self.lapsed)
-        return None if rest == _NOTHING_ELSE else replace(self, projects=(), kinds=(), types=())
+        return None if rest == _NOTHING_ELSE else replace(self.anywhere, types=())
+
+    @property
+    def anywhere(self) -> Filter:
+        """The same of all projects and kinds: the part that no index of vectors knows."""
+        return replace(self, projects=(), kinds=(), global_kinds=())
 
     def sql(self, connection: Connection) -> tuple[str, list[Any]]:
         """A condition on `items i` for what is live and inside, with its bindings."""
@@ -144,9 +154,10 @@ class Filter:
             ids = [p for p in self.projects if p != NO_PROJECT]
             either = [f"i.project_id IN ({_marks(ids)})"] if ids else []
             if NO_PROJECT in self.projects:
-                either.append("i.project_id IS NULL")
+                marks = _marks(self.global_kinds)
+                either.append(f"(i.project_id IS NULL AND i.kind IN ({marks}))" if marks else "i.project_id IS NULL")
             clauses.append("(" + " OR ".join(either) + ")")
-            bindings += ids
+            bindings += [*ids, *(self.global_kinds if NO_PROJECT in self.projects else ())]
         for column, values in (("kind", self.kinds), ("type", self.types), ("origin", self.origins)):
             if values:
                 clauses.append(f"i.{column} IN ({_marks(values)})")
@@ -314,14 +325,20 @@ class Items(Space):
 def filter_of(connection: Connection, space_id: int, scope: Scope, now_ms: int) -> Filter | None:
     """The filter of a scope, or None when it names a project that nobody has written to."""
     kinds = () if set(scope.kinds) == set(KINDS) else scope.kinds
+    statements_only = scope.with_global and not scope.with_unfiled
+    global_kinds = GLOBAL_KINDS if statements_only and set(kinds or KINDS) - set(GLOBAL_KINDS) else ()
     found: tuple[int, ...] = ()
     if scope.only_global:
         found = (NO_PROJECT,)
     elif scope.project is not None:
         found = projects.find(connection, space_id, scope.project)
-        if scope.with_global:
+        if scope.with_global or scope.with_unfiled:
             found = (*found, NO_PROJECT)
         if not found:
+            return None
+    if global_kinds and found == (NO_PROJECT,):
+        kinds, global_kinds = tuple(kind for kind in global_kinds if kind in (kinds or KINDS)), ()
+        if not kinds:
             return None
     chosen = None if scope.sessions is None else tuple(sessions.ids_in(connection, space_id, scope.sessions))
     lapsed = frozenset[int]()
@@ -333,6 +350,7 @@ def filter_of(connection: Connection, space_id: int, scope: Scope, now_ms: int) 
     return Filter(
         found,
         kinds,
+        global_kinds,
         scope.types,
         scope.tag,
         chosen,

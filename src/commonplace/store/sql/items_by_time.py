@@ -22,7 +22,7 @@ _ALWAYS = (-(2**62), 2**62)
 # With a bound on time SQLite takes the index of time alone, and would look at every other kind on the way.
 _BY_KIND = SELECT_ITEMS.format(rows="items i INDEXED BY items_kind")
 _HEADERS = """
-SELECT i.id, i.kind, i.type, i.title, i.details, i.meta, p.name, i.session_id, i.created_ms
+SELECT i.id, i.kind, i.type, i.title, i.details, i.meta, p.name, i.session_id, i.author, i.review, i.created_ms
   FROM items i LEFT JOIN projects p ON p.space_id = i.space_id AND p.id = i.project_id
  WHERE i.space_id = ? AND {condition} AND i.created_ms >= ? AND i.created_ms < ?
  ORDER BY i.created_ms DESC, i.id DESC LIMIT ?
@@ -190,7 +190,9 @@ def _header_of(row: Sequence[Any]) -> ItemHeader:
 def _as_before(item: Item, before: Mapping[str, Any], moment_ms: int) -> Item | None:
     """An item as it was before a line of its history; None if it was not live at the moment, or not there yet."""
     hidden = before.get("forgotten_ms") is not None or before.get("superseded_by") is not None
-    if hidden or item.created_ms > moment_ms:
+    # It is known by now that another one held already.
+    ended = item.superseded_by is not None and item.valid_until_ms is not None and item.valid_until_ms <= moment_ms
+    if hidden or ended or item.created_ms > moment_ms:
         return None
     was: dict[str, Any] = {name: before[name] for name in _CHANGING if name in before}
     was |= {name: before.get(name) for name in (*VALIDITY_FIELDS, *SOURCE_FIELDS, "forgotten_ms", "superseded_by")}
@@ -261,7 +263,12 @@ def index_walks(filter_: Filter) -> Iterator[Filter]:
         # With types the kind is checked on the way; without, it is part of the index.
         kinds = [(kind,) for kind in filter_.kinds or KINDS]
     for place, type_, kind in product(places or [()], types or [()], kinds):
-        yield replace(filter_, projects=place, types=type_, kinds=kind)
+        narrowed = filter_.global_kinds if place == (NO_PROJECT,) else ()
+        if narrowed and kind:
+            kind, narrowed = tuple(one for one in kind if one in narrowed), ()
+            if not kind:
+                continue
+        yield replace(filter_, projects=place, types=type_, kinds=kind, global_kinds=narrowed)
 
 
 def _when(item: Item) -> tuple[int, int]:

@@ -14,13 +14,16 @@ from commonplace.store.damaged_values import list_of
 from commonplace.store.sql.connection import Connection, Space, allow_replica
 from commonplace.text.project_names import normalise_project
 
+# The time is looked up for each kind: the index `items_place` ends there, and no index goes by project and time alone.
 _LISTING = """
 SELECT p.id, p.name,
        (SELECT json_group_array(alias) FROM project_aliases a WHERE a.space_id = p.space_id AND a.project_id = p.id),
        (SELECT CAST(coalesce(sum(items), 0) AS bigint) FROM tally t
          WHERE t.space_id = p.space_id AND t.project_id = p.id),
-       (SELECT max(created_ms) FROM items i WHERE i.space_id = p.space_id AND i.project_id = p.id
-           AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL) AS last
+       (SELECT max((SELECT max(created_ms) FROM items i
+                     WHERE i.space_id = t.space_id AND i.project_id = t.project_id AND i.kind = t.kind
+                       AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL))
+          FROM tally t WHERE t.space_id = p.space_id AND t.project_id = p.id) AS last
   FROM projects p WHERE p.space_id = ? ORDER BY last DESC NULLS LAST, p.id
 """
 _NAMED = "FROM project_aliases a JOIN projects p ON p.space_id = a.space_id AND p.id = a.project_id"

@@ -36,6 +36,7 @@ from commonplace.store.sql.item_changes import (
     content_columns,
     count_items,
     end_before_superseding,
+    end_when_replaced,
     is_live,
     location_of,
     write_tags,
@@ -180,9 +181,8 @@ class RowWriter:
         version = self._connection.value(select, (self._space_id, item_id))
         select = "SELECT max(at_ms) FROM history WHERE +space_id = ? AND item_id = ? AND op = 'supersede'"
         superseded = self._connection.value(select, (self._space_id, item_id))
-        since = items.get_one(self._connection, self._space_id, by).valid_from_ms
-        ends = (version if superseded is None else superseded, since, item.valid_until_ms)
-        until = min(end for end in ends if end is not None)
+        new = items.get_one(self._connection, self._space_id, by)
+        until = end_when_replaced(item, new, version if superseded is None else superseded)
         self._update("items", item_id, {"superseded_by": by, "valid_until_ms": until})
         self._connection.run(_RECORD, (version, None, self._space_id, item_id))
         if item.forgotten_ms is None:

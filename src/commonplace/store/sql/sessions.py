@@ -182,7 +182,19 @@ def find(connection: Connection, space_id: int, ref: Ref, key: str) -> int | Non
         rows = connection.rows(f"SELECT id FROM sessions WHERE space_id = ? AND {clause} LIMIT 2", (space_id, value))
         if len(rows) == 1:
             return int(rows[0][0])
-    return None
+    return _named_by_agent(connection, space_id, key) if len(key) >= _SHORTEST_NAME and ":" not in key else None
+
+
+# A name that an agent gives a session has at least this many characters.
+_SHORTEST_NAME = 6
+
+
+def _named_by_agent(connection: Connection, space_id: int, name: str) -> int | None:
+    """The one session whose key is this name after that of its agent: "claude-code:name"."""
+    escaped = name.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    select = "SELECT id FROM sessions WHERE space_id = ? AND key LIKE ? ESCAPE '!' LIMIT 2"
+    rows = connection.rows(select, (space_id, f"%:{escaped}"))
+    return int(rows[0][0]) if len(rows) == 1 else None
 
 
 def get(connection: Connection, space_id: int, session_ids: Iterable[int]) -> dict[int, Session]:

@@ -10,7 +10,7 @@ candidates.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from commonplace.model import KINDS, Kind, Scope, VectorHit
@@ -149,10 +149,14 @@ class VectorIndex:
         query: NDArray[np.float32],
         projects: Sequence[int],
         kinds: Sequence[Kind],
+        global_kinds: Sequence[Kind],
         among: Sequence[int] | None,
         most: int,
     ) -> NDArray[np.intp]:
-        """The rows of about so many passages whose signs are nearest, inside these projects and kinds (empty: all)."""
+        """The rows of about so many passages whose signs are nearest, inside these projects and kinds (empty: all).
+
+        Of what belongs to no project only `global_kinds`, if there are any.
+        """
         import numpy as np
 
         wanted = {KINDS.index(kind) for kind in kinds} or self._present
@@ -163,15 +167,24 @@ class VectorIndex:
         if projects:
             masks.append(np.isin(self._projects[: self.size], projects))
         if not self._present <= wanted:
-            is_wanted = np.zeros(256, np.bool_)
-            is_wanted[list(wanted)] = True
-            masks.append(is_wanted[self._kinds[: self.size]])
+            masks.append(self._of_kinds(wanted))
+        if global_kinds:
+            applying = {KINDS.index(kind) for kind in global_kinds}
+            masks.append((self._projects[: self.size] != 0) | self._of_kinds(applying))
         if among is not None:
             masks.append(np.isin(self._passages[: self.size], among))
         if not masks:
             return _smallest(distances, most)
         inside = np.flatnonzero(np.logical_and.reduce(masks))
         return inside[_smallest(distances[inside], most)]
+
+    def _of_kinds(self, wanted: Collection[int]) -> NDArray[np.bool_]:
+        import numpy as np
+
+        is_wanted = np.zeros(256, np.bool_)
+        is_wanted[list(wanted)] = True
+        found: NDArray[np.bool_] = is_wanted[self._kinds[: self.size]]
+        return found
 
     def passages(self, rows: NDArray[np.intp]) -> list[int]:
         """The passage of each of some rows."""

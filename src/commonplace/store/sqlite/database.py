@@ -24,7 +24,8 @@ from commonplace.store.sqlite.connection import (
     close_quietly,
     roll_back,
 )
-from commonplace.store.sqlite.encryption_and_copies import connect, full, make_copy, refusal
+from commonplace.store.sqlite.encryption_and_copies import connect, make_copy
+from commonplace.store.sqlite.file_errors import not_writable, refusal
 from commonplace.store.sqlite.open_file import COMPARE_SECONDS, MOVE_SECONDS, TRY_AGAIN, OpenFile
 from commonplace.store.sqlite.replaced_file_detection import FileWatch, State, folder_lock
 from commonplace.store.sqlite.write_queue import next_in_line, retry_until
@@ -64,7 +65,7 @@ class Database(OpenFile):
         self._forks.check()
         connection = self._connections.mine()
         if connection is not None and not connection.in_transaction and connection.readonly("main"):
-            # The disk was full when it was opened; there may be room now.
+            # The disk was full or read-only when it was opened; it may take files now.
             close_quietly(connection)
             connection = None
         if connection is None:
@@ -88,7 +89,9 @@ class Database(OpenFile):
 
     def _refused_as(self, error: apsw.Error | UnicodeDecodeError | StoreCorrupt) -> CommonplaceError:
         """What an error of SQLite means to a caller."""
-        refused = error if isinstance(error, StoreCorrupt) else refusal(self.path, error)
+        connection = self._connections.mine()
+        number = connection.system_errno if connection is not None and isinstance(error, apsw.IOError) else 0
+        refused = error if isinstance(error, StoreCorrupt) else refusal(self.path, error, number)
         if isinstance(refused, StoreCorrupt) and self._is_replaced():
             return StoreReplaced(f"The store {self.path} was replaced while it was in use.", TRY_AGAIN)
         return refused
@@ -128,7 +131,7 @@ class Database(OpenFile):
     def _writable(self) -> SqliteConnection:
         connection = self.connection()
         if connection.readonly("main"):
-            raise full(self.path)
+            raise not_writable(self.path)
         return connection
 
     def read(self, deadline: float | None = None) -> contextlib.AbstractContextManager[SqliteConnection]:

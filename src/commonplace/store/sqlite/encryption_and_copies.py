@@ -1,7 +1,7 @@
 """Files that SQLite is to open: created for their owner only, unlocked with their key if they have one, and copied.
 
 A copy is made through SQLite's online backup, and checked before it gets its name: plain copies of files lose what is
-in the log, and locks. What SQLite raises about a file becomes an error of ours here.
+in the log, and locks.
 """
 
 from __future__ import annotations
@@ -10,24 +10,14 @@ import contextlib
 import operator
 import os
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 
-from commonplace.errors import (
-    CommonplaceError,
-    QuotaExceeded,
-    StoreBusy,
-    StoreConstraint,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
-    StoreLocked,
-    StoreReadOnly,
-    TimedOut,
-)
+from commonplace.data_folder import on_read_only_disk
+from commonplace.errors import StoreCorrupt, StoreError, StoreLocked, StoreReadOnly
 from commonplace.store.sqlite.connection import SqliteConnection
+from commonplace.store.sqlite.file_errors import failed_to_write, refusal
 
 LOG_ENDS = ("-wal", "-shm")
 READ_WRITE = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
@@ -146,7 +136,8 @@ def make_copy(
     to_key = key if to_key is None else to_key
     with contextlib.ExitStack() as stack:
         if original is None:
-            original = stack.enter_context(contextlib.closing(connect(source, key, READ_ONLY)))
+            as_it_lies = "immutable=1" if on_read_only_disk(source.parent) and is_log_empty(source) else ""
+            original = stack.enter_context(contextlib.closing(connect(source, key, READ_ONLY, as_it_lies)))
             original.set_busy_timeout(busy_ms)
         try:
             # What is counted is what is copied. Vacuuming cannot be a part of a transaction.
@@ -158,6 +149,11 @@ def make_copy(
             if checked:
                 _verify(partial, to_key, held, exactly=not turned)
             partial.replace(target)
+        except apsw.Error as error:
+            if not failed_to_write(error):
+                raise
+            # Nothing is written but the copy.
+            raise refusal(target, error) from error
         finally:
             for leftover in (partial, *(partial.with_name(partial.name + end) for end in (*LOG_ENDS, "-journal"))):
                 leftover.unlink(missing_ok=True)
@@ -188,51 +184,3 @@ def _verify(path: Path, key: str, held: tuple[int, ...] | None, *, exactly: bool
         # Others may have written more since it was counted.
         if held is not None and (copied != held if exactly else any(map(operator.lt, copied, held))):
             raise StoreCorrupt(f"The copy {path.name} does not match the store.", "Try again.")
-
-
-_NO_ROOM = (apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_SHMSIZE)
-
-
-@contextlib.contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Raise what SQLite raises about a file as ours."""
-    try:
-        yield
-    except (apsw.Error, UnicodeDecodeError) as error:
-        raise refusal(path, error) from error
-
-
-def refusal(path: Path, error: Exception) -> CommonplaceError:
-    """Our error for what SQLite raised about a file."""
-    extended = getattr(error, "extendedresult", 0)
-    match error:
-        case apsw.BusyError() | apsw.LockedError():
-            return StoreBusy(f"The store {path} is locked by another process.")
-        case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.CantOpenError():
-            return StoreReadOnly(f"The store {path} cannot be written: {error}.")
-        case apsw.FullError():
-            return full(path)
-        case apsw.ConstraintError():
-            # The only trigger that refuses is `space_full`, in words for people.
-            return QuotaExceeded(str(error)) if extended == apsw.SQLITE_CONSTRAINT_TRIGGER else StoreConstraint()
-        case apsw.CorruptError() | apsw.NotADBError():
-            return StoreCorrupt(f"The file {path} is damaged or is not a Commonplace store: {error}.")
-        case UnicodeDecodeError():
-            return StoreCorrupt(f"The file {path} has text that is not UTF-8.", "Run `commonplace check`.")
-        case apsw.InterruptError():
-            return TimedOut("The query took longer than its deadline and was interrupted.")
-        case apsw.IOError() if extended == apsw.SQLITE_IOERR_SHMSIZE:
-            return full(path)
-        case apsw.IOError():
-            kind = StoreFull if has_no_room(error) else StoreError
-            return kind(f"The disk of {path} failed to read or write: {error}.")
-    return StoreError(f"The store refused: {error}.")
-
-
-def has_no_room(error: BaseException) -> bool:
-    """Whether a disk refused because it is full. SQLite tells that in several ways."""
-    return isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) in _NO_ROOM
-
-
-def full(path: Path) -> StoreFull:
-    return StoreFull(f"The disk of {path} is full.")

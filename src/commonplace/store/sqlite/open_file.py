@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 import apsw
 
+from commonplace.data_folder import on_read_only_disk
 from commonplace.errors import StoreError, StoreMissing, StoreReplaced
 from commonplace.store.sqlite.checkpoint import fold_log
 from commonplace.store.sqlite.connection import (
@@ -32,10 +33,10 @@ from commonplace.store.sqlite.encryption_and_copies import (
     connect,
     create_folder,
     create_private,
-    has_no_room,
     is_log_empty,
     locked,
 )
+from commonplace.store.sqlite.file_errors import has_no_room
 from commonplace.store.sqlite.replaced_file_detection import Files, FileWatch, Record, State, files_at
 from commonplace.store.sqlite.replaced_file_recovery import missing, save_open_files, settle_content, sort_out, unsound
 
@@ -312,13 +313,13 @@ class OpenFile:
             connection.close()
             if self._key and isinstance(error, apsw.NotADBError):
                 raise locked(self.path) from error
-            if has_no_room(error) and is_log_empty(self.path):
+            if is_log_empty(self.path) and (on_read_only_disk(self.path.parent) or has_no_room(self.path, error)):
                 return self._open_as_it_lies()
             raise
         return connection
 
     def _open_as_it_lies(self) -> SqliteConnection:
-        """For reading only, on a disk that has no room for what readers share. Nobody else can write there either."""
+        """For reading only, on a disk that takes no file that readers share. Nobody else can write there either."""
         connection = connect(self.path, self._key, READ_ONLY, "immutable=1")
         try:
             self._recognise(connection)

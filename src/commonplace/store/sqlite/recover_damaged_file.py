@@ -25,7 +25,8 @@ from commonplace.store.rows import item_before, item_of
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.damaged_page_reader import Pages, Row, open_pages, schema
 from commonplace.store.sqlite.database import Database
-from commonplace.store.sqlite.encryption_and_copies import LOG_ENDS, READ_ONLY, connect, is_plain, translated
+from commonplace.store.sqlite.encryption_and_copies import LOG_ENDS, READ_ONLY, connect, is_plain
+from commonplace.store.sqlite.file_errors import translated
 from commonplace.store.sqlite.migrate import migrate, recognise, version_of
 from commonplace.store.sqlite.orphan_pages import Table, orphans, tables_of
 from commonplace.store.sqlite.replaced_file_detection import folder_lock

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from commonplace.errors import StoreBusy, StoreCorrupt
+from commonplace.errors import StoreBusy, StoreCorrupt, StoreError
 from commonplace.store.maintenance import BackupContents, BackupDifference
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.encryption_and_copies import (
@@ -23,13 +23,16 @@ from commonplace.store.sqlite.encryption_and_copies import (
     is_whole,
     locked,
     make_copy,
-    translated,
 )
+from commonplace.store.sqlite.file_errors import translated
 from commonplace.store.sqlite.migrate import recognise
 from commonplace.store.sqlite.replaced_file_detection import folder_lock
 
 EXAMPLES = 5
 _WAIT_MS = 5000
+# An old copy does not know that a key was revoked since.
+_REVOKED = "SELECT hash, revoked_ms FROM keys WHERE revoked_ms IS NOT NULL"
+_WORKING = "SELECT hash, name FROM keys WHERE revoked_ms IS NULL ORDER BY id"
 _NEWEST = "SELECT created_ms, title FROM items ORDER BY id DESC LIMIT 1"
 _ITEMS = "SELECT space_id, uid, rev, title FROM items ORDER BY space_id, uid"
 
@@ -60,16 +63,39 @@ def compare_copy(current: Path, other: Path, key: str) -> BackupDifference:
     return BackupDifference(lost, back, changed, tuple(examples))
 
 
-def restore_copy(path: Path, copy: Path, aside: Path, key: str, busy_ms: int) -> bool:
+def revoked_keys(paths: Iterable[Path], key: str) -> dict[bytes, int]:
+    """The digests of the keys that any of these stores and copies knows to be revoked, and when they were.
+
+    What cannot be read says nothing.
+    """
+    revoked: dict[bytes, int] = {}
+    for path in paths:
+        with contextlib.suppress(StoreError, apsw.Error), _reading(path, key) as connection:
+            revoked |= dict(connection.rows(_REVOKED))
+    return revoked
+
+
+def working_keys(path: Path, key: str) -> dict[bytes, str]:
+    """The digests of the keys that a store or a copy takes for valid, with their names."""
+    with _reading(path, key) as connection:
+        return {digest: str(name) for digest, name in connection.rows(_WORKING)}
+
+
+def restore_copy(
+    path: Path, copy: Path, aside: Path, key: str, busy_ms: int, revoked: Mapping[bytes, int] | None = None
+) -> bool:
     """Let a store be what a copy is, all of it or nothing, and keep aside what it was. False if it was nothing.
 
-    StoreBusy if another process has it open: what it knows of the store would be untrue then.
+    Keys that it or `revoked` knows to be revoked stay so. StoreBusy if another process has it open: what it knows of
+    the store would be untrue then.
     """
     with translated(path), folder_lock(path, busy_ms / 1000):
-        return _restore_copy(path, copy, aside, key, busy_ms)
+        return _restore_copy(path, copy, aside, key, busy_ms, revoked or {})
 
 
-def _restore_copy(path: Path, copy: Path, aside: Path, key: str, busy_ms: int) -> bool:
+def _restore_copy(
+    path: Path, copy: Path, aside: Path, key: str, busy_ms: int, known_revoked: Mapping[bytes, int]
+) -> bool:
     there = path.exists()
     if there and not _is_database(path, key):
         # Nothing of it can be read: as it lies, it is kept.
@@ -77,12 +103,23 @@ def _restore_copy(path: Path, copy: Path, aside: Path, key: str, busy_ms: int) -
     with exclusive(path, key, busy_ms) as live:
         if there and not aside.exists():
             make_copy(path, aside, key, busy_ms, checked=False, original=live)
+        revoked = {**known_revoked, **(_revoked_keys(live) if there else {})}
         with contextlib.closing(connect(copy, key, READ_ONLY)) as source, live.backup("main", source, "main") as backup:
             backup.step(-1)
+        again = [(when, digest) for digest, when in revoked.items()]
+        live.executemany("UPDATE keys SET revoked_ms = ? WHERE hash = ? AND revoked_ms IS NULL", again)
         assign_new_identity(live)
         if not is_whole(live):
             raise StoreCorrupt(f"The store {path} failed its check after {copy.name} was restored.")
     return there
+
+
+def _revoked_keys(connection: SqliteConnection) -> dict[bytes, int]:
+    """The digest of each revoked key, and when it was revoked; none of a store that is too damaged to tell."""
+    try:
+        return dict(connection.rows(_REVOKED))
+    except apsw.Error:
+        return {}
 
 
 def assign_new_identity(connection: SqliteConnection) -> None:

@@ -7,18 +7,18 @@ with operators are in text_query.py.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from commonplace.model import Scope, TextHit, VectorHit
 from commonplace.store.rows import WEIGHTS
 from commonplace.store.sql.embedding_jobs import EmbeddingJobs
 from commonplace.store.sql.items import Filter, Items, Words, filter_of, passage_texts
 from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, VectorIndex, pack_bits, score, vector_hits
-from commonplace.store.sqlite.connection import SqliteConnection, kind_token, project_token, space_token
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.database import Database
+from commonplace.store.sqlite.search_filter import Within, chosen_passages, narrow, wide_share
 from commonplace.store.types import TextAnswer
 from commonplace.text import query as query_words
 from commonplace.text.query import (
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BM25 = f"-bm25(passages_fts, {', '.join(map(str, WEIGHTS))})"
-# A stretch of time that holds so many items, and this share of all, is cheaper to check at the end than to choose from.
-WIDE, WIDE_SHARE = 2_000, 0.1
 # The rows of a word that stands in fewer than these are read at once; of others they are counted first.
 FEW_ROWS = COMMON_LEAST
 # Vectors that are read at a time, and the most that are kept in memory: they take 0.5 kB each.
@@ -285,149 +283,9 @@ def hits_inside(
     return [found[rowid] for rowid in score if rowid in found]
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
-    """A filter as the full-text table can apply it; `loose` if rows outside may slip through to the last check.
-
-    `share` is that of the rows that pass it, where it is known.
-    """
-
-    require: str
-    exclude: str
-    loose: bool
-    rows: int
-    chosen: tuple[int, int] | None = None
-    share: float = 1.0
-
-    def around(self, expression: str) -> str:
-        """A MATCH expression that keeps to the filter."""
-        wrapped = f"({expression})"
-        if self.require:
-            wrapped = f"({wrapped} AND {self.require})"
-        if self.exclude:
-            wrapped = f"({wrapped} NOT {self.exclude})"
-        return wrapped
-
-    @property
-    def among(self) -> str:
-        """A condition to add where rows were chosen beforehand; the plus keeps SQLite from asking for each row."""
-        return "" if self.chosen is None else " AND +rowid IN (SELECT id FROM temp.chosen)"
-
-    @property
-    def passages(self) -> str:
-        """The same for rows of passages, which the index can skip to."""
-        ends = "> 0" if self.chosen is None else "BETWEEN {} AND {}".format(*self.chosen)
-        return f" AND rowid {ends}{self.among}"
-
-    def reach(self, k: int) -> int:
-        """How many rows to take so that `k` are left after the last check."""
-        return int(k * max(5, 2 / self.share)) if self.loose else k
-
-
-def narrow(
-    connection: SqliteConnection, space_id: int, filter_: Filter, *, exact: bool = False, timely: bool = False
-) -> Within:
-    """Choose, by how many rows each way would touch, what the full-text table filters and what is left to the end.
-
-    With `exact` a project is not left to the end, and with `timely` no stretch of time.
-    """
-    tally = _tally(connection, space_id, filter_.projects)
-    total = sum(row[1] for row in tally)
-    require, exclude, loose, rows = [], [], False, total
-    if filter_.projects:
-        inside = sum(row[2] for row in tally)
-        rows = min(rows, inside)
-        if inside * 2 > total and not exact:
-            loose = True
-        else:
-            require.append(scope_of(project_token(space_id, project) for project in filter_.projects))
-    if filter_.kinds:
-        inside = sum(row[1] for row in tally if row[0] in filter_.kinds)
-        rows = min(rows, inside)
-        if inside * 2 > total:
-            # Only of kinds that there are: each token takes time to look up.
-            exclude += [kind_token(space_id, kind) for kind, items, _ in tally if items and kind not in filter_.kinds]
-        else:
-            require.append(scope_of(kind_token(space_id, kind) for kind in filter_.kinds))
-    if filter_.types:
-        loose = True
-        require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
-    if not require and connection.until_changed("spaces", lambda: connection.value("SELECT count(*) FROM spaces")) > 1:
-        require.append(scope_of([space_token(space_id)]))
-    chosen, share = None, 1.0
-    rest = filter_.unindexed
-    if rest is not None and not timely and (wide := wide_share(connection, space_id, rest, total)):
-        loose, share, rows = True, wide, min(rows, int(wide * total))
-    elif rest is not None:
-        choose(connection, space_id, rest)
-        question = "SELECT count(*), coalesce(min(id), 1), coalesce(max(id), 0) FROM temp.chosen WHERE id > 0"
-        inside, *ends = connection.rows(question)[0]
-        rows, chosen = min(rows, inside), (ends[0], ends[1])
-    required = " AND ".join(f"({part})" for part in require)
-    return Within(required, scope_of(exclude) if exclude else "", loose, rows, chosen, share)
-
-
-def _tally(connection: SqliteConnection, space_id: int, projects: tuple[int, ...]) -> list[tuple[str, int, int]]:
-    """How many items there are of each kind, and how many of them in some projects."""
-    inside = "sum(iif(project_id IN (SELECT value FROM json_each(?)), items, 0))" if projects else "0"
-    select = f"SELECT kind, sum(items), {inside} FROM tally WHERE space_id = ? GROUP BY kind"
-    bindings = (connection.array(projects), space_id) if projects else (space_id,)
-    return connection.until_changed(("tally", space_id, projects), lambda: connection.rows(select, bindings))
-
-
 def _highest_passage(connection: SqliteConnection) -> int:
     select = "SELECT coalesce(max(id), 0) FROM passages"
     return connection.until_changed("passages", lambda: int(connection.value(select)))
-
-
-def scope_of(tokens: Iterable[str]) -> str:
-    """A MATCH expression for rows that say one of these of where they belong."""
-    return "scope : (" + " OR ".join(map(_phrase, tokens)) + ")"
-
-
-def wide_share(connection: SqliteConnection, space_id: int, filter_: Filter, total: int) -> float:
-    """The share of all items that a stretch of time holds; 0 if that is little, or more than a time is asked for."""
-    if filter_.tag or filter_.sessions is not None:
-        return 0.0
-    condition, bindings = filter_.sql(connection)
-    question = f"SELECT count(*) FROM items i WHERE i.space_id = ? AND {condition}"
-    inside = connection.value(question, [space_id, *bindings])
-    return inside / total if inside >= max(WIDE, WIDE_SHARE * total) else 0.0
-
-
-def chosen_passages(
-    connection: SqliteConnection, space_id: int, filter_: Filter, among: Sequence[int] | None = None
-) -> set[int]:
-    """The passages of what a filter lets through: of all of them, or of some."""
-    source, bindings = _source(connection, space_id, filter_)
-    if among is not None:
-        condition, bindings = filter_.sql(connection)
-        source = "json_each(?) j CROSS JOIN passages p ON p.id = j.value CROSS JOIN items i ON i.id = p.item_id"
-        source += f" WHERE i.space_id = ? AND {condition}"
-        bindings = [connection.array(among), space_id, *bindings]
-    return {row[0] for row in connection.rows(f"SELECT p.id FROM {source}", bindings)}
-
-
-def choose(connection: SqliteConnection, space_id: int, filter_: Filter) -> None:
-    """Note in the connection's own table `chosen` the full-text rows of what a filter lets through."""
-    source, bindings = _source(connection, space_id, filter_)
-    connection.execute("DELETE FROM temp.chosen")
-    for rows in ("p.id", "-i.id"):
-        connection.execute(f"INSERT OR IGNORE INTO temp.chosen SELECT {rows} FROM {source}", bindings)
-
-
-def _source(connection: SqliteConnection, space_id: int, filter_: Filter) -> tuple[str, list[Any]]:
-    """Items `i` inside with their passages `p`; cross joined, so that SQLite begins with what leaves least."""
-    condition, bindings = filter_.sql(connection)
-    source = "items i"
-    if filter_.sessions is not None:
-        source = "json_each(?) j CROSS JOIN items i ON i.session_id = j.value"
-        bindings.insert(0, connection.array(filter_.sessions))
-    elif filter_.tag:
-        source = "(SELECT DISTINCT item_id FROM item_tags WHERE space_id = ?) j CROSS JOIN items i ON i.id = j.item_id"
-        bindings.insert(0, space_id)
-    source += f" CROSS JOIN passages p ON p.space_id = i.space_id AND p.item_id = i.id WHERE {condition}"
-    return f"{source} AND i.space_id = ?", [*bindings, space_id]
 
 
 class SpaceVectorIndex:
@@ -485,8 +343,8 @@ class SpaceVectorIndex:
         self, connection: SqliteConnection, query: NDArray[np.float32], filter_: Filter, most: int
     ) -> NDArray[np.intp]:
         """The rows of about so many passages inside the filter whose signs are nearest."""
-        index, beyond = self.index, replace(filter_, projects=(), kinds=())
-        nearest = partial(index.nearest, query, filter_.projects, filter_.kinds)
+        index, beyond = self.index, filter_.anywhere
+        nearest = partial(index.nearest, query, filter_.projects, filter_.kinds, filter_.global_kinds)
         if beyond == Filter():
             return nearest(None, most)
         if not beyond.types and (share := wide_share(connection, self.space_id, beyond, index.size)):

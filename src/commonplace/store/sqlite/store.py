@@ -16,7 +16,8 @@ from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.integrity import SqliteIntegrity
 from commonplace.store.sqlite.migrate import check, migrations, recognise
 from commonplace.store.sqlite.migrate import migrate as run_migrations
-from commonplace.store.sqlite.search import BM25, Search, Within, hits_inside, narrow, scope_of
+from commonplace.store.sqlite.search import BM25, Search, hits_inside
+from commonplace.store.sqlite.search_filter import Within, narrow, scope_of
 from commonplace.store.types import TextAnswer
 from commonplace.text.query import NEWEST_ROWS, Query, to_fts5
 

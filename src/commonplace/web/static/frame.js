@@ -1,6 +1,6 @@
 // What every page does: keys, and telling when the server is gone, so that nothing written is lost.
 
-const GO = { h: "/", s: "/search", t: "/timeline", c: "/conversations", r: "/rules", v: "/review", a: "/about", o: "/topics", p: "/review?show=old", l: "/feed", e: "/settings" };
+const GO = { h: "/", s: "/search", t: "/timeline", c: "/conversations", r: "/rules", v: "/review", a: "/about", p: "/projects", e: "/settings" };
 // What is folded away is not gone through.
 const lines = () => [...document.querySelectorAll("[data-line]")].filter((line) => line.checkVisibility?.() ?? true);
 let going = false;
@@ -96,9 +96,16 @@ export function showWaiting(total) {
     // Without storage it is asked for on each page.
   }
   for (const place of document.querySelectorAll("[data-waiting]")) {
-    place.hidden = !(total > 0);
-    place.textContent = total > 99 ? "99+" : total;
-    place.setAttribute("aria-label", place.dataset.waiting.replace("{n}", total));
+    const inWords = place.dataset.waiting.replace("{n}", total);
+    if ("waitingInWords" in place.dataset) {
+      // It keeps its room, so that nothing moves when the number comes.
+      place.classList.toggle("unseen-yet", !(total > 0));
+      place.textContent = inWords;
+    } else {
+      place.hidden = !(total > 0);
+      place.textContent = total > 99 ? "99+" : total;
+      place.setAttribute("aria-label", inWords);
+    }
   }
 }
 

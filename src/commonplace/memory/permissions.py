@@ -1,0 +1,136 @@
+"""What a caller may do: the one place that every door asks.
+
+Who calls is decided in authors.py. People may do everything that their key allows. Agents, hooks and imports may not
+review, settle, or use the names of our own notes; and what a person decided they change by a proposal only
+(proposed_changes.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from commonplace.errors import Forbidden
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.model import (
+    ACCEPTED,
+    DISMISSED,
+    HIDDEN_TAG,
+    PINNED_TAG,
+    PRIVATE_TAG,
+    SAME_AS,
+    Item,
+    Scope,
+    SessionScope,
+)
+
+RESERVED_TAGS = frozenset({PINNED_TAG, HIDDEN_TAG})
+PROPOSED_CHANGE = "proposed_change"
+"""In the metadata of a proposal: what accepting it does to another item."""
+CLAIMED_AUTHOR = "claimed_author"
+"""In the metadata of what came by sync: the author that the record named, where its key could not speak for them."""
+RESERVED_METADATA = frozenset(
+    {
+        # How statements were compared and settled.
+        *("both_hold", SAME_AS, "contradicts", "compatible", "repeats"),
+        # Where something came from.
+        *("sentence", "source_said", CLAIMED_AUTHOR),
+        # What hooks noted.
+        *("told", "heard", "said_again", "broken_by"),
+        PROPOSED_CHANGE,
+    }
+)
+"""The names in metadata under which we keep notes of our own, and act on them."""
+# Stated or accepted by a person. What no author is known of may be either.
+_BY_PEOPLE = ("person", "agreed", None)
+# Of a session's memories, so many are looked at before it is forgotten.
+_MOST_LOOKED_AT = 1_000
+
+
+def is_person(memory: LocalMemory) -> bool:
+    """Whether a person calls; what they import and accept as their own, they agreed to (`for_import`)."""
+    return memory.writer.origin in ("person", "agreed")
+
+
+def require_person(memory: LocalMemory, action: str, instead: str) -> None:
+    """Refuse what only people may do: `action` completes "Only a person can", `instead` says where."""
+    if not is_person(memory):
+        caller = memory.writer.name or "this caller"
+        raise Forbidden(f"Only a person can {action}, and {caller} is an agent.", instead)
+
+
+def must_propose(memory: LocalMemory, item: Item) -> bool:
+    """Whether this caller may change an item only by a proposal.
+
+    What a person reviewed, pinned or hid always waits for a person. With `agent_memories = "proposed"` so does what
+    people stated, and for agents each memory that no agent wrote.
+    """
+    if is_person(memory):
+        return False
+    if item.review == ACCEPTED or not RESERVED_TAGS.isdisjoint(item.tags):
+        return True
+    by_others = memory.writer.origin == "agent" and item.kind == "memory" and item.origin != "agent"
+    return (by_others or item.origin in _BY_PEOPLE) and memory.settings.agent_memories == "proposed"
+
+
+def must_propose_restoring(memory: LocalMemory, item: Item) -> bool:
+    """Whether this caller may bring an item back only by a proposal; what was dismissed, only people bring back."""
+    if is_person(memory):
+        return False
+    if item.review == DISMISSED:
+        require_person(memory, "bring back what was dismissed", "Do it yourself: `commonplace review undo`.")
+    if must_propose(memory, item):
+        return True
+    taken_away = [change.origin for change in memory.store.history(item.id)][-1:]
+    return taken_away != ["agent"] and memory.settings.agent_memories == "proposed"
+
+
+def check_reserved(
+    memory: LocalMemory, tags: Sequence[str] = (), metadata: Mapping[str, object] | None = None, old: Item | None = None
+) -> None:
+    """Refuse the names of our own notes from agents and imports, except where the item has the same already.
+
+    Hooks write such notes; no other caller comes in as one. What is private does not belong on a server of others.
+    """
+    if not memory.writer.may_quote and PRIVATE_TAG in {*map(_plain, tags)} - {*(old.tags if old else ())}:
+        raise Forbidden(
+            "Everybody in this space can read what is stored here, also with the tag `private`.",
+            "Keep it in the memory of your own machine: `commonplace add TEXT --tag private`.",
+        )
+    if is_person(memory) or memory.writer.origin == "captured":
+        return
+    known_tags, known_notes = (set(old.tags), old.meta) if old else (set(), {})
+    wrong = [tag for tag in map(_plain, tags) if tag in RESERVED_TAGS - known_tags]
+    for name, value in (metadata or {}).items():
+        if _plain(name) in RESERVED_METADATA and (name not in known_notes or known_notes[name] != value):
+            wrong.append(name)
+    if wrong:
+        raise Forbidden(
+            f"{', '.join(repr(name) for name in wrong)}: Commonplace keeps its own notes under this name.",
+            "Choose another name. To pin or hide a line of the profile, or to settle a contradiction, ask a person.",
+        )
+
+
+def kept_notes(memory: LocalMemory, metadata: Mapping[str, object], old: Item) -> Mapping[str, object]:
+    """New metadata for an item, with our own notes that only a person may take away."""
+    if is_person(memory):
+        return metadata
+    return {**metadata, **{name: value for name, value in old.meta.items() if name in RESERVED_METADATA}}
+
+
+def check_forgettable(memory: LocalMemory, session_id: int) -> None:
+    """Refuse to let an agent forget a conversation together with memories that only a person may forget."""
+    if is_person(memory):
+        return
+    scope = Scope(kinds=("memory",), sessions=SessionScope(ids=(session_id,), empty=True), lapsed=True, coming=True)
+    kept = [item for item in memory.store.newest(scope, _MOST_LOOKED_AT) if must_propose(memory, item)]
+    if kept:
+        require_person(
+            memory,
+            f"forget a conversation with what people decided in it (item {kept[0].id})",
+            "Forget single memories, which proposes it, or ask a person.",
+        )
+
+
+def _plain(name: str) -> str:
+    """A name as people read it: capitals and spaces around it make no other one."""
+    return " ".join(name.split()).casefold()
