@@ -147,6 +147,12 @@ class Team:
         sent = {"authorization": f"Bearer {self.keys[who]}", **(headers or {})}
         return httpx2.request(method, f"{self.url}/api/v1{path}", headers=sent, timeout=SECONDS, **more)
 
+    def refused_everywhere(self, who: str) -> bool:
+        """Whether every server refuses somebody's key: each remembers for seconds that it was valid."""
+        sent = {"authorization": f"Bearer {self.keys[who]}"}
+        addresses = [f"{server.url}/api/v1/status" for server in self.running.values()]
+        return all(httpx2.get(one, headers=sent, timeout=SECONDS).status_code == 401 for one in addresses)
+
     def items(self, text: str, who: str = "lead", **query: str) -> list[dict[str, Any]]:
         """The items in the team's memory that contain a text."""
         listed = self.ask(who, "GET", "/items", params={"limit": "200", **query}).json()["items"]
