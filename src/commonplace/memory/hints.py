@@ -29,7 +29,6 @@ from commonplace.text.redact import redact, strip_control_characters
 from commonplace.text.references import errors_in
 from commonplace.text.rule_statements import proposed_words
 from commonplace.text.sentences import (
-    FILLERS,
     brief_summary,
     content_stems,
     is_small_talk,
@@ -38,6 +37,7 @@ from commonplace.text.sentences import (
     title_of,
 )
 from commonplace.text.tokens import STOP_WORDS, estimate_tokens, stem, words_of
+from commonplace.text.word_lists import word_set
 
 MOST_HINTS, MOST_TOKENS = 3, 300
 # Characters of one memory in a line, and of the whole line if it shows several of a session.
@@ -163,7 +163,7 @@ def prompt_question(prompt: str) -> str:
 
 
 def _says_something(text: str) -> bool:
-    telling = {stem(word) for word in words_of(text) if word not in STOP_WORDS | FILLERS | _ABOUT_TALK}
+    telling = {stem(word) for word in words_of(text) if word not in STOP_WORDS | word_set("fillers") | _ABOUT_TALK}
     return len(telling) >= _FEWEST_STEMS - (_QUESTION.match(text) is not None)
 
 

@@ -7,140 +7,14 @@ where one mention is enough to believe it, and otherwise has to come again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Literal, NamedTuple, cast
 
 from commonplace.text.references import file_key, references
 from commonplace.text.tokens import STOP_WORDS
-
-# Products that teams run or rent, and libraries and tools that they build with, spelt as their makers do. Left out is
-# what is an ordinary word too: "the express train", "click here", "go".
-SERVICES = frozenset(
-    "Adyen Airflow Akamai Algolia Ansible ArangoDB Artifactory Asana Auth0 AWS Azure BigQuery Bitbucket Braintree"
-    " Buildkite Cassandra Celery CircleCI ClickHouse Cloudflare CloudFront CloudWatch Cloudinary CockroachDB"
-    " Confluence Couchbase CouchDB Databricks Datadog DigitalOcean Docker Dockerhub DynamoDB EC2 ECS EKS Elasticsearch"
-    " etcd Fastly Figma Firebase Firestore Fivetran FusionAuth GCP Gerrit GitHub GitLab Gitea GKE Grafana Graylog"
-    " HAProxy Heroku Hetzner HubSpot InfluxDB Intercom Jaeger Jenkins Jira Kafka Keycloak Kibana Kubernetes"
-    " LaunchDarkly LDAP Linode Logstash Loki Looker Mailchimp Mailgun MariaDB Meilisearch Memcached Metabase MinIO"
-    " Mixpanel MongoDB MySQL NATS Neo4j Netlify NewRelic nginx Nginx NGINX Notion Okta Opensearch OpenSearch PagerDuty"
-    " PayPal pgbouncer PgBouncer PlanetScale Pinecone Postgres PostgreSQL PostHog Prometheus Qdrant RabbitMQ Rancher"
-    " RDS Redis Redshift Rundeck S3 Salesforce SendGrid Sentry Shopify Slack Snowflake SonarQube Splunk SQS Stripe"
-    " Supabase TeamCity Terraform Traefik Trello Trino Twilio Typesense Upstash Varnish Vault Vercel Vultr Weaviate"
-    " Zendesk ZooKeeper Zookeeper".split()
-)
-LIBRARIES = frozenset(
-    "Alembic Angular AngularJS asyncio Axum Babel Biome Bootstrap boto3 CMake conda cube.js Cypress Dagster dbt Deno"
-    " Detox Django duckdb DuckDB Electron Ecto Elixir Erlang esbuild ESLint eslint ExpressJS FastAPI fastapi Fastify"
-    " Flask Flutter Gradle GraphQL gRPC Gunicorn gunicorn Hibernate Homebrew HTMX htmx httpx Jest jQuery JUnit Kotlin"
-    " Ktor LangChain Laravel Lerna LlamaIndex lodash Lodash Luxon Maven MobX Mypy mypy NestJS NextAuth Next.js next.js"
-    " Node.js node.js npm npx NumPy numpy Nuxt Nx OkHttp ONNX OpenSSL OpenTelemetry pandas Pandas PHPUnit pip pipx"
-    " Playwright pnpm Polars polars Prettier Prisma Protobuf protobuf psycopg pydantic Pydantic Pyright pyright pytest"
-    " PyTorch RSpec Rails React Redux Rollup Ruff ruff RxJS SciPy scikit-learn Selenium Sequelize Serde SkiaSharp"
-    " Sidekiq spaCy SQLAlchemy SQLite sqlite Svelte SvelteKit Symfony Tailwind TailwindCSS Tauri TensorFlow tokio"
-    " Tokio Turborepo TypeORM TypeScript uvicorn Uvicorn Vite Vitest Vue Vue.js Vuex webpack Webpack"
-    " Yarn Zod Zustand".split()
-)
-# Other names of the same thing, in lower case.
-SAME_PRODUCT: Mapping[str, str] = {
-    "postgres": "PostgreSQL",
-    "pg": "PostgreSQL",
-    "k8s": "Kubernetes",
-    "nginx": "NGINX",
-    "zookeeper": "ZooKeeper",
-    "opensearch": "OpenSearch",
-    "nodejs": "Node.js",
-    "nextjs": "Next.js",
-    "tailwindcss": "Tailwind",
-    "vue.js": "Vue",
-    "elastic search": "Elasticsearch",
-}
-
-# Given names of people; those that are words, months or places too need a verb that only people do.
-GIVEN_NAMES = frozenset(
-    "Aaron Abdul Adam Aditi Adrian Agnes Ahmed Aisha Akira Alan Alejandro Alessandro Alex Alexander Alexandra"
-    " Alexandre Alexei Ali Alice Alicia Alina Alison Amanda Amelia Amina Amir Amit Amy Ana Anastasia Anders Andrea"
-    " Andreas Andrei Andrew Andrzej Andy Angela Anika Anil Anita Anja Anjali Anke Ann Anna Anne Annika Anthony Antoine"
-    " Antonia Antonio Anton Arjun Arne Arthur Arun Astrid Aya Ayesha Barbara Bastian Beatriz Ben Benedikt Benjamin"
-    " Bernd Beth Bianca Birgit Björn Bob Boris Brandon Brian Bruno Caleb Camila Camille Carl Carla Carlos Carmen Carol"
-    " Caroline Catherine Cecilia Charles Charlotte Chiara Chloe Chloé Chris Christian Christina Christine Christoph"
-    " Christopher Claire Clara Claudia Clemens Colin Connor Cristina Daan Damien Dan Daniel Daniela Daria David Deepak"
-    " Denis Dennis Derek Diana Diego Dieter Dimitri Dmitri Dominik Dorothea Dylan Edgar Eduardo Edward Ekaterina Elena"
-    " Eleanor Elias Elif Elisa Elisabeth Elizabeth Ella Ellen Emil Emilia Emily Emma Enrique Eric Erica Erik Esther"
-    " Ethan Eva Evelyn Fabian Fabio Farah Fatima Felipe Felix Fernanda Fernando Finn Fiona Florian Frances Francesca"
-    " Francesco Francisco Frank Franziska Frederik Friedrich Gabriel Gabriela Gareth Gary Geoff George Georg Gerald"
-    " Gerhard Gianluca Giovanni Giulia Greg Gregor Guillaume Gustavo Hamza Hannah Hanna Hans Harriet Hassan Heather"
-    " Heidi Heinrich Helen Helena Hélène Helga Henrik Henry Hiroshi Holger Hugo Ian Ibrahim Igor Ilya Ines Ingrid"
-    " Irene Irina Isabel Isabella Ivan Jackie Jacob Jacques Jakob Jakub James Jan Jana Jane Janet Jason Javier Jean"
-    " Jeff Jennifer Jens Jeremy Jessica Jim Joana Joanna João Jochen Joe Joel Johan Johanna Johannes John Jon Jonas"
-    " Jonathan Jorge José Josef Joseph Joshua Juan Judith Julia Julian Juliane Julie Julien Jürgen Kai Karen Karim"
-    " Karin Karl Karolina Katarina Kate Katharina Katherine Kathrin Katie Katja Kavya Keiko Keith Kelly Kenji Kevin"
-    " Khalid Kim Kirsten Klaus Konrad Konstantin Krzysztof Kyle Lara Larissa Lars Laura Laurent Lea Leah Léa Leila"
-    " Lena Leo Leon Leonard Leonie Liam Lina Linda Lisa Lorenzo Louis Louise Luca Lucas Lucia Lucy Luis Luisa Lukas"
-    " Luke Lydia Maciej Madeleine Magdalena Malik Manuel Marc Marcel Marcin Marco Marcos Marcus Margaret Maria María"
-    " Mariana Marie Marina Mario Marion Markus Marta Martha Martin Martina Mary Mateo Mateusz Mathias Mats Matt Matteo"
-    " Matthew Matthias Matthieu Maurice Max Maximilian Maya Megan Mehmet Mei Mei-Lin Mélanie Melissa Mia Michael"
-    " Michaela Michal Michele Michelle Miguel Mikael Mike Mila Milan Miriam Mohamed Mohammed Monica Monika Moritz"
-    " Muhammad Nadia Nadine Natalia Natalie Natasha Nathan Neha Niamh Nicholas Nick Nico Nicola Nicolas Nicole Niels"
-    " Nikita Nikolai Nils Nina Noah Noor Nora Norbert Oleg Olga Oliver Olivia Olivier Omar Oscar Oskar Otto Pablo"
-    " Paolo Patricia Patrick Paul Paula Pauline Pavel Pedro Peter Petra Philip Philipp Philippe Pierre Piotr Priya"
-    " Rachel Rafael Rahul Rainer Raj Rajesh Ralf Ramona Raphael Rashid Ravi Rebecca Regina Renate Ricardo Richard"
-    " Robert Roberto Roland Roman Ronald Rosa Ruth Ryan Sabine Sabrina Salma Sam Samantha Samir Samuel Sandra Sandro"
-    " Sanjay Sara Sarah Sascha Sebastian Selim Serge Sergei Sergio Shreya Siddharth Silke Silvia Simon Simone Sina"
-    " Sofia Sofie Sonja Sophia Sophie Stefan Stefanie Stefano Steffen Stephan Stephanie Stephen Steve Steven Sunita"
-    " Susan Susanne Suzanne Svenja Sven Sylvia Takeshi Tamara Tanja Tara Tatiana Teresa Theo Theresa Thomas Thorsten"
-    " Tim Timo Tobias Tom Tomas Tomás Tomasz Torsten Tracy Udo Ulrich Ulrike Uma Ursula Uwe Valentina Valentin Valerie"
-    " Vanessa Vera Veronica Victoria Vijay Vikram Viktor Vincent Virginia Vivek Volker Walter Wei Werner Wilhelm"
-    " William Wojciech Wolfgang Xavier Xiao Yan Yara Yasmin Yuki Yusuf Yvonne Zainab Zeynep Zofia Zoe Zoë".split()
-)
-
-# What the last noun of "X is our internal deploy tool" makes of X.
-_KIND_NOUNS = {
-    "person": "lead leader manager engineer developer designer architect analyst admin administrator founder cofounder"
-    " ceo cto cfo coo pm owner maintainer contractor consultant colleague intern boss director tester scientist writer"
-    " recruiter accountant lawyer",
-    "service": "service server api gateway database db queue broker cache cluster provider host platform system backend"
-    " frontend app application tool bot worker scheduler daemon proxy warehouse dashboard bus crm cms pipeline site"
-    " website registry hoster cloud cdn",
-    "library": "library package framework orm sdk module plugin client-library compiler linter formatter bundler"
-    " test-runner toolkit",
-    "project": "repository repo monorepo",
-    "thing": "customer client vendor supplier partner product codename environment region table topic bucket branch",
-}
-KIND_OF_NOUN: Mapping[str, str] = {noun: kind for kind, nouns in _KIND_NOUNS.items() for noun in nouns.split()}
-
-# Capitalised words that are no names of people: where they stand at the beginning of a sentence, and groups of people.
-NO_PEOPLE = frozenset(
-    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August"
-    " September October November December Legal Marketing Finance Security Support Sales Product Design Engineering"
-    " Management Operations Ops Platform Infra Infrastructure Procurement Compliance Accounting Customers Customer"
-    " Users User Clients Client Everyone Everybody Nobody Someone Somebody Anyone People Developers Reviewers Admins"
-    " Staff Leadership Team Teams Agent Agents Claude Copilot Cursor Gemini Codex ChatGPT The This That These Those It"
-    " We I You They He She There Here What When Where Who Why How If And But Or So Then Also Not No Yes Please Never"
-    " Always Our My Your Their His Her Its One Two Three Both All Some Any Each Every Other Others Nothing Everything"
-    " Something Today Tomorrow Yesterday Production Staging Python Java Ruby Rust Go Linux Windows Chrome Firefox"
-    " Safari English German French Europe Germany France Brazil London Berlin Paris Europeans Apple Google Microsoft"
-    " Amazon Facebook Meta Which Whose Mr Mrs Ms Dr Prof Old Big Little Cousin Uncle Aunt Mum Dad".split()
-)
-
-# Words before "service", "library" or "repository" that only describe one: adjectives, and what any of them may be.
-DESCRIBING = frozenset(
-    "a an the this that these those our your my their its his her each every any some no one all both other another"
-    " same new old whole own main single first second third last next previous current existing future different"
-    " similar public private internal external shared common central local remote global open closed legacy modern"
-    " native custom standard default simple small large big huge tiny fast slow cheap free paid good bad better best"
-    " worse right wrong real fake dummy mock test testing tests production prod staging live dev development demo"
-    " temporary throwaway separate dedicated managed hosted cloud third-party first-party open-source in-house"
-    " upstream downstream rest http json web mobile desktop client server api rpc soap graphql sql nosql relational"
-    " document key-value primary secondary replica read write main-memory in-memory customer user users team company"
-    " and or of for to in with from by as at on is are was were be been which what whose such only also just even more"
-    " most many few several two three four per via using use uses used popular official unofficial well-known"
-    " underlying actual entire possible potential additional extra required optional missing broken running failing"
-    " stable unstable latest older newer corresponding respective relevant specific particular certain various"
-    " multiple individual wrapped helper utility stateless stateful background customer-facing self-hosted on-premise"
-    " standalone git".split()
-)
+from commonplace.text.word_lists import word_map, word_set
 
 EntityKind = Literal["person", "project", "service", "library", "file", "thing"]
 ENTITY_KINDS: tuple[EntityKind, ...] = ("person", "project", "service", "library", "file", "thing")
@@ -173,17 +47,6 @@ _ROLE = re.compile(r"\s+is\s+(?:our|the|a|an)\s+(?:new\s+)?([^.;,:()\n]{2,60})")
 
 _PRODUCT = re.compile(r"(?<![\w@/.-])[A-Za-z][A-Za-z0-9]*(?:\.js)?(?:-[a-z]+)?(?![\w@/-]|\.\w)")
 _KEBAB = re.compile(r"(?<![\w@/.-])[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?![\w@/-]|\.\w)")
-_SERVICE_ENDS = frozenset(
-    "api service svc worker gateway server db ui web frontend backend proxy bot scheduler consumer producer indexer"
-    " cluster queue daemon cron exporter importer operator controller collector cache broker router renderer crawler"
-    " notifier processor runner mailer dispatcher".split()
-)
-_LIBRARY_ENDS = frozenset("lib sdk client plugin utils core cli loader parser types".split())
-_NO_COMPOUND = frozenset(
-    "multi cross non per in single client third first real micro all every end own self pre post sub open rest http"
-    " json sql no on off re two three server read write built add plug stand super inter intra front back hard soft"
-    " message job work task web co same".split()
-)
 _HOST = re.compile(
     r"(?<![\w@./-])(?!chrome|browser|storage|window|this|self)[a-z0-9][a-z0-9-]{0,62}(?:\.[a-z0-9-]{1,63}){0,8}"
     r"\.(?:internal|local|lan|corp|intranet)(?![\w.-]*\w)"
@@ -230,7 +93,7 @@ def entity_key(name: str, kind: str = "") -> str:
     if kind == "file":
         return file_key(name.replace("\\", "/").lstrip("/"))
     folded = " ".join(name.casefold().split())
-    return SAME_PRODUCT.get(folded, folded).casefold()
+    return word_map("same_products").get(folded, folded).casefold()
 
 
 @lru_cache(maxsize=4096)
@@ -253,7 +116,7 @@ def entity_names(text: str) -> tuple[EntityName, ...]:
 def first_given_name(name: str) -> str:
     """The given name of a person with a surname; empty for others."""
     first, space, _rest = name.partition(" ")
-    return first if space and first in GIVEN_NAMES else ""
+    return first if space and first in word_set("given_names") else ""
 
 
 def kind_of_word(name: str) -> EntityKind | None:
@@ -307,7 +170,7 @@ def _defined(text: str) -> Iterator[EntityName]:
     """X in "X is our internal deploy tool": what it is, its last noun says."""
     for found in _IS_OUR.finditer(text):
         kind = _kind_of(found[2])
-        if kind and found[1].split()[0] not in NO_PEOPLE and found[1].casefold() not in STOP_WORDS:
+        if kind and found[1].split()[0] not in word_set("no_people") and found[1].casefold() not in STOP_WORDS:
             known = _product_kind(found[1])
             yield EntityName(found[1], known or kind, found.start(1), found.end(1))
 
@@ -315,7 +178,7 @@ def _defined(text: str) -> Iterator[EntityName]:
 def _kind_of(noun_phrase: str) -> EntityKind | None:
     """The kind that the head of a noun phrase names: of "deploy tool for the web" it is "tool"."""
     head = re.split(r"\b(?:for|in|of|on|at|and|that|which|with|since|until|to|from|by)\b", noun_phrase)[0].split()
-    return cast("EntityKind | None", KIND_OF_NOUN.get(head[-1].casefold().strip("`\"'"))) if head else None
+    return cast("EntityKind | None", word_map("kind_nouns").get(head[-1].casefold().strip("`\"'"))) if head else None
 
 
 def _hosts(text: str) -> Iterator[EntityName]:
@@ -327,11 +190,11 @@ def _compounds(text: str) -> Iterator[EntityName]:
     """checkout-api, mail-worker: what the last part says it is."""
     for found in _KEBAB.finditer(text):
         first, *_between, last = found[0].split("-")
-        if first in _NO_COMPOUND or first in STOP_WORDS or found[0] in DESCRIBING:
+        if first in word_set("no_compounds") or first in STOP_WORDS or found[0] in word_set("describing"):
             continue
-        if last in _SERVICE_ENDS:
+        if last in word_set("service_endings"):
             yield EntityName(found[0], "service", found.start(), found.end())
-        elif last in _LIBRARY_ENDS:
+        elif last in word_set("library_endings"):
             yield EntityName(found[0], "library", found.start(), found.end())
 
 
@@ -350,23 +213,33 @@ def _people(text: str) -> Iterator[EntityName]:
 def _person(text: str, found: re.Match[str]) -> str:
     """The person that capitalised words name, with a surname if there is one; empty if they name none."""
     first, more = found[1], found[2]
-    if first in NO_PEOPLE or _product_kind(first):
+    if _is_no_person(first):
         return ""
-    while more and (more.split()[-1] in NO_PEOPLE or _product_kind(more.split()[-1])):
+    while more and _is_no_person(more.split()[-1]):
         more = more.rpartition(" ")[0]
     whole = first + more
-    if first in GIVEN_NAMES or GIVEN_NAMES.issuperset(first.split("-")):
+    given_names = word_set("given_names")
+    if first in given_names or given_names.issuperset(first.split("-")):
         return whole
-    if not GIVEN_NAMES.isdisjoint(more.split()):
+    if not given_names.isdisjoint(more.split()):
         return ""
-    after = text[found.start() + len(whole) :]
+    before, after = text[: found.start()], text[found.start() + len(whole) :]
+    return whole if _acts_like_person(first, more, before, after) else ""
+
+
+def _is_no_person(word: str) -> bool:
+    return word in word_set("no_people") or _product_kind(word) is not None
+
+
+def _acts_like_person(first: str, more: str, before: str, after: str) -> bool:
+    """Whether what stands around a name that is not known says that it is a person's."""
     role = _ROLE.match(after)
     if more and role and _kind_of(role[1]) == "person":
-        return whole
+        return True
     common = first.casefold() in STOP_WORDS or _COMMON_NOUN.match(first)
     if _DOES.match(after) and (more or not common):
-        return whole
-    return whole if _ASKED.search(text[: found.start()]) else ""
+        return True
+    return _ASKED.search(before) is not None
 
 
 def _products(text: str) -> Iterator[EntityName]:
@@ -377,7 +250,7 @@ def _products(text: str) -> Iterator[EntityName]:
 
 
 def _product_kind(name: str) -> EntityKind | None:
-    return "service" if name in SERVICES else "library" if name in LIBRARIES else None
+    return "service" if name in word_set("services") else "library" if name in word_set("libraries") else None
 
 
 def _nouns(text: str) -> Iterator[EntityName]:
@@ -385,7 +258,11 @@ def _nouns(text: str) -> Iterator[EntityName]:
     for found in _NOUN_AFTER.finditer(text):
         quoted, name, noun = found.groups()
         kind = _kind_of(noun) or "library"
-        plain = name.casefold() in DESCRIBING or name.casefold() in STOP_WORDS or name.endswith(("ed", "ing", "ly"))
+        plain = (
+            name.casefold() in word_set("describing")
+            or name.casefold() in STOP_WORDS
+            or name.endswith(("ed", "ing", "ly"))
+        )
         if not plain and (quoted or re.search(r"[a-z][A-Z]|\w_\w", name)):
             yield EntityName(name, kind, found.start(2), found.end(2))
         elif not plain and name.islower() and noun in _NAMED_WITH_NOUN and _ONLY_ONE.search(text[: found.start()]):

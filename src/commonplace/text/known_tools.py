@@ -5,9 +5,10 @@ another does. Data for `command_actions.py` and `rule_statements.py`.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from commonplace.text.tokens import fold, stem
-from commonplace.text.tool_families import FAMILIES
+from commonplace.text.word_lists import word_lines
 
 # What each program is asked to do with packages, by the words that follow it.
 INSTALLING = {
@@ -141,19 +142,37 @@ _CHOSEN_ONCE = (
     "npm pip jest pytest playwright webpack black eslint terraform podman postgres mongodb redis kafka elasticsearch"
     " alembic redux celery mercurial prettier"
 )
-_KINDS = frozenset().union(*(FAMILIES.get(stem(fold(name)), frozenset()) for name in _CHOSEN_ONCE.split()))
+
+
+@cache
+def _families() -> dict[str, frozenset[int]]:
+    """The stem of each tool, with the numbers of the kinds that it belongs to."""
+    found: dict[str, set[int]] = {}
+    for number, line in enumerate(word_lines("tool_families")):
+        for name in line.split():
+            found.setdefault(stem(fold(name)), set()).add(number)
+    return {name: frozenset(numbers) for name, numbers in found.items()}
+
+
+@cache
+def _kinds_chosen_once() -> frozenset[int]:
+    return frozenset[int]().union(*(_kinds_of(fold(name)) for name in _CHOSEN_ONCE.split()))
+
+
+def _kinds_of(name: str) -> frozenset[int]:
+    return _families().get(stem(name), frozenset())
 
 
 def are_alternatives(one: str, other: str) -> bool:
     """Whether one tool can do what the other does."""
-    kinds = [FAMILIES.get(stem(fold(SAME_NAME.get(name, name))), frozenset()) for name in (one, other)]
-    return bool(kinds[0] & kinds[1] & _KINDS) and not is_about(one, other)
+    shared = _kinds_of(fold(SAME_NAME.get(one, one))) & _kinds_of(fold(SAME_NAME.get(other, other)))
+    return bool(shared & _kinds_chosen_once()) and not is_about(one, other)
 
 
 def is_known_tool(name: str) -> bool:
     """Whether it is the name of a program or product that is known here."""
     folded = fold(name)
-    return folded in _PROGRAMS or folded in SAME_NAME or bool(FAMILIES.get(stem(folded), frozenset()) & _KINDS)
+    return folded in _PROGRAMS or folded in SAME_NAME or bool(_kinds_of(folded) & _kinds_chosen_once())
 
 
 def is_program(name: str) -> bool:

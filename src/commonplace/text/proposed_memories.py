@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 from commonplace.text.quoted_text import is_reported, own_paragraphs
 from commonplace.text.sentences import sentences
 from commonplace.text.tokens import STOP_WORDS
+from commonplace.text.word_lists import word_set
 
 StatementType = Literal["decision", "rule", "heuristic", "constraint", "rejected", "fact"]
 MAX_STATEMENTS = 5
@@ -56,13 +57,6 @@ _DOUBT = re.compile(
 _FOR_NOW = re.compile(
     r"\b(?:yet|for now|right now|today|tomorrow|this time|first|just|anything|again|then|later|here to)\b",
     re.IGNORECASE,
-)
-# An object of these alone makes sense only where it was said.
-_VAGUE = frozenset(
-    "it this that these those them one ones first second third last next other another former latter option way thing"
-    " things version approach file branch line tab window folder page same both neither either here there now simple"
-    " better back again do done go try instead rather than use using keep going with minute minutes second seconds hour"
-    " hours day days week weeks month months year years times percent lines".split()
 )
 _WHO = r"(?:we|i|the team|everybody|everyone|(?:[\w'’]+ ){1,3}and (?:we|i))"
 _HAVE = r"(?:['’]ve|['’]re| have| had| are| all| both| finally| just| now| also| recently| already| together)*"
@@ -252,5 +246,5 @@ def _is_about_something(text: str) -> bool:
 
 def _telling(text: str) -> Iterator[str]:
     for word in re.findall(r"\w[\w'’-]*", text.casefold()):
-        if len(word) > 1 and not word.isdecimal() and word not in STOP_WORDS and word not in _VAGUE:
+        if len(word) > 1 and not word.isdecimal() and word not in STOP_WORDS and word not in word_set("vague"):
             yield word

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from commonplace.text.redact import redact
 from commonplace.text.tokens import STOP_WORDS, index_text, stem, words_of
+from commonplace.text.word_lists import word_set
 
 _TITLE_READ = 20_000
 _TITLE_FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -265,21 +266,12 @@ def is_small_talk(text: str) -> bool:
 
 # Words that say nothing by themselves, and how many of them make a short text.
 _MOST_FILLERS = 5
-FILLERS = frozenset(
-    (
-        "a ahead all alright and awesome be can carry commit continue cool correct do done exactly excellent fine"
-        " go going good great hello hey hi it just keep let lgtm looks me more nice next no nope now of off ok okay"
-        " on one perfect please proceed really resume right run same see so start stop sure thank thanks that the then"
-        " this too try very wait well wonderful works yeah yep yes you again lets sounds approved approve ja nein"
-        " weiter danke gut bitte mach si sí oui non hm hmm"
-    ).split()
-)
 
 
 def is_filler(text: str) -> bool:
     """Whether a short text says nothing by itself: yes, continue, thanks."""
-    words = re.findall(r"\w+", text.casefold().replace("'", "").replace("’", ""))
-    return len(words) <= _MOST_FILLERS and FILLERS.issuperset(words)
+    found = re.findall(r"\w+", text.casefold().replace("'", "").replace("’", ""))
+    return len(found) <= _MOST_FILLERS and word_set("fillers").issuperset(found)
 
 
 def describes_fix(text: str) -> bool:

@@ -17,6 +17,7 @@ from itertools import islice
 from math import log
 
 from commonplace.text.tokens import STOP_WORDS, fold, is_paired, stem, words_of
+from commonplace.text.word_lists import word_set
 
 # A term has to stand in this share of a group's texts, and in two at least.
 LEAST_SHARE = 0.06
@@ -53,59 +54,16 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 _CAMEL = re.compile(r"[a-z]+[A-Z]|(?:[A-Z][a-z]+){3}")
 _GOES_ON = frozenset(",;()&+")
 # They stand in many texts of a group and say nothing about it, however rare they are elsewhere.
-_DULL_WORDS = """
-    able absolutely add added after appreciate asleep beautiful gorgeous large lovely manage other others special
-    thank thanks wonderful again ago agree aim already although always amazing anyway approach around ask
-    asked available away awesome back bad based basically because before behind best better between big biggest bit
-    both bring broken btw busy call called came cannot cant case cause certain change check clear come commit
-    committed common complete completely consider consist contain cool correct count couple course create created
-    current currently day days decide definitely describe detail didnt different done dont due during early easy end
-    enjoy enough ensure even everybody everyone exactly example excellent excited expect explain fact feel feeling
-    feels felt few find fine first five fix follow following four free full fun further general get given glad go
-    going gone gonna good great guess guy guys haha happen happy hard hear heard hes hey high hmm hope hour however
-    hows idea implement important improve include including instead interesting ive keep kind last late later least
-    leave less lol look looking lot love low made main make matter mean mention min minute moment month morning most
-    move much name never new next nice night none nope nothing now number often okay old omg once one only open
-    option otherwise out over part particular past people perfect photo place plan please point possible pretty
-    probably provide put quick quite rather ready real reason recently relate remember remove replace replacing
-    require result return right run said same saw say second secret see seem seen sense set several share shares
-    shes short shown similar simple since small soon sorry sort sound specific start started step still stop stuff
-    such super sure take taken talk tell than thats theyre think thought three thus time times today together told
-    tomorrow tonight total totally tried true try trying turn two under understand until up update updated upgrade
-    upon use used useful using usually value various wait was way week weekend welcome well went whats while whole
-    wish within without wont work worked working worry worth would wow write wrong yeah year years yep yesterday
-"""
 _VERBAL = ("ed", "ly")
 _NOT_VERBAL = frozenset(
     "assembly daily early family hourly monthly nightly reply supply weekly yearly feed speed".split()
 )
-# Words that many things are called: alone they name no topic if another word does.
-_TOO_GENERAL = """
-    address amount attempt body cause code copy customer data document endpoint error face field file form group host
-    info issue item job left library line list log machine message method minute mode node object order page person
-    phone picture problem process project question record request response row script section service side site source
-    state statement string system table task team template test text thing title type user version window word world
-    monday tuesday wednesday thursday friday saturday sunday january february march april june july august september
-    october november december
-"""
 # What stands before the name of a thing, and what follows it.
 _BEFORE_A_THING = frozenset(
     "a an the our my your their its his her this that these those every each no any some all both of for with"
     " about".split()
 )
 _AFTER_A_THING = frozenset("is are was were has have had must can will does do of".split())
-# A phrase with one of these is part of a sentence, and no name: "Badge Shows", "Against Kafka".
-_NO_PART_OF_A_NAME = """
-    one two three four five six seven eight nine ten hundred thousand twice half
-    across after against allow allows along among answer answers appear appears applies apply before begin begins
-    beyond bought break breaks buy buys can complain complains cost costs delete deletes disappear draw draws drop
-    drops expire expires fail failed fails flicker flickers forget forgets gave gets give gives goes grew grow grows
-    guard happen happens hold holds hurt ignore ignores into keep keeps kept know knows lack lacks lets like live
-    lives load loads lock locks log logs lose loses lost lots many marked mixed must need needs onto pass passes pay
-    pays per pile piles pin pins please proves reach reads refuse retry rely renamed retries sell sells send sends sent
-    serve serves should show shows sold stay stays survive survives tell tells throw throws told took toward towards
-    via want wants wear without write writes wrote
-"""
 
 
 @dataclass(slots=True)
@@ -166,10 +124,10 @@ def _things(text: str) -> set[tuple[str, ...]]:
     before = ""
     for word in (*words, ""):
         bare = word.removesuffix("'s").removesuffix("’s")
-        if word and word[0].isalpha() and _tells(bare) and bare not in _no_part_of_a_name():
+        if word and word[0].isalpha() and _tells(bare) and bare not in word_set("no_part_of_a_name"):
             run.append(stem(fold(bare)))
             continue
-        if run and (before in _BEFORE_A_THING or word in _AFTER_A_THING or word in _no_part_of_a_name()):
+        if run and (before in _BEFORE_A_THING or word in _AFTER_A_THING or word in word_set("no_part_of_a_name")):
             found.update(((run[-1],), tuple(run[-2:])))
         run, before = [], word
     return found
@@ -268,7 +226,7 @@ def _is_dull(group: _Counted, term: tuple[str, ...]) -> bool:
 
 def _is_name(group: _Counted, term: tuple[str, ...]) -> bool:
     """Whether a phrase is one that could name something; a word always is."""
-    return len(term) == 1 or not any(word.lower() in _no_part_of_a_name() for word in _form(group, term))
+    return len(term) == 1 or not any(word.lower() in word_set("no_part_of_a_name") for word in _form(group, term))
 
 
 def _gain(group: _Counted, everything: _Counted, term: tuple[str, ...]) -> float:
@@ -298,7 +256,7 @@ def _is_verbal(word: str) -> bool:
 
 def _is_done(word: str) -> bool:
     """Whether a word alone says what is done: Deleting, Sends. In a phrase, as in Rate Limiting, it may be a thing."""
-    return word.endswith("ing") or word.lower() in _no_part_of_a_name()
+    return word.endswith("ing") or word.lower() in word_set("no_part_of_a_name")
 
 
 def _form(group: _Counted, term: tuple[str, ...]) -> list[str]:
@@ -357,14 +315,9 @@ def _first_free(names: Iterable[str], taken: set[str]) -> str:
 
 @cache
 def _dull() -> frozenset[str]:
-    return frozenset(map(stem, _DULL_WORDS.split()))
-
-
-@cache
-def _no_part_of_a_name() -> frozenset[str]:
-    return frozenset(_NO_PART_OF_A_NAME.split())
+    return frozenset(map(stem, word_set("dull")))
 
 
 @cache
 def _too_general() -> frozenset[str]:
-    return frozenset(map(stem, _TOO_GENERAL.split()))
+    return frozenset(map(stem, word_set("too_general")))
