@@ -87,7 +87,7 @@ def test_the_wheel_carries_the_model_its_notice_the_sql_and_the_page(wheel: Path
     assert {MODEL + "tokenizer.json", MODEL + "NOTICE", "commonplace/py.typed"} <= names
     assert sizes[MODEL + "model.onnx"] > 20_000_000
     sources = ROOT / "src"
-    data = [path for suffix in ("sql", "html", "js", "css") for path in sources.rglob(f"*.{suffix}")]
+    data = [path for suffix in ("sql", "html", "js", "css", "txt") for path in sources.rglob(f"*.{suffix}")]
     assert len(data) > 8 and {path.relative_to(sources).as_posix() for path in data} <= names
     assert not [name for name in names if not name.startswith(("commonplace/", "commonplace-"))]
 

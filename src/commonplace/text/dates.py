@@ -7,12 +7,18 @@ first used: most processes only write times.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 from commonplace.errors import InvalidInput
+from commonplace.text.date_grammar import MONTHS as MONTHS
+from commonplace.text.date_grammar import MONTHS_OF, DateMention, date_mentions, months_later
+from commonplace.text.date_grammar import NUMBERS as NUMBERS
+from commonplace.text.date_grammar import WEEKDAYS as WEEKDAYS
+from commonplace.text.word_lists import word_set
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
@@ -101,39 +107,18 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 _WORD = r"[\w./@-]*\w"
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-NUMBERS = {word: n for n, word in enumerate("zero one two three four five six seven eight nine ten".split())}
-NUMBERS |= {"a": 1, "an": 1, "couple": 2, "few": 3}
 _UNITS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1), "month": timedelta(days=30)}
-# Words that make it a question about time. All its other words must be fillers.
+# Other words for a day; and words that make it a question about time. All its other words must be fillers.
+_SAME_DAY = {"gestern": "yesterday", "heute": "today", "morning": "today"}
 _LATEST = frozenset("last latest recent recently lately newest previous previously off continue resume zuletzt".split())
-_MARKERS = _LATEST | {"yesterday", "gestern", "today", "heute", "morning", "ago", "past", *WEEKDAYS}
+_MARKERS = _LATEST | {"yesterday", "today", "ago", "past", *WEEKDAYS}
 _MARKERS |= {*_UNITS, *(f"{unit}s" for unit in _UNITS)}
-_FILLERS = frozenset(
-    "about all am and any anything are as ask asked at back be been before break broke broken build built by can catch"
-    " change changed changes conversation conversations could crash crashed current decide decided describe did discuss"
-    " discussed do does doing done during end ended explain fail failed far finish finished fix fixed for from give go"
-    " going had happen happened happening has"
-    " have history how i in is it just know latest learn learned leave left let list long made make me most much my"
-    " need new next now of on or our out over overview pick please progress recall recap remember remind s said say"
-    " session sessions show since so something start started status stop stopped stuff summarise summarize summary t"
-    " talk talked task tasks tell that the then there thing things this time to until up update updates us very want"
-    " was we went were what when where which while who will with within work worked working would wrong you your"
-    # The same in German.
-    " dran gearbeitet gemacht getan haben habe hast ich ist passiert sind waren war wir wo woran".split()
-)
 _AGO = r"\b(\w+) (hour|day|week|month)s? ago\b"
 _LAST_SO_MANY = r"\b(?:last|past|previous) (?:(\w+) )?(hour|day|week|month)(s?)\b"
 _WHERE_WE_ARE = r"where (?:were|are) (?:we|you)\b|what (?:was|were|am|are) (?:i|we) (?:working on|doing|up to)\b"
-MONTHS = "january february march april may june july august september october november december".split()
-_ANY_MONTH = "|".join(MONTHS)
-# "may" and "march" are words too: a month has a day, or a word before it.
-_IN_MONTH = (
-    rf"\b(?:(?P<month>{_ANY_MONTH}) (?P<day>\d\d?)(?:st|nd|rd|th)?"
-    rf"|(?P<day_before>\d\d?)(?:st|nd|rd|th)? (?:of )?(?P<its_month>{_ANY_MONTH})"
-    rf"|(?:in|during|since|last) (?P<alone>{_ANY_MONTH}))(?: (?P<year>\d{{4}}))?\b"
-)
-_ISO_DAY = r"\b(\d{4})-(\d\d)-(\d\d)\b"
+
+# "may" and "march" are words too: a month has a day or a year, or one of these before it.
+_BEFORE_MONTH = r"\b(?:in|during|of|since|around|by|late|early|last|this) \Z"
 
 
 class Period(NamedTuple):
@@ -158,17 +143,33 @@ def parse_time_question(question: str, now_ms: int, zone: tzinfo | None = None) 
     """The time a question is about, if it is about nothing else: "what did we do last?"; None otherwise."""
     if len(question) > _LONGEST_QUESTION:
         return None
-    words = [word.lower() for word in _compiled(_WORD).findall(question.replace("'", " ").replace("’", " "))]
-    marks = {word for word in words if word in _MARKERS or _compiled(_ISO_DAY).fullmatch(word)}
-    if _compiled(_WHERE_WE_ARE).match(" ".join(words)):
+    found = _compiled(_WORD).findall(question.replace("'", " ").replace("’", " ").lower())
+    words = [_SAME_DAY.get(word, word) for word in found]
+    text = " ".join(words)
+    dates = _past_dates(text)
+    marks = {word for word in words if word in _MARKERS}
+    for one in dates:
+        marks.update(text[one.start : one.end].split())
+    if _compiled(_WHERE_WE_ARE).match(text):
         marks.add("last")
-    if month := _compiled(_IN_MONTH).search(" ".join(words)):
-        marks.update(month[0].split())
-    names = [word for word in words if word not in marks | _FILLERS | NUMBERS.keys() and not word.isdecimal()]
+    known = marks | word_set("time_question_fillers") | NUMBERS.keys()
+    names = [word for word in words if word not in known and not word.isdecimal()]
     if not marks or len(names) > 1 or (marks == {"off"} and not {"left", "leave"} & set(words)):
         return None
-    period = _period(" ".join(words), marks, Calendar(now_ms, zone))
+    period = _period(text, marks, dates, Calendar(now_ms, zone))
     return None if period is None else TimeQuestion(period, names[0] if names else "")
+
+
+def _past_dates(text: str) -> list[DateMention]:
+    """The dates in a text that can be in the past."""
+    found: list[DateMention] = []
+    for one in date_mentions(text):
+        is_bare_month = one.kind == "month" and not one.year
+        if one.kind in ("rest", "coming", "unit") or one.word in ("tonight", "tomorrow"):
+            continue
+        if not is_bare_month or _compiled(_BEFORE_MONTH).search(text, 0, one.start):
+            found.append(one)
+    return found
 
 
 def local_day(ms: int, zone: tzinfo | None = None) -> str:
@@ -209,21 +210,16 @@ class Calendar:
         return Period(self.midnight(day))
 
 
-def _period(text: str, marks: set[str], calendar: Calendar) -> Period | None:
+def _period(text: str, marks: set[str], dates: Sequence[DateMention], calendar: Calendar) -> Period | None:
     today, monday = calendar.today, calendar.today - timedelta(days=calendar.today.weekday())
-    if month := _compiled(_IN_MONTH).search(text):
-        return _in_month(month, calendar, since="since" in text.split())
-    if (day := _day_named(text, marks, today)) is not None:
-        return calendar.since(day) if "since" in text.split() else calendar.days(day)
+    if dates:
+        return _last_time(dates[0], calendar, since="since" in text.split())
     if ago := _compiled(_AGO).search(text):
         return _ago(_number(ago[1]), ago[2], calendar)
     if some := _compiled(_LAST_SO_MANY).search(text):
         if not some[1] and not some[3] and some[2] in ("week", "month") and not text.count("past "):
             return calendar.days(monday - timedelta(days=7), 7) if some[2] == "week" else _month_before(calendar)
-        number = _number(some[1]) if some[1] else 1
-        if number is not None and some[2] == "day":
-            return calendar.since(today - timedelta(days=number))
-        return None if number is None else Period(calendar.now_ms - _span_ms(number * _UNITS[some[2]]))
+        return _last_so_many(_number(some[1] or "a"), some[2], calendar)
     if "week" in marks:
         return calendar.since(monday)
     if "month" in marks:
@@ -231,19 +227,33 @@ def _period(text: str, marks: set[str], calendar: Calendar) -> Period | None:
     return Period() if marks & _LATEST else None
 
 
-def _day_named(text: str, marks: set[str], today: date) -> date | None:
-    """The single day that a question names."""
-    if found := _compiled(_ISO_DAY).search(text):
+def _last_so_many(number: int | None, unit: str, calendar: Calendar) -> Period | None:
+    if number is None:
+        return None
+    if unit == "day":
+        return calendar.since(calendar.today - timedelta(days=number))
+    return Period(calendar.now_ms - _span_ms(number * _UNITS[unit]))
+
+
+def _last_time(mention: DateMention, calendar: Calendar, *, since: bool) -> Period | None:
+    """A date, in the year that it names, or else the last time it was."""
+    today = calendar.today
+    if mention.kind == "weekday":
+        first = today - timedelta(days=(today.weekday() - WEEKDAYS.index(mention.word) - 1) % 7 + 1)
+    elif mention.kind == "relative":
+        first = today - timedelta(days=int(mention.word == "yesterday"))
+    else:
         try:
-            return date.fromisoformat(found[0])
+            first = date(mention.year or today.year, mention.month, mention.day or 1)
+            if not mention.year and first > today:
+                first = first.replace(year=today.year - 1)
         except ValueError:
             return None
-    for number, name in enumerate(WEEKDAYS):
-        if name in marks:
-            return today - timedelta(days=(today.weekday() - number - 1) % 7 + 1)
-    if marks & {"yesterday", "gestern"}:
-        return today - timedelta(days=1)
-    return today if marks & {"today", "morning", "heute"} else None
+    if since:
+        return calendar.since(first)
+    if mention.kind not in ("month", "quarter"):
+        return calendar.days(first)
+    return Period(calendar.midnight(first), calendar.midnight(months_later(first, MONTHS_OF[mention.kind])))
 
 
 def _ago(number: int | None, unit: str, calendar: Calendar) -> Period | None:
@@ -255,24 +265,6 @@ def _ago(number: int | None, unit: str, calendar: Calendar) -> Period | None:
     if unit == "week":
         return calendar.days(calendar.today - timedelta(days=calendar.today.weekday() + 7 * number), 7)
     return Period(calendar.now_ms - _span_ms((number + 1) * _UNITS[unit]))
-
-
-def _in_month(found: re.Match[str], calendar: Calendar, *, since: bool) -> Period | None:
-    """A month, or a day of it, in the named year, or else the last time it was."""
-    month = MONTHS.index(found["month"] or found["its_month"] or found["alone"]) + 1
-    day, today = int(found["day"] or found["day_before"] or 1), calendar.today
-    try:
-        first = date(int(found["year"] or today.year), month, day)
-        if not found["year"] and first > today:
-            first = date(today.year - 1, month, day)
-    except ValueError:
-        return None
-    if since:
-        return calendar.since(first)
-    if not found["alone"]:
-        return calendar.days(first)
-    following = (first + timedelta(days=31)).replace(day=1)
-    return Period(calendar.midnight(first), calendar.midnight(following))
 
 
 def _month_before(calendar: Calendar) -> Period:
@@ -289,13 +281,6 @@ def _span_ms(span: timedelta) -> int:
     return span // timedelta(milliseconds=1)
 
 
-# "may" and "march" are words too: a month has a day or a year, or a word before it.
-_NAMED_MONTH = (
-    rf"(?i)\b(?:(?P<first>\d\d?)(?:st|nd|rd|th)?(?: of)? (?P<a>{_ANY_MONTH})(?:,? (?P<year_a>\d{{4}}))?"
-    rf"|(?P<b>{_ANY_MONTH}) (?P<second>\d\d?)(?:st|nd|rd|th)?(?:,? (?P<year_b>\d{{4}}))?"
-    rf"|(?P<c>{_ANY_MONTH}),? (?P<year_c>\d{{4}})"
-    rf"|(?:in|during|of|since|around|by|late|early|last|this) (?P<d>{_ANY_MONTH})(?:,? (?P<year_d>\d{{4}}))?)\b"
-)
 _RELATIVE = (
     r"(?i)\b(?:yesterday|today|(?:last|past|previous) (?:week|month)|this (?:week|month)|\w+ (?:day|week|month)s? ago"
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
@@ -343,15 +328,11 @@ class NamedTime:
 
 def named_time(question: str, now_ms: int, zone: tzinfo | None = None) -> NamedTime | None:
     """The time that a question names besides its topic: "what did we decide on 25 May?"."""
-    if found := _compiled(_ISO_DAY).search(question):
-        year, month, day = map(int, found.groups())
-        return NamedTime(month, day, year) if _date(year, month, day) else None
-    if found := _compiled(_NAMED_MONTH).search(question):
-        name = found["a"] or found["b"] or found["c"] or found["d"]
-        year = int(found["year_a"] or found["year_b"] or found["year_c"] or found["year_d"] or 0)
-        month, day = MONTHS.index(name.lower()) + 1, int(found["first"] or found["second"] or 0)
-        # The 29th of February is a day of some years.
-        return NamedTime(month, day, year) if _date(year or 2000, month, day or 1) else None
+    for one in _past_dates(question):
+        if one.kind in ("day", "month"):
+            # The 29th of February is a day of some years.
+            is_day = _date(one.year or 2000, one.month, one.day or 1) is not None
+            return NamedTime(one.month, one.day, one.year) if is_day else None
     if found := _compiled(_RELATIVE).search(question):
         named = parse_time_question(found[0], now_ms, zone)
         return None if named is None else NamedTime(period=named.period)

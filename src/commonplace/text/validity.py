@@ -1,112 +1,48 @@
 """Validity: from when until when a statement holds, where its text says so plainly, and such times as people type them.
 
-"Until 31 May we deploy by hand" ends with that day, and "From 1 March on, Ben leads support" begins with it. What only
-mentions a time is not read: what was ("was slow until May"), deadlines, periods of data, things that expire, questions,
-conditions, and what recurs. A statement that is hidden by mistake is worse than one that is shown for too long.
+"Until 31 May we deploy by hand" ends with that day, and "From 1 March on, Ben leads support" begins with it. The dates
+of a sentence are found first (date_grammar.py), then what stands before each. What only mentions a time is not read:
+what was ("was slow until May"), deadlines, periods of data, things that expire, questions, conditions, and what recurs.
+A statement that is hidden by mistake is worse than one that is shown for too long.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from typing import Literal, NamedTuple
 
 from commonplace.errors import InvalidInput
-from commonplace.text.dates import (
-    MONTHS,
-    NUMBERS,
-    UNIT_MS,
-    WEEKDAYS,
-    Calendar,
-    local_day,
-    parse_time,
-    period_end,
-)
+from commonplace.text.date_grammar import DateMention, Days, date_mentions, days_of, whole_date
+from commonplace.text.dates import UNIT_MS, Calendar, local_day, parse_time, period_end
+from commonplace.text.word_lists import word_lines
 
 # A text that says more than this is about more than one time.
 _LONGEST, _MOST_SENTENCES = 600, 2
-# A date without a year lies at most so far ahead, or so shortly before.
-_FAR_DAYS, _JUST_PAST_DAYS = 300, 60
-# Nobody says when a sprint ends: most last two weeks.
-_SPRINT_DAYS = 14
+_QUOTED = r"`[^`]*`|\"[^\"]*\"|“[^“”]*”|https?://\S+"
+_SENTENCE_END = r"(?<=[.!?])\s+|\n+"
 
-_MONTHS = {name[:length]: n for n, name in enumerate(MONTHS, 1) for length in (3, 4, 9)}
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|May|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-# The dates that are understood; NAME_ tells the groups of two dates in one expression apart.
-_DATE = rf"""(?:(?P<NAME_iso>\d{{4}}-\d\d-\d\d)|(?P<NAME_dotted>\d\d?\.\d\d?\.(?:19|20)\d\d)
-|(?P<NAME_slashed>(?!24/7\b)\d\d?/\d\d?(?:/20\d\d)?)(?!/)
-|(?:the\ )?(?P<NAME_day>\d\d?)(?:st|nd|rd|th)?(?:\ of)?\ (?P<NAME_month>{_MONTH})(?:,?\ (?P<NAME_year>20\d\d))?
-|(?P<NAME_month2>{_MONTH})\ (?:the\ )?(?P<NAME_day2>\d\d?)(?:st|nd|rd|th)?\b(?:,?\ (?P<NAME_year2>20\d\d))?
-|(?P<NAME_part>(?:the\ )?(?:end|beginning|start|middle)\ of\ )?
- (?:(?P<NAME_quarter>q[1-4])(?:\ (?P<NAME_quarter_year>20\d\d))?
- |(?P<NAME_which>this|next|the)\ (?P<NAME_span>week|month|quarter|year)
- |(?P<NAME_alone>{_MONTH})(?:\ (?P<NAME_alone_year>20\d\d))?)
-|(?:next\ |this\ |coming\ )?(?P<NAME_weekday>{"|".join(WEEKDAYS)})
-|(?P<NAME_relative>today|tonight|tomorrow))\b""".replace("\n ", "").replace("\n", "")
+# What stands before a date and says what the date means for a statement.
 _UNTIL = r"(?:until|till|through|thru|up to and including)(?: and including)?(?: on)?"
-_UNITS = r"(?P<unit>day|week|month|quarter|year)"
-_COUNT = r"\d{1,3}|a|an|couple of|few|two|three|four|five|six|seven|eight|nine|ten"
-
-_RANGE = (
-    rf"\b(?P<word>from|between) {_DATE.replace('NAME', 'a')} (?:{_UNTIL}|to|and|[-–—]) {_DATE.replace('NAME', 'b')}"
+_BEFORE_DATE = (
+    rf"\b(?:(?P<until>{_UNTIL})|(?P<span>from|between)|(?P<since>since)|(?P<during>during|throughout)|(?P<for>for)"
+    r"|(?P<starting>(?:starting|beginning)(?: on| from| with)?|effective(?: from| as of| on)?|as (?:of|from))) \Z"
 )
-_ENDS = rf"\b(?P<word>{_UNTIL}) {_DATE.replace('NAME', 'a')}"
-_NEXT = rf"\bfor the (?:next|coming) (?:(?P<number>{_COUNT}) ){_UNITS}s?\b"
-_REST = rf"\b(?:for |until )?the (?:rest|remainder) of (?:the|this) {_UNITS}\b"
-_ONLY = (
-    r"\b(?:for this (?P<unit>week|month|quarter|year)|this (?P<unit2>week|month|sprint) only"
-    r"|for (?:this|the current) (?P<unit3>sprint)(?! (?:is|are|was|were|has|have|will)\b)"
-    r"|(?P<day>(?:for )?today only))\b"
-)
-# First or last in a sentence that says what is so for that time.
-_THIS = (
-    r"^this (?P<unit>week|month|quarter|sprint)\b(?!'|’)|(?<!^)\bthis (?P<unit2>week|month|quarter|sprint)(?=\s*[.!]?$)"
-)
-_DURING = rf"\b(?:during|throughout) {_DATE.replace('NAME', 'a')}"
-_STARTS = (
-    r"\b(?P<word>from|starting(?: on| from| with)?|beginning(?: on| with)?|effective(?: from| as of| on)?"
-    rf"|as (?:of|from)|since) {_DATE.replace('NAME', 'a')}(?P<on> on\b(?! the)| onwards?| forward)?"
-)
+_JOINS_SPAN = rf" (?:{_UNTIL}|to|and|[-–—]) "
+_LONGEST_BEFORE = 40
+# What says after a date that it is a beginning.
+_ON = r" on\b(?! the)| onwards?| forward"
 # Said of the statement itself, in a clause of its own.
-_OF_ITSELF = (
-    r"(?:^|[(\[;:–—\n-]|\. )\s*(?:only |this )?(?:valid|holds|in force|applies)"
-    rf" (?P<word>{_UNTIL}|from) {_DATE.replace('NAME', 'a')}"
-)
+_OF_ITSELF = r"(?:^|[(\[;:–—\n-]|\. )\s*(?:only |this )?(?:valid|holds|in force|applies) \Z"
 
 # What says that a time is only mentioned: it recurs, is over, is not sure, or is not when something holds.
 _RECURRING = (
     r"\b(?:every|each|always|usually|typically|annual(?:ly)?|yearly|monthly|weekly|daily|per (?:day|week|month|year))\b"
 )
 _EVERY_YEAR = r"\b(?:every|each) (?:year|month|quarter)\b|\b(?:annual|annually|yearly|always|usually|typically)\b"
-_SAID_FIRST = rf"^(?:{_UNTIL}|from|starting) {_DATE.replace('NAME', 'a')}(?: on\b| onwards?)?,"
 _UNSURE = r"\b(?:if|unless|whether|would|could|might|suppose|assuming|in case|maybe|perhaps|probably)\b"
-_PAST = (
-    r"\b(?:was|were|wasn't|weren't|had|hadn't|did|didn't|used to|lasted|ran|worked|stayed|remained|kept|held|lived"
-    r"|served|led|owned|took|went|came|got|made|said|told|gave|became|[a-z]{3,}ed (?:from|until|till|through)$)\b"
-)
-_NOT_HOLDING = (
-    # Events that are moved to a day, deadlines and counts.
-    r"\b(?:postponed|delayed|deferred|moved|pushed|pushed back|rescheduled|adjourned|put off|extended|prolonged|renewed"
-    r"|shifted|slipped|expires?|expired|expiring|paid|booked|due|scheduled|planned|days?|weeks?|months?|hours?|left"
-    r"|remaining|not|waits?|waiting|it'?s|long|"
-    # Periods of data.
-    r"logs?|entries|data|rows?|records?|orders?|tickets?|invoices?|issues?|commits?|messages?|e?mails?|events?"
-    r"|reports?|figures?|numbers?|prices?|results?|backups?|snapshots?|files?|changes?|releases?|versions?|requests?"
-    r"|transactions?|payments?|statistics|sales|history|created|opened|filed|written|dated|logged|recorded|submitted"
-    r"|received|sent|measured|collected|covers?|covering|archived?|deleted?|exported?|imported?|migrated?|counted?)\s*$"
-)
-# Things whose own end is the fact: that it has passed is worth knowing.
-_THINGS = (
-    r"\b(?:certificates?|certs?|certified|licen[cs]es?|licen[cs]ed|contracts?|keys?|passwords?|secrets?|domains?"
-    r"|subscriptions?|warrant(?:y|ies)|guarantees?|vouchers?|coupons?|credits?|passports?|visas?|permits?|leases?|rent"
-    r"|insurance|polic(?:y|ies)|(?:library|bank|credit|id) card|lts|eol|trial|fund(?:ed|s|ing)|grants?|granted"
-    r"|extension|checked|registered|runs|valid|deadline)\b"
-)
 _STATE = r"\b(?:is|are|am|will|has|have|must|may|can|do|does|don't|not|no|only|leads?|owns?|uses?)\b|\w'(?:s|re)\b"
 # What is so for a while, and what happens or is counted in that time.
 _IS_SO = r"\b(?:is|are|leads?|owns?|covers?|handles?|goes?|stays?|must|needs?|don't|do not)\b"
@@ -130,217 +66,180 @@ class ReadValidity(NamedTuple):
 NOTHING_READ = ReadValidity()
 
 
+class _Dated(NamedTuple):
+    """A date in a sentence, the word that says what it means, and what stands around both."""
+
+    mention: DateMention
+    meaning: str
+    before: str
+    after: str
+    # Of the second date of "from 1 May to 5 May".
+    last: DateMention | None = None
+
+    @property
+    def around(self) -> str:
+        return self.before + self.after
+
+
 def read_validity(text: str, stated_ms: int, zone: tzinfo | None = None) -> ReadValidity:
     """From when until when a statement holds, by its own words, given when it was said."""
-    if len(text) > _LONGEST or not _search(rf"\d|day\b|week|month|quarter|year|sprint|tonight|tomorrow|{_MONTH}", text):
+    if len(text) > _LONGEST:
         return NOTHING_READ
-    plain = _compiled(r"`[^`]*`|\"[^\"]*\"|“[^“”]*”|https?://\S+").sub(" … ", text).strip()
+    plain = _compiled(_QUOTED).sub(" … ", text).strip()
+    dates = _dates_in(plain)
+    if not dates:
+        return NOTHING_READ
+    calendar = Calendar(stated_ms, zone)
     try:
-        moment = _Moment(stated_ms, zone)
-        if found := _search(_OF_ITSELF, plain):
-            return _unless_over(_interval(found["word"], _dated(found, "a", moment), moment), moment)
-        sentences = [one for one in _compiled(r"(?<=[.!?])\s+|\n+").split(plain) if one.strip()]
-        if not sentences or len(sentences) > _MOST_SENTENCES:
-            return NOTHING_READ
-        return _unless_over(_read_sentence(sentences[0].strip(), moment), moment)
+        read = _read(plain, dates, calendar)
     except (ValueError, OverflowError, OSError):
         return NOTHING_READ
+    # What was over when it was said is history: that it was so stays true.
+    return NOTHING_READ if read.until_ms is not None and read.until_ms <= stated_ms else read
 
 
-def _read_sentence(sentence: str, moment: _Moment) -> ReadValidity:
+def _dates_in(text: str) -> list[DateMention]:
+    # "may" is a verb: only with its capital it is a month.
+    return [one for one in date_mentions(text) if not re.search(r"\bmay\b", text[one.start : one.end])]
+
+
+def _read(plain: str, dates: list[DateMention], calendar: Calendar) -> ReadValidity:
+    for date in dates:
+        found = _dated(plain, date, None)
+        if found.meaning in ("until", "from") and _search(_OF_ITSELF, found.before):
+            return _interval(found, calendar)
+    sentences = [one for one in _compiled(_SENTENCE_END).split(plain) if one.strip()]
+    if len(sentences) > _MOST_SENTENCES:
+        return NOTHING_READ
+    sentence = sentences[0].strip()
+    own = [date for date in dates if date.end <= len(sentence)]
+    following: list[DateMention | None] = [*own[1:], None]
+    found_in = [_dated(sentence, date, after) for date, after in zip(own, following, strict=True)]
     # Of several statements only one may hold then.
     if sentence.endswith("?") or ";" in sentence or _search(_UNSURE, sentence):
         return NOTHING_READ
-    # What is said first is said of all that follows, also of what happens every Monday.
-    if _search(_RECURRING, sentence) and (not _search(_SAID_FIRST, sentence) or _search(_EVERY_YEAR, sentence)):
+    if _search(_RECURRING, sentence) and not _is_said_first(sentence, found_in):
         return NOTHING_READ
-    if found := _search(_RANGE, sentence):
-        begin, end = _dated(found, "a", moment), _dated(found, "b", moment)
-        # A season, from May to September, comes again.
-        if begin is None or end is None or begin.first != begin.last or end.first != end.last:
-            return NOTHING_READ
-        if end.last < begin.first or not _holds_then(sentence, found, needs_state=True):
-            return NOTHING_READ
-        return ReadValidity(moment.midnight(begin.first), moment.midnight(end.last + timedelta(days=1)))
-    for pattern in (_REST, _ENDS, _NEXT, _ONLY):
-        if found := _search(pattern, sentence):
-            days = _dated(found, "a", moment) if pattern == _ENDS else _spoken_span(found, moment)
-            if not _holds_then(sentence, found) or ("sprint" in found[0].lower() and _search(_DID, sentence)):
-                return NOTHING_READ
-            return _interval("until", days, moment)
-    if (found := _search(_DURING, sentence)) and _is_so_then(sentence, found):
-        return _throughout(found, moment)
-    if (found := _search(_THIS, sentence)) and _is_so_then(sentence, found):
-        return _interval("until", _spoken_span(found, moment), moment)
-    if found := _search(_STARTS, sentence):
-        before, after, word = sentence[: found.start()], sentence[found.end() :], found["word"].lower()
-        closed = re.match(r"\s*(?:[,.;:!)]|$)", after) is not None
-        # "from 1 March" alone is where something comes from; first in its sentence, or with "on", it is a beginning.
-        begins = bool(found["on"]) or not before.strip(" (") or (closed and not word.startswith(("from", "since")))
-        if begins and _holds_then(sentence, found):
-            return _interval(word, _dated(found, "a", moment), moment)
+    for meaning, holds in _RULES:
+        for one in found_in:
+            if one.meaning == meaning:
+                return _interval(one, calendar) if holds(one) else NOTHING_READ
     return NOTHING_READ
 
 
-def _holds_then(sentence: str, found: re.Match[str], *, needs_state: bool = False) -> bool:
+def _dated(sentence: str, mention: DateMention, following: DateMention | None) -> _Dated:
+    """A date with what it means in its sentence; no meaning if it is only mentioned."""
+    start, end = mention.start, mention.end
+    found = _compiled(_BEFORE_DATE).search(sentence, max(0, start - _LONGEST_BEFORE), start)
+    before, after = sentence[: found.start() if found else start], sentence[end:]
+    word = (found.lastgroup or "") if found else ""
+    joined = following is not None and _compiled(_JOINS_SPAN).fullmatch(sentence, end, following.start)
+    if word == "span" and following is not None and joined:
+        return _Dated(mention, "span", before, sentence[following.end :], following)
+    if word == "span":
+        return _Dated(mention, "from" if found and found[0].lower() == "from " else "", before, after)
+    if word and word != "for":
+        return _Dated(mention, word, before, after)
+    return _Dated(mention, _meaning_alone(mention, word, before, after), before, after)
+
+
+def _meaning_alone(mention: DateMention, word: str, before: str, after: str) -> str:
+    """What "the rest of the week" and "this sprint" mean by themselves, or after "for"."""
+    is_this = mention.kind == "unit" and mention.which == "this" and not mention.part
+    if mention.kind == "rest" or (mention.kind == "coming" and word):
+        return "until"
+    if after.startswith(" only") and (is_this or mention.word == "today"):
+        return "until"
+    if is_this and word:
+        return "for this"
+    begins, ends = not before and not after.startswith(("'", "’")), not after.strip(" .!")
+    return "this" if is_this and mention.word != "year" and (begins or ends) else ""
+
+
+def _is_said_first(sentence: str, found_in: list[_Dated]) -> bool:
+    """Whether a time is said first of all that follows, also of what happens every Monday."""
+    if not found_in or _search(_EVERY_YEAR, sentence):
+        return False
+    first = found_in[0]
+    said = first.meaning in ("until", "from", "starting") and not first.before
+    return said and bool(_compiled(r"(?: on\b| onwards?)?,").match(first.after))
+
+
+def _holds_then(found: _Dated) -> bool:
     """Whether what stands around a time is something that holds then."""
-    passive = _compiled(r"\b(?:is|are|be) (?:kept|held|led|made|owned|served|told)\b")
-    before, after = (passive.sub("is", part) for part in (sentence[: found.start()], sentence[found.end() :]))
-    if _compiled(_NOT_AFTER).match(after) or _search(_PAST, after):
+    if _compiled(_NOT_AFTER).match(found.after) or _search(_past(), found.after):
         return False
     # After a comma it may be about the last part only.
-    if any(_search(pattern, before) for pattern in (_PAST, _NOT_HOLDING, _THINGS, r"[,:].*\w")):
+    refused = (_past(), rf"{_any_of('not_holding')}\s*$", rf"{_any_of('things_that_end')}\b", r"[,:].*\w")
+    return not any(_search(pattern, found.before) for pattern in refused)
+
+
+def _holds_between(found: _Dated) -> bool:
+    if not _holds_then(found):
         return False
-    if needs_state and before.strip(" ("):
-        return bool(_search(_STATE, before)) and not _search(r"\b(?:is|are|be|comes?)\s*$", before)
-    return True
+    if not found.before.strip(" ("):
+        return True
+    return bool(_search(_STATE, found.before)) and not _search(r"\b(?:is|are|be|comes?)\s*$", found.before)
 
 
-def _is_so_then(sentence: str, found: re.Match[str]) -> bool:
+def _is_so_then(found: _Dated) -> bool:
     """Whether a sentence says what is so at a time, and not what happens then."""
-    rest = sentence[: found.start()] + sentence[found.end() :]
-    return (
-        bool(_search(_IS_SO, rest))
-        and not any(_search(pattern, rest) for pattern in (_HAPPENS, _DID, _PAST, _THINGS))
-        and _holds_then(sentence, found)
-    )
+    refused = (_HAPPENS, _DID, _past(), rf"{_any_of('things_that_end')}\b")
+    if not _search(_IS_SO, found.around) or any(_search(pattern, found.around) for pattern in refused):
+        return False
+    return _holds_then(found)
 
 
-def _throughout(found: re.Match[str], moment: _Moment) -> ReadValidity:
-    """All of a time that is named with its year, or as this or the next one: others may come again."""
-    days = _dated(found, "a", moment)
-    if days is None or not (found["a_quarter_year"] or found["a_alone_year"] or found["a_which"]) or found["a_part"]:
-        return NOTHING_READ
-    return ReadValidity(moment.midnight(days.first), moment.midnight(days.last + timedelta(days=1)))
+def _is_so_throughout(found: _Dated) -> bool:
+    """The same of a time that does not come again: "Q1 2027", "next week"."""
+    return found.mention.is_of_one_year and not found.mention.part and _is_so_then(found)
 
 
-def _interval(word: str, days: _Days | None, moment: _Moment) -> ReadValidity:
+def _holds_this_time(found: _Dated) -> bool:
+    tells = _search(r"^ (?:is|are|was|were|has|have|had|will)\b", found.after) or _search(_DID, found.around)
+    return not tells and _holds_then(found)
+
+
+def _begins_then(found: _Dated) -> bool:
+    """Whether something begins: "from 1 March" alone is where it comes from, but first in its sentence it begins."""
+    first = not found.before.strip(" (")
+    closed = re.match(r"\s*(?:[,.;:!)]|$)", found.after) is not None
+    begins = first or _compiled(_ON).match(found.after) or (closed and found.meaning == "starting")
+    return bool(begins) and _holds_then(found)
+
+
+# What a date means, and when that holds. The first that a sentence has decides.
+_RULES: tuple[tuple[str, Callable[[_Dated], bool]], ...] = (
+    ("span", _holds_between),
+    ("until", _holds_then),
+    ("for this", _holds_this_time),
+    ("during", _is_so_throughout),
+    ("this", _is_so_then),
+    ("from", _begins_then),
+    ("starting", _begins_then),
+    ("since", _begins_then),
+)
+
+
+def _interval(found: _Dated, calendar: Calendar) -> ReadValidity:
+    days = days_of(found.mention, calendar.today)
     if days is None:
         return NOTHING_READ
-    if _search(_UNTIL, word):
-        return ReadValidity(until_ms=moment.midnight(days.last + timedelta(days=1)))
-    if word.lower() == "since" and days.first > moment.today:
-        return NOTHING_READ
-    return ReadValidity(from_ms=moment.midnight(days.first))
+    from_ms = calendar.midnight(days.first)
+    if found.meaning in ("from", "starting", "since"):
+        return NOTHING_READ if found.meaning == "since" and days.first > calendar.today else ReadValidity(from_ms)
+    if found.last is not None:
+        last = days_of(found.last, days.first)
+        # A season, from May to September, comes again.
+        if last is None or days.first != days.last or last.first != last.last or last.last < days.first:
+            return NOTHING_READ
+        return ReadValidity(from_ms, _after(last, calendar))
+    return ReadValidity(from_ms if found.meaning == "during" else None, _after(days, calendar))
 
 
-def _unless_over(read: ReadValidity, moment: _Moment) -> ReadValidity:
-    """What was over when it was said is history: that it was so stays true."""
-    return NOTHING_READ if read.until_ms is not None and read.until_ms <= moment.now_ms else read
-
-
-class _Days(NamedTuple):
-    """The first and the last day of what a date names."""
-
-    first: date
-    last: date
-
-
-class _Moment(Calendar):
-    """When something was said."""
-
-    def nearest(self, of_year: Callable[[int], date]) -> date | None:
-        """A date without a year: the next such day, or one that has only just passed; None if that is unclear."""
-        for year in (self.today.year - 1, self.today.year, self.today.year + 1):
-            day = of_year(year)
-            if -_JUST_PAST_DAYS <= (day - self.today).days <= _FAR_DAYS:
-                return day
-        return None
-
-
-def _dated(found: re.Match[str], name: str, moment: _Moment) -> _Days | None:
-    """The days that the groups of a date name; None where that is no day, or it is unclear of which year."""
-
-    def group(key: str) -> str:
-        return (found[f"{name}_{key}"] or "").lower().rstrip(".")
-
-    if group("iso"):
-        return _one_day(date.fromisoformat(group("iso")))
-    if group("dotted"):
-        day, month, year = map(int, group("dotted").split("."))
-        return _one_day(date(year, month, day))
-    if group("slashed"):
-        return _one_day(_slashed_day(group("slashed"), moment))
-    if name_of_month := group("month") or group("month2"):
-        month, number = _MONTHS[name_of_month], int(group("day") or group("day2"))
-        named_year = group("year") or group("year2")
-        if named_year:
-            return _one_day(date(int(named_year), month, number))
-        return _one_day(moment.nearest(lambda year: date(year, month, number)))
-    if group("weekday"):
-        ahead = (WEEKDAYS.index(group("weekday")) - moment.today.weekday() - 1) % 7 + 1
-        return _one_day(moment.today + timedelta(days=ahead))
-    if group("relative"):
-        return _one_day(moment.today + timedelta(days=int(group("relative") == "tomorrow")))
-    part = group("part").removeprefix("the ").strip()
-    if group("span"):
-        # "until the week" names none.
-        days = None if group("which") == "the" and not part else _span_of(moment.today, group("span"))
-        if days is not None and group("which") == "next":
-            days = _span_of(days.last + timedelta(days=1), group("span"))
-    else:
-        months = 3 if group("quarter") else 1
-        month = 3 * int(group("quarter")[1]) - 2 if group("quarter") else _MONTHS[group("alone")]
-        named_year = group("quarter_year") or group("alone_year")
-        first = date(int(named_year), month, 1) if named_year else moment.nearest(lambda year: date(year, month, 1))
-        days = None if first is None else _Days(first, _months_later(first, months) - timedelta(days=1))
-    return days if days is None or not part else _part_of(days, part)
-
-
-def _one_day(day: date | None) -> _Days | None:
-    return None if day is None else _Days(day, day)
-
-
-def _slashed_day(text: str, moment: _Moment) -> date | None:
-    """5/31 or 31/5; None if either number may be the month."""
-    first, second, *named_year = map(int, text.split("/"))
-    if first != second and first <= 12 and second <= 12:
-        return None
-    month, number = (second, first) if first > 12 else (first, second)
-    return date(named_year[0], month, number) if named_year else moment.nearest(lambda year: date(year, month, number))
-
-
-def _part_of(days: _Days, part: str) -> _Days:
-    if part.startswith("end"):
-        return _Days(days.last, days.last)
-    if part.startswith("middle"):
-        middle = days.first + (days.last - days.first) / 2
-        return _Days(middle, middle)
-    return _Days(days.first, days.first)
-
-
-def _spoken_span(found: re.Match[str], moment: _Moment) -> _Days | None:
-    """The days of "the next two weeks", "the rest of the month" and "this week only"."""
-    groups = found.groupdict()
-    if groups.get("day"):
-        return _one_day(moment.today)
-    unit = groups.get("unit") or groups.get("unit2") or groups.get("unit3") or ""
-    if unit.lower() == "sprint":
-        return _Days(moment.today, moment.today + timedelta(days=_SPRINT_DAYS))
-    if "number" not in groups:
-        return _Days(moment.today, moment.today if unit == "day" else _span_of(moment.today, unit).last)
-    word = (groups["number"] or "a").lower()
-    number = int(word) if word.isdecimal() else NUMBERS[word.removesuffix(" of")]
-    if unit in ("day", "week"):
-        return _Days(moment.today, moment.today + timedelta(days=number * (7 if unit == "week" else 1)))
-    return _Days(moment.today, _months_later(moment.today, number * {"month": 1, "quarter": 3, "year": 12}[unit]))
-
-
-def _span_of(day: date, span: str) -> _Days:
-    """The week, month, quarter or year of a day."""
-    if span == "week":
-        monday = day - timedelta(days=day.weekday())
-        return _Days(monday, monday + timedelta(days=6))
-    months = {"month": 1, "quarter": 3, "year": 12}[span]
-    first = date(day.year, (day.month - 1) // months * months + 1, 1)
-    return _Days(first, _months_later(first, months) - timedelta(days=1))
-
-
-def _months_later(day: date, months: int) -> date:
-    """The same day some months later, or the last one of that month."""
-    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
-    following = date(year + (month == 11), (month + 1) % 12 + 1, 1)
-    return min(date(year, month + 1, 1) + timedelta(days=day.day - 1), following - timedelta(days=1))
+def _after(days: Days, calendar: Calendar) -> int:
+    """The midnight after the last of some days."""
+    return calendar.midnight(days.last + timedelta(days=1))
 
 
 def _search(pattern: str, text: str) -> re.Match[str] | None:
@@ -349,8 +248,19 @@ def _search(pattern: str, text: str) -> re.Match[str] | None:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    # "may" is a verb: only with its capital it is a month.
-    return re.compile(pattern.replace("May", "(?-i:May)"), re.IGNORECASE)
+    return re.compile(pattern, re.IGNORECASE)
+
+
+@cache
+def _any_of(name: str) -> str:
+    """An expression for the words of a list."""
+    return rf"\b(?:{'|'.join(map(re.escape, word_lines(name)))})"
+
+
+@cache
+def _past() -> str:
+    """An expression for words of the past; "is kept" is none."""
+    return rf"(?<!\bis )(?<!\bare )(?<!\bbe ){_any_of('past_verbs')}\b"
 
 
 NO_BOUND: Literal["none"] = "none"
@@ -370,15 +280,13 @@ def parse_moment(text: str, now_ms: int, *, end: bool, zone: tzinfo | None = Non
         return now_ms + int(span[1]) * UNIT_MS["min" if unit.startswith("min") else unit[0]]
     if text.lower() == "now":
         return now_ms
-    moment = _Moment(now_ms, zone)
-    if text.lower() == "yesterday":
-        return moment.midnight(moment.today - timedelta(days=0 if end else 1))
-    found = re.fullmatch(_DATE.replace("NAME", "a").replace("May", "may"), text, re.IGNORECASE)
+    calendar = Calendar(now_ms, zone)
+    mention = whole_date(text)
     try:
-        days = None if found is None else _dated(found, "a", moment)
-        if days is not None:
-            return moment.midnight(days.last + timedelta(days=1)) if end else moment.midnight(days.first)
-        return parse_time(text, local=True)
+        days = None if mention is None else days_of(mention, calendar.today)
+        if days is None:
+            return parse_time(text, local=True)
+        return _after(days, calendar) if end else calendar.midnight(days.first)
     except (InvalidInput, ValueError, OverflowError, OSError):
         raise InvalidInput(f"{text[:60]!r} is not a time.", _MOMENT_HINT) from None
 
