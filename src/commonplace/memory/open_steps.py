@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from commonplace.model import Item, Scope
 from commonplace.text.redact import redact
 from commonplace.text.sentences import sentences, shorten
 from commonplace.text.tokens import stem, words_of
+from commonplace.text.word_lists import any_of, phrase_pattern, word_map, word_set
 
 STILL_FAILING = "Still failing: "
 # How many summaries and checkpoints of a project are looked at, the newest.
@@ -149,84 +150,38 @@ _SAME = 0.8
 _LOOKED_AT = 20_000
 # Of a longer list only so many steps are compared, the first; the others stay as they are.
 _MOST_COMPARED = 200
-_EMPTY = frozenset(
-    "a about all also an and any are as at be been both by can do does done finally first for from had has have here i"
-    " in into is it its itself just me more my new next now of off on once one only or our out please s so some soon"
-    " still that the their them then there these they this those to too up us we were will with you your".split()
-)
-# Forms that a stemmer does not bring together, and words for the same kind of work.
-_FORMS = {
-    **dict.fromkeys(
-        "told tell tells telling inform informed notified notify notifying messaged emailed".split(), "tell"
-    ),
-    **dict.fromkeys("wrote written write writes writing document documented documenting documents".split(), "write"),
-    **dict.fromkeys("add added adding adds implement implemented create created creating introduced".split(), "add"),
-    **dict.fromkeys("ran run runs running rerun reran".split(), "run"),
-    **dict.fromkeys("sent send sends sending".split(), "send"),
-    **dict.fromkeys("made make makes making".split(), "make"),
-    **dict.fromkeys("built build builds building".split(), "build"),
-    **dict.fromkeys("chose chosen choose choosing".split(), "choose"),
-    **dict.fromkeys("remove removed removing delete deleted deleting drop dropped dropping".split(), "remove"),
-    **dict.fromkeys("fix fixed fixes fixing repair repaired resolve resolved solve solved".split(), "fix"),
-    **dict.fromkeys("update updated updating bump bumped upgrade upgraded change changed changing".split(), "update"),
-    **dict.fromkeys("raise raised raising increase increased".split(), "raise"),
-    **dict.fromkeys("ask asked asking request requested".split(), "ask"),
-    **dict.fromkeys("check checked checking verify verified verifying test tested testing tests".split(), "check"),
-    **dict.fromkeys("took taken take takes taking".split(), "take"),
-    **dict.fromkeys("split splits splitting".split(), "split"),
-    **dict.fromkeys("put puts putting".split(), "put"),
-}
-_VERBS = frozenset(_FORMS.values())
 _FINISHED = (
-    r"(?:is|are|was|were|has been|have been|'s|’s|all|now|both|already) (?:now |already |all )?"
     r"(?:done|finished|complete[d]?|in place|live|merged|deployed|shipped|added|told|written|fixed|removed|updated)"
 )
+_DONE_WORDS = "finished completed place live merged deployed shipped already"
+_IRREGULAR = r"(?:ran|wrote|written|told|sent|made|built|chose|took|put|split|did|got|cut|set|let)"
+# "Done", "is in place", "I have added", "Added": that something was done, whatever it is.
 _DONE = re.compile(
-    rf"^\W*(?:done|finished|completed|✅|✔)|\b(?:{_FINISHED})\b|[-–—:] ?(?:done|finished|completed)\W*$|✅|✔"
-    r"|\b(?:i|we)(?:['’]ve| have)?(?: now| also| just| already| then)* (?:\w+ed|ran|wrote|written|told|sent|made|built"
-    r"|chose|took|put|split|did|got|cut|set|let)\b"
-    r"|^\W*(?:(?:also|then|now|and|finally) )*(?:\w{2,}ed|ran|wrote|told|sent|made|built|chose|took|split)\b",
+    rf"^\W*(?:done|finished|completed)|\b(?:is|are|was|were|been|now|all|both|already|['’]s)(?: now| already| all)?"
+    rf" {_FINISHED}\b|[-–—:] ?(?:done|finished|completed)\W*$|✅|✔"
+    rf"|\b(?:i|we)(?:['’]ve| have)?(?: now| also| just| already| then)* (?:\w+ed|{_IRREGULAR})\b"
+    rf"|^\W*(?:(?:also|then|now|and|finally) )*(?:\w{{2,}}ed|{_IRREGULAR})\b",
     re.IGNORECASE,
 )
-_NOT_DONE = re.compile(
-    r"\b(?:not|never|no|nor|cannot|without|will|would|should|shall|could|can|may|might|must|going to|needs?(?: to)?"
-    r"|to be|yet|plan(?:ned|s)?|todo|to-do|next|if|before|once|until|unless|still|tried|trying|try|failed|unable|wants?"
-    r"|let['’]s|let us|later|tomorrow|remain(?:s|ing)?|left to|half|partly|partially|almost|nearly|only part)\b"
-    r"|n['’]t\b|['’]ll\b",
-    re.IGNORECASE,
-)
-_DISMISSED = re.compile(
-    r"\b(?:never ?mind|skip|drop|forget(?! to\b)(?: about)?|cancel|ignore|leave out|no need (?:to|for)|not needed"
-    r"|no longer(?: needed| wanted| necessary)?|not necessary|(?:do not|don['’]t) (?:need|bother|want)(?: to| with)?"
-    r"|won['’]t|will not|decided against|decided not to)\b",
-    re.IGNORECASE,
-)
-_FOR_NOW = re.compile(
-    r"\b(?:yet|until|before|unless|for now|right now|today|later|this time|(?:not|n['’]t|never) forget)\b",
-    re.IGNORECASE,
-)
-_ALL = re.compile(
-    r"\b(?:all|both|everything|each)(?: of)?(?: the| those| these| our| my| your)?(?: \w+)? ?"
-    r"(?:next steps|steps|to-?dos|open (?:points|ends|items)|follow-?ups)\b",
-    re.IGNORECASE,
-)
-_THE_STEPS = re.compile(r"\b(?:next steps|(?:those|these|all|both)(?: of the| the)? steps)\b", re.IGNORECASE)
 _BRIEFLY_DONE = re.compile(r"^\W*(?:all )?(?:done|finished|completed|all set|✅|✔)", re.IGNORECASE)
-_HEADING = re.compile(
-    r"^[ \t\xa0#>*_-]*(?:next steps?|to-?dos?|remaining|follow[- ]?ups?|what['’]s (?:left|next))\b[^\n]{0,40}$",
-    re.IGNORECASE | re.MULTILINE,
+_ALL_STEPS = re.compile(
+    r"\b(?:(?:all|both|everything|each)(?: of)?(?: the| those| these| our| my| your)?(?: \w+)?|the|those|these)"
+    r"(?: next| open)? ?(?:steps|to-?dos?|open (?:points|ends|items)|follow-?ups)\b",
+    re.IGNORECASE,
 )
 _CLAUSE = re.compile(r",? and |; |, ")
 _TICKED = re.compile(
     r"^[ \t\xa0]*+(?:(?:[-*+•]|\d{1,2}[.)])[ \t\xa0]*+)?(?:\[[xX]\]|✅|✔️?|☑)[^\S\n]*+(?P<text>\S.*)$", re.MULTILINE
 )
 _STRUCK = re.compile(r"~~(?P<text>[^~\n]{3,300})~~")
+_STATED_DEED = re.compile(r"\b(?:i|we)(?:['’]ve| have)?(?: \w+)? \w+ed\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
 def step_words(text: str) -> tuple[str, ...]:
     """The words of a step or a sentence that tell what it is about, in order, each in one form."""
-    found = (_FORMS.get(word) or stem(word) for word in words_of(text[:_LOOKED_AT]) if word not in _EMPTY)
+    forms, fillers = word_map("verb_forms"), word_set("step_fillers")
+    found = (forms.get(word) or stem(word) for word in words_of(text[:_LOOKED_AT]) if word not in fillers)
     return tuple(dict.fromkeys(found))
 
 
@@ -249,15 +204,19 @@ def merge_steps(older: Sequence[str], newer: Sequence[str], *, listed: bool) -> 
     return list(dict.fromkeys([*still_open, *newer]))
 
 
+def is_step_heading(line: str) -> bool:
+    """Whether a line stands above a list of what is left to do: "## Next steps"."""
+    return re.fullmatch(rf"(?i)[\s#>*_-]*{any_of('step_headings')}[\s*_:]*", line) is not None
+
+
 def text_before_steps(text: str) -> str:
     """A text up to where it goes on to what is left to do."""
-    found = _HEADING.search(text)
-    return text[: found.start()].rstrip() if found else text
-
-
-def ticked_off(text: str) -> list[str]:
-    """What a text ticks off or strikes out, as it is written there."""
-    return [found["text"] for pattern in (_TICKED, _STRUCK) for found in pattern.finditer(text[-_LOOKED_AT:])]
+    kept: list[str] = []
+    for line in text.splitlines():
+        if is_step_heading(line):
+            return "\n".join(kept).rstrip()
+        kept.append(line)
+    return text
 
 
 def completed_steps(steps: Sequence[str], answer: str, request: str = "") -> set[str]:
@@ -267,23 +226,29 @@ def completed_steps(steps: Sequence[str], answer: str, request: str = "") -> set
     """
     if not steps or not answer.strip():
         return set()
-    statements = [sentence for sentence in sentences(answer[-_LOOKED_AT:]) if not sentence.endswith(("?", "？"))]
     listed = _Steps(steps)
-    if any(_ALL.search(one) and _DONE.search(one) and not _NOT_DONE.search(one) for one in statements):
-        return set(steps)
-    closed = {step for tick in dict.fromkeys(ticked_off(answer)) for step in listed.named_by(tick)}
+    closed: set[str] = set()
+    for pattern in (_TICKED, _STRUCK):
+        for tick in pattern.finditer(answer[-_LOOKED_AT:]):
+            closed |= listed.named_by(tick["text"])
+    statements = [one for one in sentences(answer[-_LOOKED_AT:]) if not one.endswith(("?", "？"))]
     for sentence in dict.fromkeys(statements):
-        wanted_no_more = bool(_DISMISSED.search(sentence)) and not _FOR_NOW.search(sentence)
-        if not wanted_no_more and (not _DONE.search(sentence) or _NOT_DONE.search(sentence)):
-            continue
-        for clause in dict.fromkeys([sentence, *_CLAUSE.split(sentence)]):
-            if wanted_no_more or _DONE.search(clause):
-                closed.update(listed.named_by(clause, verb=not wanted_no_more))
-    if request and _BRIEFLY_DONE.match(answer) and not _NOT_DONE.search(statements[0] if statements else ""):
-        if _THE_STEPS.search(request):
-            return set(steps)
-        closed.update(listed.named_by(request))
+        if _is_dismissal(sentence):
+            closed |= listed.named_in(sentence, any_clause=True)
+        elif _DONE.search(sentence) and not _is_not_done(sentence):
+            closed |= set(steps) if _ALL_STEPS.search(sentence) else listed.named_in(sentence)
+    if request and _BRIEFLY_DONE.match(answer) and not _is_not_done("".join(statements[:1])):
+        closed |= set(steps) if _ALL_STEPS.search(request) else listed.named_by(request)
     return closed
+
+
+def _is_dismissal(sentence: str) -> bool:
+    put_off = phrase_pattern("for_now").search(sentence)
+    return phrase_pattern("not_wanted").search(sentence) is not None and not put_off
+
+
+def _is_not_done(sentence: str) -> bool:
+    return phrase_pattern("not_done").search(sentence) is not None
 
 
 class _Steps:
@@ -296,24 +261,33 @@ class _Steps:
             for word in words:
                 self._with.setdefault(word, set()).add(step)
 
+    def named_in(self, sentence: str, *, any_clause: bool = False) -> set[str]:
+        """The steps that a sentence or one of its clauses says are done, or with `any_clause` names at all."""
+        found: set[str] = set()
+        for clause in dict.fromkeys([sentence, *_CLAUSE.split(sentence)]):
+            if any_clause or _DONE.search(clause):
+                found |= self.named_by(clause, verb=not any_clause)
+        return found
+
     def named_by(self, sentence: str, *, verb: bool = True) -> set[str]:
         """The steps that a sentence is about: it names nearly all of one, or nothing but it and no other step.
 
         With `verb` what it says was done has to be what the step asks for.
         """
-        named = set(step_words(sentence))
-        about = named - _VERBS - _DONE_WORDS
-        only_done, meant = _only_done(sentence), self._with_any(about)
+        verbs, named = _verbs(), set(step_words(sentence))
+        about = named - verbs - set(step_words(_DONE_WORDS))
+        # "The metric is in place" says of no verb that it was done.
+        any_verb = not verb or not (verbs & named or _STATED_DEED.search(sentence))
+        meant = self._with_any(about)
         found: set[str] = set()
         for step in self._with_any(named):
             wanted = self._words[step]
-            objects = [word for word in wanted if word not in _VERBS]
-            verbs = [word for word in wanted[:1] if word in _VERBS]
-            if verb and verbs and verbs[0] not in named and not only_done:
+            if wanted[0] in verbs and wanted[0] not in named and not any_verb:
                 continue
-            met = [word for word in objects if word in named]
+            objects = set(wanted) - verbs
+            met = objects & named
             nearly_all = len(met) >= _NAMED * len(objects)
-            if met and (nearly_all or (about.issubset(objects) and meant <= {step})):
+            if met and (nearly_all or (about <= objects and meant <= {step})):
                 found.add(step)
         return found
 
@@ -321,13 +295,6 @@ class _Steps:
         return set().union(*(self._with.get(word, ()) for word in words))
 
 
-_DONE_WORDS = frozenset(
-    map(stem, "done finished completed complete place live merged deployed shipped already".split())
-)
-
-
-def _only_done(sentence: str) -> bool:
-    """Whether it says that something is done without saying what was done to it."""
-    return not _VERBS.intersection(step_words(sentence)) and not re.search(
-        r"\b(?:i|we)(?:['’]ve| have)?(?: \w+)? \w+ed\b", sentence, re.IGNORECASE
-    )
+@cache
+def _verbs() -> frozenset[str]:
+    return frozenset(word_map("verb_forms").values())

@@ -7,13 +7,14 @@ and what narrows it: a branch, a folder, an environment. What a sentence says be
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Literal
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple
 
 from commonplace.text.known_tools import ENVIRONMENTS, SAME_NAME, is_known_tool, is_program
 from commonplace.text.tokens import STOP_WORDS, fold, stem
+from commonplace.text.word_lists import word_map
 
 _LOOKED_AT = 1000
 _MOST_CLAUSES = 12
@@ -61,79 +62,39 @@ _TOKEN = re.compile(
     r"`(?P<code>[^`\n]{1,80})`|(?P<word>[\w@#$*~.+/\\:'’-]*[\w/*+#](?:\(\))?)|(?P<stop>[,;:!?()\[\]—–\n.])"
 )
 _APOSTROPHE = re.compile(r"[’']")
-# Words after which something is rejected, and those after which it is wanted.
-_REJECTS = frozenset(
-    "never not no dont doesnt mustnt cannot cant shouldnt wont isnt arent avoid avoiding forbid ban stop nobody noone"
-    " neither nor nothing reject rejected refuse refused".split()
-)
-_WANTS = frozenset("use uses using prefer prefers always only must should".split())
-_MOVED = frozenset("moved switched migrated changed went".split())
 _INSTEAD = (("instead", "of"), ("rather", "than"), ("in", "place", "of"))
 # How people say that they turned an idea down, before they name it or after; and who says it.
 _SPEAKERS = frozenset(("we", "i", "they", "you"))
 _TURNED_DOWN = tuple(
     tuple(phrase.split())
-    for phrase in (
-        "decided against",
-        "voted against",
-        "ruled out",
-        "turned down",
-        "gave up on",
-        "dropped the idea of",
-        "dropped",
-        "abandoned",
-        "discarded",
-        "dismissed",
-    )
-)
-# Verbs that only bring the thing in that they name, or run it.
-_USING = frozenset(
-    map(
-        stem,
-        "use using adopt bring introduce have need want rely depend run call execute invoke try write switch take get"
-        " allow permit support consider choose add install pick go do make rejected considered tried propose"
-        " proposed host hosting be".split(),
-    )
-)
-_ALLOWING = frozenset(map(stem, "allowed permitted used supported wanted accepted acceptable okay ok welcome".split()))
-_FORBIDDING = frozenset(map(stem, "forbidden banned prohibited disallowed deprecated taboo off-limits".split()))
-_EDITING = frozenset(
-    map(stem, "edit touch change modify alter rewrite overwrite update hand-edit edited write".split())
+    for phrase in "decided against|voted against|ruled out|turned down|gave up on|dropped the idea of|dropped|abandoned"
+    "|discarded|dismissed".split("|")
 )
 # What is said of files that may only be added to, and of those that are written by no hand.
 _UNCHANGING = frozenset(("append-only", "immutable", "appendonly"))
 _UNTOUCHED = frozenset(("read-only", "readonly", "frozen", "off-limits", "untouchable"))
-_PREPOSITIONS = frozenset(
-    "for in on at to into onto from with via through by under inside within against of during outside between across"
-    " among".split()
-)
 # With these the thing itself is named, not where it is.
 _MEANS = frozenset("with via through by from at on using".split())
-_CONDITIONS = frozenset("unless except without while when before after until if because since as so due during".split())
 _EXCEPTIONS = frozenset(("unless", "except", "without"))
-# Words of a kind, beside a name or without one; and words that say nothing here.
-_KINDS = frozenset(
-    map(
-        stem,
-        "database library package client server service tool framework module api file folder directory command"
-        " dependency image container plugin sdk method function call comment branch test code app one thing statement"
-        " usage kind version url address bucket cluster instance".split(),
-    )
-)
-_EMPTY = frozenset(
-    "ever directly direct straight please again just simply new any anything other more additional extra raw"
-    " plain bare system own old a an the this that these those our your their its it we you i they one ones agent"
-    " agents people everyone everybody somebody anybody all every each here there also really very too yet still"
-    " hand manually longer even".split()
-)
-_BE = frozenset("is are was were be been being get gets".split())
-_AUXILIARIES = _BE | frozenset("do does did will would can could may might has have had".split())
+_AFTER_INSERTION = (")", "]", ",", "—", "–")
 _JOINING = frozenset(("and", "or", "nor", "plus"))
-_SAYING_NOTHING = _EMPTY | _AUXILIARIES | STOP_WORDS
-_DAYS = frozenset(
-    map(stem, "monday tuesday wednesday thursday friday saturday sunday weekend christmas january february".split())
-)
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|[._/@*$-]\w|\w[./]|\(\)$|\d|^--?\w|^\.")
+
+
+@cache
+def _words(role: str) -> frozenset[str]:
+    """The words that have a part in a rule: that reject, that want, that join a place."""
+    return frozenset(word_map("rule_words")[role].split())
+
+
+@cache
+def _stems(role: str) -> frozenset[str]:
+    return frozenset(map(stem, _words(role)))
+
+
+@cache
+def _saying_nothing() -> frozenset[str]:
+    return _words("empty") | _words("auxiliaries") | STOP_WORDS
 
 
 @lru_cache(maxsize=4096)
@@ -153,31 +114,26 @@ def rule_statements(text: str, is_idea: bool = False) -> RuleStatements:
     return RuleStatements(tuple(dict.fromkeys(one for one in wanted if one)), tuple(dict.fromkeys(kept)))
 
 
-# Verbs with which a prompt proposes to use something, and those after which it asks about what was done.
-_PROPOSING = frozenset(
-    map(
-        stem,
-        "use using add install try adopt introduce integrate switch move migrate port replace rewrite store put send"
-        " host build implement create bring go pick choose deploy run cache queue".split(),
-    )
-)
-_LOOKING_BACK = frozenset("why did was were who when had".split())
-
-
 def proposed_words(prompt: str) -> tuple[Word, ...]:
     """The things that a prompt proposes to use: of "Let's store the events in Kafka", Kafka and the events."""
     found: list[Word] = []
     for number, (words, _joint) in enumerate(_clauses(prompt[:_LOOKED_AT])):
-        keys = [_APOSTROPHE.sub("", word.folded) for word in words]
-        verb = next((place for place, key in enumerate(keys) if stem(key) in _PROPOSING), None)
-        if number >= _MOST_CLAUSES or verb is None or _LOOKING_BACK & set(keys[:verb]) or _REJECTS & set(keys[:verb]):
-            continue
-        end = next((place for place in range(verb, len(keys)) if keys[place] in _REJECTS | {"instead", "rather"}), None)
-        head, where, _rest = _split(words[verb + 1 : end])
-        # What is replaced is not proposed.
-        found += [] if stem(keys[verb]) == stem("replace") else _telling(head)
-        found += [word for _preposition, part in where for word in _telling(part) if word.is_name]
+        if number < _MOST_CLAUSES:
+            found += _proposed_in(words)
     return tuple(dict.fromkeys(found))
+
+
+def _proposed_in(words: Sequence[Word]) -> list[Word]:
+    keys = [_APOSTROPHE.sub("", word.folded) for word in words]
+    verb = next((place for place, key in enumerate(keys) if stem(key) in _stems("proposing")), None)
+    if verb is None or not (_words("looking_back") | _words("rejects")).isdisjoint(keys[:verb]):
+        return []
+    ends = _words("rejects") | {"instead", "rather"}
+    end = next((place for place in range(verb, len(keys)) if keys[place] in ends), None)
+    head, where, _rest = _split(words[verb + 1 : end])
+    # What is replaced is not proposed.
+    proposed = [] if stem(keys[verb]) == stem("replace") else _telling(head)
+    return [*proposed, *(word for word in _telling_of(where) if word.is_name)]
 
 
 def _clauses(text: str) -> Iterator[tuple[list[Word], str]]:
@@ -210,7 +166,8 @@ def _joined(clauses: Iterable[tuple[list[Word], str]]) -> Iterator[tuple[list[Wo
     """The clauses, with one that goes on after an insertion as a whole: "never push (or force-push) to main"."""
     held: list[tuple[list[Word], str]] = []
     for words, joint in clauses:
-        if len(held) == 2 and joint in _AFTER_INSERTION and words[0].folded in _PREPOSITIONS and _is_inserted(held[1]):
+        goes_on = joint in _AFTER_INSERTION and words[0].folded in _words("prepositions")
+        if len(held) == 2 and goes_on and _is_inserted(*held[1]):
             held[0] = ([*held[0][0], *words], held[0][1])
             if _only_stresses(held[1][0]):
                 held.pop()
@@ -221,29 +178,24 @@ def _joined(clauses: Iterable[tuple[list[Word], str]]) -> Iterator[tuple[list[Wo
     yield from held
 
 
-_AFTER_INSERTION = (")", "]", ",", "—", "–")
-
-
 def _only_stresses(words: Sequence[Word]) -> bool:
     """Whether an insertion rejects no more than what it stands in: "not even with --force"."""
     return "even" in [word.folded for word in words[:2]]
 
 
-def _is_inserted(clause: tuple[list[Word], str]) -> bool:
-    words, joint = clause
+def _is_inserted(words: list[Word], joint: str) -> bool:
     return joint in ("(", "[", "—", "–") or (joint == "," and (words[0].folded in _JOINING or _only_stresses(words)))
 
 
 def _is_name(word: str, at_start: bool) -> bool:
     folded = _APOSTROPHE.sub("", fold(word))
-    if folded in _REJECTS or folded in _WANTS or folded in _EMPTY or folded in _AUXILIARIES or folded in STOP_WORDS:
+    if folded in _saying_nothing() or folded in _words("rejects") or folded in _words("wants"):
         return False
-    if stem(folded) in _DAYS or folded in ENVIRONMENTS or SAME_NAME.get(folded) in ENVIRONMENTS:
+    if stem(folded) in _stems("days") or SAME_NAME.get(folded, folded) in ENVIRONMENTS:
         return False
     if is_known_tool(word) or _IDENTIFIER.search(word):
-        return "'" not in word and "’" not in word
-    inner = word[1:] if at_start else word
-    return any(letter.isupper() for letter in inner)
+        return _APOSTROPHE.search(word) is None
+    return any(map(str.isupper, word[1:] if at_start else word))
 
 
 class _Clause:
@@ -260,32 +212,45 @@ class _Clause:
     def _read(self, words: list[Word], before: str, is_idea: bool) -> None:
         keys = [_APOSTROPHE.sub("", word.folded) for word in words]
         marks = list(_marks(words, keys, _INSTEAD + _TURNED_DOWN if is_idea else _INSTEAD))
+        if is_idea:
+            self._read_idea(words, keys, marks)
+        elif not marks:
+            self._read_unmarked(words, keys, before)
+        elif marks[0].what == "want" and keys[marks[0].start] == "only" and _telling(words[: marks[0].start]):
+            self._only(words[: marks[0].start], words[marks[0].start + 1 :])
+        else:
+            self._take_marked(words, marks)
+
+    def _read_idea(self, words: list[Word], keys: list[str], marks: list[_Mark]) -> None:
+        """An idea that was turned down rejects what it names first: "Kafka, we decided against it"."""
         if not marks:
-            if is_idea:
-                self._reject([], words)
-            elif before and len(_telling(words)) <= 2 and not set(keys) & (_AUXILIARIES | _EMPTY - {"the", "a", "an"}):
-                # A list that goes on: "never npm, yarn or bun".
-                self._take(before, [], words)
-            elif not before or before != "reject":
-                self._declare(words, keys)
+            self._reject([], words)
             return
-        first = marks[0][0]
-        if is_idea and marks[0][2] == "want":
-            # "Use Kafka for events" was the idea.
-            self._reject([], words[marks[0][1] :])
+        first = marks[0]
+        speaks = keys[0] in _SPEAKERS or not _telling(words[: first.start])
+        # "Use Kafka for events" was the idea.
+        if first.what == "want" or (first.start and speaks):
+            self._reject([], words[first.end :])
             return
-        if is_idea and first and (keys[0] in _SPEAKERS or not _telling(words[:first])):
-            self._reject([], words[marks[0][1] :])
-            return
-        if is_idea and first:
-            self._reject([], words[:first])
-        subject = words[:first]
-        if marks[0][2] == "want" and keys[first] == "only" and _telling(subject):
-            self._only(subject, words[first + 1 :])
-            return
-        for place, (_start, end, what) in enumerate(marks):
-            stop = marks[place + 1][0] if place + 1 < len(marks) else len(words)
-            self._take(what, subject if place == 0 else [], words[end:stop])
+        if first.start:
+            self._reject([], words[: first.start])
+        self._take_marked(words, marks)
+
+    def _read_unmarked(self, words: list[Word], keys: list[str], before: str) -> None:
+        """A list that goes on, as "never npm, yarn or bun" does, or what is said of things as such."""
+        full = not set(keys).isdisjoint(_words("auxiliaries") | (_words("empty") - {"the", "a", "an"}))
+        if before and not full and len(_telling(words)) <= 2:
+            self._take(before, [], words)
+        elif before != "reject":
+            self._declare(words, keys)
+
+    def _take_marked(self, words: list[Word], marks: list[_Mark]) -> None:
+        """Each part of a clause from a mark to the next one; what stands before the first is its subject."""
+        stops = [*(mark.start for mark in marks[1:]), len(words)]
+        subject = words[: marks[0].start]
+        for mark, stop in zip(marks, stops, strict=True):
+            self._take(mark.what, subject, words[mark.end : stop])
+            subject = []
 
     def _take(self, what: str, subject: list[Word], words: list[Word]) -> None:
         self.ends_with = what
@@ -300,23 +265,21 @@ class _Clause:
         if self._declare([*subject, *words], [word.folded for word in (*subject, *words)]):
             return
         head, where, _rest = _split(words)
-        means = [word for preposition, part in where if preposition in _MEANS for word in part]
-        verb = head[0] if head and stem(head[0].folded) in _USING else None
-        telling = _telling(head[1:] if verb else head)
-        for part in _listed(telling):
-            if part:
-                self.wanted.append(tuple(part))
-        if means and not any(word.is_name for word in telling):
-            self.wanted.append(tuple(_telling(means)))
+        if head and stem(head[0].folded) in _stems("using"):
+            head = head[1:]
+        telling = _telling(head)
+        self.wanted += [tuple(part) for part in _listed(telling) if part]
+        if not _has_name(telling):
+            self.wanted.append(tuple(_telling_of(where, _MEANS)))
 
     def _only(self, subject: list[Word], words: list[Word]) -> None:
         """What is done only in one way: without that, it is rejected. "pnpm only" names just what is wanted."""
-        way = _telling([word for word in words if word.folded not in _PREPOSITIONS])
+        way = _telling([word for word in words if word.folded not in _words("prepositions")])
         if not way:
             self.wanted.append(tuple(_telling(subject)))
             return
         head, where, _rest = _split(subject)
-        narrows = tuple(word for _preposition, part in where for word in _telling(part))
+        narrows = tuple(_telling_of(where))
         if _telling(head):
             self.rejected.append(Rejection(tuple(_telling(head)), "do", narrows, tuple(way), is_exact=False))
         self.wanted.append(tuple(way))
@@ -325,121 +288,144 @@ class _Clause:
         """What is said of files or things as such: "Migrations are append-only", "Redis is forbidden"."""
         for place, key in enumerate(keys):
             subject = tuple(_telling(words[:place]))
+            said = "-".join(keys[max(0, place - 1) : place + 1])
             if not subject:
                 continue
-            if key in _UNCHANGING or (key == "only" and place and keys[place - 1] == "append"):
+            if key in _UNCHANGING or said in _UNCHANGING:
                 self.rejected.append(Rejection(_no_kinds(subject), "change"))
-                return True
-            if key in _UNTOUCHED or (key == "limits" and place and keys[place - 1] == "off"):
+            elif key in _UNTOUCHED or said in _UNTOUCHED:
                 self.rejected.append(Rejection(_no_kinds(subject), "edit"))
-                return True
-            if stem(key) in _FORBIDDING:
+            elif stem(key) in _stems("forbidding"):
                 # "Alpine images are forbidden" names a thing; of "pushing to branches" something is done.
-                self._is_noun = stem(subject[-1].folded) in _KINDS and not subject[0].folded.endswith("ing")
+                self._is_noun = stem(subject[-1].folded) in _stems("kinds") and not subject[0].folded.endswith("ing")
                 self._reject([], list(words[:place]), list(words[place + 1 :]))
-                return True
+            else:
+                continue
+            return True
         return False
 
     def _reject(self, subject: list[Word], words: list[Word], beyond: Sequence[Word] = ()) -> None:
         """What follows "never", or what it is said of: "invoices must never be renumbered"."""
-        while words and words[0].folded in _EMPTY - {"a", "an", "the"} and not words[0].is_code:
-            words = words[1:]
-        if len(words) > 1 and words[0].folded.endswith("ly") and not words[0].is_name:
-            # "Never globally install" is "never install globally".
-            words = [words[1], words[0], *words[2:]]
+        words = _without_emphasis(words)
         passive = bool(words) and words[0].folded in ("be", "been", "get")
-        words = words[1:] if passive else words
-        keys = [word.folded for word in words]
-        was = subject[-1].folded if subject else ""
-        told_of = bool(_telling(subject)) and (passive or was in _BE or (keys[:1] and stem(keys[0]) in _ALLOWING))
-        head, where, rest = _split(words)
-        if told_of and head:
-            verb, thing = head[0], [*subject, *head[1:]]
-            thing_head, thing_where, _ = _split(thing)
-            head, where = [verb, *thing_head], [*thing_where, *where]
-        elif not told_of and _telling(subject) and not head and not where:
+        head, where, rest = _split(words[1:] if passive else words)
+        about = _telling(subject)
+        allows = bool(head) and stem(head[0].folded) in _stems("allowing")
+        if about and head and (passive or allows or subject[-1].folded in _words("be")):
+            thing_head, thing_where, _ = _split([*subject, *head[1:]])
+            head, where = [head[0], *thing_head], [*thing_where, *where]
+        elif about and not head and not where and not passive:
             head = subject
-        head_words = [word for word in head if word.is_code or word.folded not in _EMPTY | _AUXILIARIES]
+        silent = _words("empty") | _words("auxiliaries")
         where += _split(list(beyond))[1]
-        for group in _alternatives(head_words):
+        for group in _alternatives([word for word in head if word.is_code or word.folded not in silent]):
             self._add(group, where, rest)
 
     def _add(self, head: list[Word], where: list[tuple[str, list[Word]]], rest: list[Word]) -> None:
-        deed: Deed = "use"
-        verb = stem(head[0].folded) if head and not head[0].is_code and not self._is_noun else ""
-        plain = [word for word in head if word.folded not in _PREPOSITIONS]
-        if verb in _EDITING and len(plain) > 1 and not plain[0].is_name:
-            deed, plain = "edit", plain[1:]
-        elif self._is_noun and len(plain) > 1 and stem(plain[0].folded) in _USING and not plain[0].is_name:
-            plain = plain[1:]
-        elif (verb in _USING or verb in _ALLOWING) and (len(plain) > 1 or where) and not plain[0].is_name:
-            # `pip install` is a command; "install packages" only brings them in.
-            plain = plain[1:]
-        elif plain and not plain[0].is_name and not self._is_noun:
-            deed = "do"
+        deed, plain = self._deed(head, where)
         telling = _telling(plain)
         if deed == "do" and len(telling) == 1 and not where:
             deed = "use"
-        names = [word for word in telling if word.is_name]
-        naming = _MEANS | {"to", "in", "into"} if self._is_noun else _MEANS
-        means = _telling([word for preposition, part in where if preposition in naming for word in part])
-        narrows = _telling([word for preposition, part in where for word in part])
-        # Of "the Stripe library" the name is enough; `cargo test` is a command.
-        command = bool(telling) and is_program(telling[0].folded)
-        dropped = () if command or not names else [word for word in telling if stem(word.folded) in _KINDS]
-        required = [word for word in telling if word.is_name or word not in dropped]
-        if deed != "edit" and not names and any(word.is_name for word in means):
-            wanted = [word for word in means if word.is_name]
+        means = _telling_of(where, _MEANS | {"to", "in", "into"} if self._is_noun else _MEANS)
+        required = _without_kinds(telling)
+        taken: list[Word] = []
+        if deed != "edit" and not _has_name(telling) and _has_name(means):
             # "Globally" says how, and an action shows whether it is done so.
             kept = required if deed == "do" else [word for word in required if word.folded.endswith("ly")]
-            required = [*kept, *wanted]
-            narrows = [word for word in narrows if word not in wanted]
-        elif not required and means:
-            required, narrows = means, [word for word in narrows if word not in means]
-        if deed == "edit" and all(stem(word.folded) in _KINDS for word in required):
-            required = [word for _preposition, part in where for word in _telling(part)]
+            taken = [word for word in means if word.is_name]
+            required = [*kept, *taken]
+        elif not required:
+            required = taken = means
+        narrows = tuple(word for word in _telling_of(where) if word not in taken)
+        if deed == "edit" and all(stem(word.folded) in _stems("kinds") for word in required):
+            required = _telling_of(where)
         unless = tuple(_telling(rest[1:])) if rest and rest[0].folded in _EXCEPTIONS else ()
-        exact = not rest and all(word.is_name for word in narrows)
-        self.rejected.append(Rejection(tuple(required), deed, tuple(narrows), unless, exact))
+        is_exact = not rest and all(word.is_name for word in narrows)
+        self.rejected.append(Rejection(tuple(required), deed, narrows, unless, is_exact))
+
+    def _deed(self, head: Sequence[Word], where: Sequence[object]) -> tuple[Deed, list[Word]]:
+        """What must not be done, and what it is not done to: without the verb, unless that tells what is done."""
+        plain = [word for word in head if word.folded not in _words("prepositions")]
+        if not plain or plain[0].is_name:
+            return "use", plain
+        verb, thing = stem(plain[0].folded), plain[1:]
+        if self._is_noun:
+            return "use", thing if thing and verb in _stems("using") else plain
+        if verb in _stems("editing") and thing:
+            return "edit", thing
+        # `pip install` is a command; "install packages" only brings them in.
+        if verb in _stems("using") | _stems("allowing") and (thing or where):
+            return "use", thing
+        return "do", plain
 
 
-def _marks(
-    words: Sequence[Word], keys: Sequence[str], rejecting_phrases: Sequence[tuple[str, ...]]
-) -> Iterator[tuple[int, int, str]]:
+def _without_emphasis(words: list[Word]) -> list[Word]:
+    """The words after "never" without those that say nothing; "globally install" is "install globally"."""
+    silent = _words("empty") - {"a", "an", "the"}
+    while words and words[0].folded in silent and not words[0].is_code:
+        words = words[1:]
+    if len(words) > 1 and words[0].folded.endswith("ly") and not words[0].is_name:
+        return [words[1], words[0], *words[2:]]
+    return words
+
+
+def _has_name(words: Iterable[Word]) -> bool:
+    return any(word.is_name for word in words)
+
+
+def _without_kinds(words: list[Word]) -> list[Word]:
+    """Of "the Stripe library" the name is enough; `cargo test` is a command."""
+    if not _has_name(words) or is_program(words[0].folded):
+        return words
+    return [word for word in words if word.is_name or stem(word.folded) not in _stems("kinds")]
+
+
+def _telling_of(where: Iterable[tuple[str, list[Word]]], prepositions: Collection[str] = ()) -> list[Word]:
+    """The telling words after the prepositions, or after some of them."""
+    found: list[Word] = []
+    for preposition, part in where:
+        if not prepositions or preposition in prepositions:
+            found += _telling(part)
+    return found
+
+
+class _Mark(NamedTuple):
     """Where something begins to be wanted or rejected: the place of the marker, the one after it, and which it is."""
-    rejecting = False
+
+    start: int
+    end: int
+    what: str
+
+
+def _marks(words: Sequence[Word], keys: Sequence[str], rejecting: Sequence[tuple[str, ...]]) -> Iterator[_Mark]:
+    """The marks of a clause; `rejecting` are phrases that reject."""
+    rejects = prefers = False
     place = 0
-    preferring = False
     while place < len(keys):
         key = keys[place]
         if words[place].is_code:
             place += 1
             continue
-        if key in _CONDITIONS and key not in ("as", "so"):
+        if key in _words("conditions") and key not in ("as", "so"):
             # What follows narrows what stands before; it starts nothing.
             return
-        length = next((len(one) for one in rejecting_phrases if tuple(keys[place : place + len(one)]) == one), 0)
-        if length:
-            yield place, place + length, "reject"
-            rejecting = True
-            place += length
-            continue
-        if key == "over" and preferring:
-            yield place, place + 1, "reject"
-        elif key in _REJECTS:
-            yield place, place + 1, "reject"
-            rejecting = True
-        elif key in _MOVED and keys[place + 1 : place + 2] == ["to"]:
-            yield place, place + 2, "want"
-            place += 1
-        elif key in _WANTS and not rejecting:
-            follows = keys[place + 1] if place + 1 < len(keys) else ""
-            if follows not in _REJECTS and not (key == "only" and follows in _WANTS):
-                yield place, place + 1, "want"
-            preferring = preferring or key in ("prefer", "prefers", "use", "always")
-        elif key in ("but", "instead") and rejecting and place + 1 < len(keys):
-            rejecting = False
-        place += 1
+        length = next((len(one) for one in rejecting if tuple(keys[place : place + len(one)]) == one), 0)
+        follows = keys[place + 1] if place + 1 < len(keys) else ""
+        if length or key in _words("rejects"):
+            rejects, length = True, max(1, length)
+            yield _Mark(place, place + length, "reject")
+        elif key == "over" and prefers:
+            yield _Mark(place, place + 1, "reject")
+        elif key in _words("moved") and follows == "to":
+            length = 2
+            yield _Mark(place, place + 2, "want")
+        elif key in _words("wants") and not rejects:
+            if follows not in _words("rejects") and not (key == "only" and follows in _words("wants")):
+                yield _Mark(place, place + 1, "want")
+            prefers = prefers or key in ("prefer", "prefers", "use", "always")
+        elif key in ("but", "instead") and follows:
+            rejects = False
+        place += max(1, length)
 
 
 def _split(words: Sequence[Word]) -> tuple[list[Word], list[tuple[str, list[Word]]], list[Word]]:
@@ -449,9 +435,9 @@ def _split(words: Sequence[Word]) -> tuple[list[Word], list[tuple[str, list[Word
     for place, word in enumerate(words):
         if word.is_code:
             pass
-        elif word.folded in _CONDITIONS:
+        elif word.folded in _words("conditions"):
             return head, where, list(words[place:])
-        elif word.folded in _PREPOSITIONS:
+        elif word.folded in _words("prepositions"):
             where.append((word.folded, []))
             continue
         if where:
@@ -488,7 +474,7 @@ def _telling(words: Sequence[Word]) -> list[Word]:
     for word in words:
         if word.is_code and " " in word.text:
             found += [replace(word, text=part) for part in word.text.split()]
-        elif word.is_name or word.folded in _JOINING or word.folded not in _SAYING_NOTHING:
+        elif word.is_name or word.folded in _JOINING or word.folded not in _saying_nothing():
             found.append(word)
     while found and not found[-1].is_name and found[-1].folded in _JOINING:
         found.pop()
@@ -496,5 +482,5 @@ def _telling(words: Sequence[Word]) -> list[Word]:
 
 
 def _no_kinds(words: Sequence[Word]) -> tuple[Word, ...]:
-    kept = tuple(word for word in words if word.is_name or stem(word.folded) not in _KINDS)
+    kept = tuple(word for word in words if word.is_name or stem(word.folded) not in _stems("kinds"))
     return kept or tuple(words)

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from commonplace.errors import InvalidInput
 from commonplace.text.date_grammar import DateMention, Days, date_mentions, days_of, whole_date
 from commonplace.text.dates import UNIT_MS, Calendar, local_day, parse_time, period_end
-from commonplace.text.word_lists import word_lines
+from commonplace.text.word_lists import any_of
 
 # A text that says more than this is about more than one time.
 _LONGEST, _MOST_SENTENCES = 600, 2
@@ -170,7 +170,7 @@ def _holds_then(found: _Dated) -> bool:
     if _compiled(_NOT_AFTER).match(found.after) or _search(_past(), found.after):
         return False
     # After a comma it may be about the last part only.
-    refused = (_past(), rf"{_any_of('not_holding')}\s*$", rf"{_any_of('things_that_end')}\b", r"[,:].*\w")
+    refused = (_past(), rf"{any_of('not_holding')}\s*$", rf"{any_of('things_that_end')}", r"[,:].*\w")
     return not any(_search(pattern, found.before) for pattern in refused)
 
 
@@ -184,7 +184,7 @@ def _holds_between(found: _Dated) -> bool:
 
 def _is_so_then(found: _Dated) -> bool:
     """Whether a sentence says what is so at a time, and not what happens then."""
-    refused = (_HAPPENS, _DID, _past(), rf"{_any_of('things_that_end')}\b")
+    refused = (_HAPPENS, _DID, _past(), rf"{any_of('things_that_end')}")
     if not _search(_IS_SO, found.around) or any(_search(pattern, found.around) for pattern in refused):
         return False
     return _holds_then(found)
@@ -252,15 +252,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def _any_of(name: str) -> str:
-    """An expression for the words of a list."""
-    return rf"\b(?:{'|'.join(map(re.escape, word_lines(name)))})"
-
-
-@cache
 def _past() -> str:
     """An expression for words of the past; "is kept" is none."""
-    return rf"(?<!\bis )(?<!\bare )(?<!\bbe ){_any_of('past_verbs')}\b"
+    return rf"(?<!\bis )(?<!\bare )(?<!\bbe ){any_of('past_verbs')}"
 
 
 NO_BOUND: Literal["none"] = "none"

@@ -5,6 +5,7 @@ A file has one word or entry on each line, and lines with # for people. `a = b` 
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -32,3 +33,17 @@ def word_map(name: str) -> dict[str, str]:
         word, _, meaning = line.partition(" = ")
         found[word] = meaning
     return found
+
+
+@cache
+def any_of(name: str) -> str:
+    """An expression for the words and phrases of a list, as whole words, whichever apostrophe they are written with."""
+    phrases = sorted(word_lines(name), key=len, reverse=True)
+    listed = "|".join(re.escape(phrase).replace("'", "['’]") for phrase in phrases)
+    return rf"(?<!\w)(?:{listed})(?!\w)"
+
+
+@cache
+def phrase_pattern(name: str) -> re.Pattern[str]:
+    """What finds the words and phrases of a list, in small or capital letters."""
+    return re.compile(any_of(name), re.IGNORECASE)

@@ -31,11 +31,7 @@ def test_an_answer_is_heard_in_its_own_sentences() -> None:
         "The root cause was that the token server answers slowly.",
         "We keep JWT instead of sessions because the API is stateless.",
     )
-    assert notes.left == (
-        "Add a retry to `refresh()` in auth.ts",
-        "Document the timeout",
-        "The changelog still needs an entry.",
-    )
+    assert notes.left == ("Add a retry to `refresh()` in auth.ts", "Document the timeout")
     assert notes.questions == ("Should I also raise the limit for uploads?",)
 
 

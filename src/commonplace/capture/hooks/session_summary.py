@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from commonplace.capture.hooks.observations import ANSWER, COMPACTION, DELEGATION, PROMPT, Action, SessionState
 from commonplace.capture.hooks.prompts_and_answers import AnswerNotes, is_reply, printed_steps
@@ -30,33 +30,18 @@ from commonplace.memory.open_steps import (
     summaries_and_checkpoints,
 )
 from commonplace.memory.remember import NewItem, as_new_item
-from commonplace.model import Item
+from commonplace.model import Item, Kind
 from commonplace.text.proposed_memories import only_states
 from commonplace.text.quoted_text import shown_beside
 from commonplace.text.sentences import shorten
 from commonplace.text.shell_commands import command_covers, is_full_test_run, normalise_command
 
-_WHY = re.compile(
-    r"\b(?:why|cause|reason|bugs?|fix|debug|fail(?:s|ed|ing|ure)?|errors?|crash\w*|broken|wrong|investigate|find out"
-    r"|how come|what happen\w*|explain|deadlocks?|slow|leak\w*|flaky|warum|ursache|fehler)\b",
-    re.IGNORECASE,
+# What a single action does: it runs a command or the tests, commits or pushes, or writes a file.
+_ASKS = re.compile(
+    r"(?i)(?:please )?(?:(?:re-?)?run (?:the )?(?:`(?P<command>[^`]+)`|(?P<tests>(?:\w+ ){0,2}(?:tests|suite)))"
+    r"(?: again| once more)?|(?P<git>commit|push)(?: \S+){0,4}"
+    r"|(?P<verb>create|add|write|update|edit|delete|remove) (?:the )?(?:file )?`?(?P<path>[\w./\\-]+\.\w{1,8})`?)\.?"
 )
-_RUN = re.compile(r"^(?:please )?(?:re-?)?run (?:the )?(?P<what>.+?)(?: again| once more)?\.?$", re.IGNORECASE)
-_TESTS = re.compile(
-    r"(?:full |whole |complete |entire |all )?(?:the )?(?:test suite|tests|suite|unit tests)", re.IGNORECASE
-)
-_GIT = (
-    (re.compile(r"^commit\b", re.IGNORECASE), "git commit"),
-    (re.compile(r"^push\b", re.IGNORECASE), "git push"),
-    (re.compile(r"^(?:open|create|make) (?:a |the )?(?:pr|pull request)\b", re.IGNORECASE), "gh pr create"),
-)
-_LONGEST_GIT_STEP = 5
-_FILE = re.compile(
-    r"^(?:please )?(?P<verb>create|add|write|update|edit|delete|remove)\s+(?:the )?(?:file )?"
-    r"`?(?P<path>[\w./\\-]+\.\w{1,8})`?\.?$",
-    re.IGNORECASE,
-)
-_DELETING = ("delete", "remove")
 
 # Types of actions that change something or run something, and that bring in what others say.
 _WORKING, _ELSEWHERE = ("file-write", "command"), ("research", OTHER_TOOL, DELEGATION)
@@ -79,7 +64,7 @@ def update_answer_notes(state: SessionState, before: AnswerNotes) -> AnswerNotes
             notes = notes.after(one, request, explains=explains, reports=reports, printed=printed)
         elif one.type == PROMPT:
             notes, request, turn = notes.without(completed_steps(notes.left, one.text)), one.text, []
-            explains = bool(_WHY.search(one.text))
+            explains = request.rstrip().endswith(("?", "？"))
         else:
             turn.append(one)
             notes = notes.without({step for step in notes.left if is_done_by(one, step)})
@@ -125,57 +110,48 @@ def steps_closed_by(state: SessionState, steps: Mapping[str, int], named: Collec
     A step that this session names as its own is closed in the others.
     """
     since = _since_summary(state) if steps else []
-    last_ms = max((at_ms for at_ms, _one in since), default=0)
-    closed = {step for step, at_ms in steps.items() if at_ms < last_ms and any(is_same_step(step, n) for n in named)}
-    doable = {step for step in steps if _names_action(step)}
+    closed = {step for step in steps if since and any(is_same_step(step, own) for own in named)}
+    closed = {step for step in closed if steps[step] < since[-1][0]}
+    doable = [step for step in steps if step.startswith(STILL_FAILING) or _ASKS.fullmatch(step)]
     request = ""
     for at_ms, one in since:
-        if isinstance(one, Action) and one.type != PROMPT and not doable:
+        if isinstance(one, Action) and one.type != PROMPT:
+            closed.update(step for step in doable if steps[step] < at_ms and is_done_by(one, step))
             continue
         open_ = [step for step, named_ms in steps.items() if named_ms < at_ms and step not in closed]
-        if not isinstance(one, Action):
-            closed |= completed_steps(open_, one, request)
-        elif one.type == PROMPT:
-            closed, request = closed | completed_steps(open_, one.text), one.text
-        else:
-            closed |= {step for step in open_ if step in doable and is_done_by(one, step)}
+        text, asked = (one.text, "") if isinstance(one, Action) else (one, request)
+        closed |= completed_steps(open_, text, asked)
+        request = text if isinstance(one, Action) else request
     return closed
-
-
-def _names_action(step: str) -> bool:
-    """Whether a single action could be all that a step asks for."""
-    return bool(
-        step.startswith(STILL_FAILING) or _RUN.match(step) or _FILE.match(step) or any(s.match(step) for s, _d in _GIT)
-    )
 
 
 def is_done_by(action: Action, step: str) -> bool:
     """Whether an action is exactly what a step asks for: its command succeeded, its file was written."""
     if action.error or action.agent:
         return False
-    if action.type == "command":
-        return action.succeeded and _is_command_of(action.facts, step)
-    found = _FILE.match(step) if action.type == "file-write" else None
-    if found is None:
+    asks = _ASKS.fullmatch(step)
+    if action.type == "file-write":
+        return asks is not None and asks["path"] is not None and _wrote(action, asks["verb"].lower(), asks["path"])
+    if not action.succeeded:
         return False
-    path, deletes = found["path"].replace("\\", "/"), found["verb"].lower() in _DELETING
-    written = next((file for file in action.modified if file == path or file.endswith(f"/{path}")), "")
-    deleted = str(action.verbs.get(written) or action.title.partition(" ")[0]) == "Deleted"
-    return bool(written) and deleted == deletes
-
-
-def _is_command_of(line: str, step: str) -> bool:
     if step.startswith(STILL_FAILING):
-        return command_covers(line, failing_command(step))
-    if found := _RUN.match(step):
-        what = found["what"]
-        if _TESTS.fullmatch(what):
-            return is_full_test_run(line)
-        return what[:1] == "`" == what[-1:] and command_covers(line, what[1:-1])
-    if len(step.split()) > _LONGEST_GIT_STEP:
+        return command_covers(action.facts, failing_command(step))
+    if asks is None or asks["path"]:
         return False
-    commands = normalise_command(line).split(" && ")
-    return any(pattern.match(step) and command in commands for pattern, command in _GIT)
+    if asks["tests"]:
+        return is_full_test_run(action.facts)
+    return command_covers(action.facts, asks["command"] or f"git {asks['git'].lower()}")
+
+
+def _wrote(action: Action, verb: str, path: str) -> bool:
+    path = path.replace("\\", "/")
+    file = next((file for file in action.modified if file == path or file.endswith(f"/{path}")), "")
+    return bool(file) and (_verb_of(action, file) == "Deleted") == (verb in ("delete", "remove"))
+
+
+def _verb_of(action: Action, file: str) -> str:
+    """What was done to a file: Created, Modified, Deleted."""
+    return str(action.verbs.get(file) or action.title.partition(" ")[0])
 
 
 def _since_summary(state: SessionState) -> list[tuple[int, Action | str]]:
@@ -194,30 +170,24 @@ def close_steps_elsewhere(
     The summaries and checkpoints of other sessions lose the steps that were closed since. Those written by a person or
     an agent are edited at once, and lose nothing but the step.
     """
-    stored: dict[int, Item] = {}
-    changed: dict[int, Item] = {}
-    new = list(notes)
     stopped = sorted((state for state in states if state.closes_ms is not None), key=lambda one: one.closes_ms or 0)
     keys = {state.key for state in stopped}
+    stored: dict[int, Item] = {}
+    known: dict[int, Item] = {}
+    new = list(notes)
     for state in stopped:
-        known = summaries_and_checkpoints(memory, state.project)
-        stored |= {item.id: item for item in known if item.session not in keys}
-        items = [changed.get(id_, item) for id_, item in stored.items() if item.project == state.project]
-        others = [note for note in new if note.session != state.key and note.project == state.project]
+        for item in summaries_and_checkpoints(memory, state.project):
+            if item.session not in keys:
+                stored.setdefault(item.id, item)
+                known.setdefault(item.id, item)
         named = {step for note in notes if note.session == state.key for step in steps_in(note)}
-        steps: dict[str, int] = {}
-        open_notes: list[Item | NewItem] = [*items, *others]
-        for one in open_notes:
-            for step in steps_in(one):
-                # Named again later, it was still open then.
-                steps[step] = max(one.created_ms or 0, steps.get(step, 0))
-        closed = steps_closed_by(state, steps, named)
-        changed |= {item.id: _without(item, closed) for item in items if closed.intersection(steps_in(item))}
-        for note in others:
-            if closed.intersection(steps_in(note)):
-                new[new.index(note)] = _without(note, closed)
+        closed = steps_closed_by(state, _when_named(state, [*known.values(), *new]), named)
+        known = {id_: _without(item, closed, state) for id_, item in known.items()}
+        new = [_without(note, closed, state) for note in new]
     sessions: list[StartedSession] = []
-    for id_, item in changed.items():
+    for id_, item in known.items():
+        if item is stored[id_]:
+            continue
         if item.session and HOOK_DIGEST in item.meta and not is_edited_by_person(stored[id_]):
             meta = {name: value for name, value in item.meta.items() if name != HOOK_DIGEST}
             new.append(replace(as_new_item(item), uid=None, meta=meta))
@@ -227,12 +197,33 @@ def close_steps_elsewhere(
     return sessions, new
 
 
-def _without(note: Note, closed: set[str]) -> Note:
-    left = "\n".join(step for step in steps_in(note) if step not in closed)
+def _is_of_another(note: Item | NewItem, state: SessionState) -> bool:
+    """Whether a note is of another session of the same project."""
+    return note.session != state.key and note.project == state.project
+
+
+def _when_named(state: SessionState, notes: Iterable[Item | NewItem]) -> dict[str, int]:
+    """The steps of other sessions of the project, each with when it was last named: then it was still open."""
+    steps: dict[str, int] = {}
+    for note in notes:
+        if _is_of_another(note, state):
+            for step in steps_in(note):
+                steps[step] = max(note.created_ms or 0, steps.get(step, 0))
+    return steps
+
+
+def _without(note: Note, closed: set[str], state: SessionState) -> Note:
+    """A note without the steps that another session closed."""
+    steps = steps_in(note)
+    if not closed.intersection(steps) or not _is_of_another(note, state):
+        return note
     details = {name: text for name, text in note.details.items() if name != "next_steps"}
+    left = "\n".join(step for step in steps if step not in closed)
+    if left:
+        details["next_steps"] = left
     answers = AnswerNotes.from_json(note.meta.get(HOOK_NOTES)).without(closed)
     meta = {**note.meta, HOOK_NOTES: answers.as_json()} if HOOK_NOTES in note.meta else note.meta
-    return replace(note, details={**details, "next_steps": left} if left else details, meta=meta)
+    return replace(note, details=details, meta=meta)
 
 
 def _edit(memory: LocalMemory, item: Item) -> None:
@@ -247,8 +238,7 @@ MAX_FILES, MAX_KNOWN_FILES, MAX_LINES, MAX_SHOWN = 20, 200, 5, 10
 _LONGEST_LINE, _LONGEST_COMMAND, _MAX_FAILURES = 200, 120, 3
 # Concepts of commands whose success or failure is worth a line.
 _NOTABLE = frozenset(("testing", "build", "code-quality", "dependencies", "database", "devops"))
-_GIT_CALL, _GIT_VERB = re.compile(r"\bgit "), re.compile(r" (?:commit|push|merge|rebase|tag|revert|cherry-pick)\b")
-_GH_VERB = re.compile(r"\bgh (?:pr|release) create\b")
+_NOTABLE_GIT = re.compile(r"git (?:commit|push|merge|rebase|tag|revert|cherry-pick)\b|gh (?:pr|release) create\b")
 _COUNTED: Mapping[str, tuple[str, str]] = {
     PROMPT: ("prompt", "prompts"),
     "file-write": ("edit", "edits"),
@@ -260,31 +250,39 @@ _COUNTED: Mapping[str, tuple[str, str]] = {
 }
 
 
-def session_notes(state: SessionState) -> Iterator[NewItem]:
+def session_notes(state: SessionState) -> list[NewItem]:
     """The current summary and checkpoint of a session that stopped; none if nothing happened.
 
     One that a person edited is left alone.
     """
     if state.closes_ms is None:
-        return
+        return []
     stored = [item for item in (state.summary, state.checkpoint) if item]
     edited = [item for item in stored if is_edited_by_person(item)]
     # An edited one is not updated any more, so the other one says how far the hooks were.
-    latest = next((item for item in stored if item not in edited), stored[0] if stored else None)
-    before = AnswerNotes.from_json(latest.meta.get(HOOK_NOTES) if latest else None).without(dismissed_steps(stored))
-    notes = update_answer_notes(state, before)
+    current = [item for item in stored if item not in edited] or stored
+    heard = current[0].meta.get(HOOK_NOTES) if current else None
+    notes = update_answer_notes(state, AnswerNotes.from_json(heard).without(dismissed_steps(stored)))
     actions = [action for action in state.actions if action.type not in (PROMPT, ANSWER, COMPACTION)]
     if not (actions or (state.first_prompts and notes != AnswerNotes())):
-        return
-    known = _texts(state.summary.meta.get("written")) if state.summary else []
-    written = _recent_first([*known, *(file for action in actions for file in action.modified)])
-    meta = {HOOK_NOTES: notes.as_json()} if notes != AnswerNotes() else {}
+        return []
+    written = _written(state, actions)
+    meta: dict[str, object] = {HOOK_NOTES: notes.as_json()} if notes != AnswerNotes() else {}
+    with_files = {**meta, "written": list(reversed(written[:MAX_KNOWN_FILES]))} if written else meta
     summary = _summary(state, actions, notes, written)
+    made: list[NewItem] = []
     if state.summary not in edited:
-        files: dict[str, object] = {"written": list(reversed(written[:MAX_KNOWN_FILES]))} if written else {}
-        yield _new_item(state, "summary", summary, {**meta, **files})
+        made.append(_new_item(state, "summary", summary, with_files))
     if state.checkpoint not in edited:
-        yield _new_item(state, "checkpoint", _checkpoint(state, actions, notes, summary, written), meta)
+        made.append(_new_item(state, "checkpoint", _checkpoint(state, actions, notes, summary, written), meta))
+    return made
+
+
+def _written(state: SessionState, actions: Sequence[Action]) -> list[str]:
+    """The files that the session wrote by now, the latest first."""
+    known = state.summary.meta.get("written") if state.summary else None
+    before = [file for file in known if isinstance(file, str)] if isinstance(known, list) else []
+    return _recent_first([*before, *(file for action in actions for file in action.modified)])
 
 
 def _summary(
@@ -293,7 +291,7 @@ def _summary(
     counts = ((state.counts[type_], names) for type_, names in _COUNTED.items())
     return {
         "request": "\n".join(dict.fromkeys([*state.first_prompts[:1], *_requests(state)[-2:]])),
-        "investigated": _investigated(actions),
+        "investigated": "\n".join(_investigated(actions)),
         "learned": "\n".join(notes.learnt),
         "completed": "\n".join([*_changes(actions, written), *_successes(actions)]),
         "next_steps": "\n".join(dict.fromkeys([*notes.left, *_open_failures(actions)])),
@@ -327,19 +325,17 @@ def _requests(state: SessionState) -> list[str]:
     return [one.title for one in prompts if not (is_reply(one.title) or only_states(one.text))]
 
 
-def _investigated(actions: Sequence[Action]) -> str:
+def _investigated(actions: Sequence[Action]) -> Iterator[str]:
+    """The files that were read, the latest first, and searches, look-ups and delegated tasks."""
     read = _recent_first(file for action in actions for file in action.read)
-    searches = [action.title for action in actions if action.type == "file-read" and not (action.read or action.error)]
-    look_ups = [action.title for action in actions if action.type == "research" and not action.error]
-    delegations = [action.title for action in actions if action.type == DELEGATION]
-    more = f" and {len(read) - MAX_SHOWN} more" if read[MAX_SHOWN:] else ""
-    lines = [
-        f"Read {', '.join(read[:MAX_SHOWN])}{more}" if read else "",
-        *_latest(searches),
-        *(f"Looked up: {title}" for title in _latest(look_ups)),
-        *(f"Delegated: {title}" for title in _latest(delegations)),
-    ]
-    return "\n".join(line for line in lines if line)
+    if read:
+        yield f"Read {_listed(read, MAX_SHOWN)}"
+    searches = [action for action in actions if action.type == "file-read" and not action.read]
+    look_ups = [action for action in actions if action.type == "research"]
+    delegations = [action for action in actions if action.type == DELEGATION]
+    yield from _latest([action.title for action in searches if not action.error])
+    yield from (f"Looked up: {title}" for title in _latest([action.title for action in look_ups if not action.error]))
+    yield from (f"Delegated: {title}" for title in _latest([action.title for action in delegations]))
 
 
 def _changes(actions: Sequence[Action], written: Sequence[str]) -> Iterator[str]:
@@ -347,11 +343,15 @@ def _changes(actions: Sequence[Action], written: Sequence[str]) -> Iterator[str]
     verbs: dict[str, str] = {}
     for action in actions:
         for file in action.modified:
-            verb = str(action.verbs.get(file) or action.title.partition(" ")[0])
+            verb = _verb_of(action, file)
             verbs[file] = verb if verb in ("Deleted", "Moved") else verbs.get(file, verb)
     if written:
-        named = ", ".join(f"{verbs.get(file, 'Modified')} {file}" for file in written[:MAX_FILES])
-        yield named + (f" and {len(written) - MAX_FILES} more" if written[MAX_FILES:] else "")
+        yield _listed([f"{verbs.get(file, 'Modified')} {file}" for file in written], MAX_FILES)
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    more = f" and {len(names) - most} more" if names[most:] else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def _successes(actions: Sequence[Action]) -> list[str]:
@@ -363,18 +363,18 @@ def _successes(actions: Sequence[Action]) -> list[str]:
 
 def _describe_success(action: Action) -> str:
     """The command and what a test runner counted. Nothing else of what it printed: that is no result of ours."""
-    return f"Ran {_quoted(action.facts)} — {test_counts(action.narrative) or 'success'}"
+    command = _first_line(action.facts).replace("`", "'")
+    return f"Ran `{command}` — {test_counts(action.narrative) or 'success'}"
 
 
-def _quoted(command: str) -> str:
-    return f"`{shorten(command.partition(chr(10))[0], _LONGEST_COMMAND).replace('`', chr(39))}`"
+def _first_line(command: str) -> str:
+    return shorten(command.partition("\n")[0], _LONGEST_COMMAND)
 
 
 def _is_notable(line: str) -> bool:
-    git = _GIT_CALL.search(line)
-    if (git and _GIT_VERB.search(line, git.end() - 1)) or _GH_VERB.search(line):
+    if any(map(_NOTABLE_GIT.match, normalise_command(line).split(" && "))):
         return True
-    return bool(_NOTABLE.intersection(find_concepts(command=line).split(", ")))
+    return not _NOTABLE.isdisjoint(find_concepts(command=line).split(", "))
 
 
 def _open_failures(actions: Sequence[Action]) -> list[str]:
@@ -398,13 +398,10 @@ def _open_failures(actions: Sequence[Action]) -> list[str]:
 
 def _describe_failure(action: Action) -> str:
     """The command, and how many tests failed. Nothing else of what it printed: that is no step of ours."""
-    command = action.facts.partition("\n")[0]
-    return f"{shorten(command, _LONGEST_COMMAND)} — {test_counts(action.narrative) or 'failed'}"
+    return f"{_first_line(action.facts)} — {test_counts(action.narrative) or 'failed'}"
 
 
-def _new_item(
-    state: SessionState, kind: Literal["summary", "checkpoint"], details: Mapping[str, str], meta: Mapping[str, object]
-) -> NewItem:
+def _new_item(state: SessionState, kind: Kind, details: Mapping[str, str], meta: Mapping[str, object]) -> NewItem:
     return NewItem(
         kind=kind,
         title=(details.get("request") or details.get("task") or state.label).partition("\n")[0],
@@ -423,7 +420,3 @@ def _recent_first(files: Iterable[str]) -> list[str]:
 def _latest(lines: Sequence[str]) -> list[str]:
     """The last few different lines, in their order."""
     return [shorten(line, _LONGEST_LINE) for line in reversed(_recent_first(lines)[:MAX_LINES])]
-
-
-def _texts(value: object) -> list[str]:
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
