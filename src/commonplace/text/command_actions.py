@@ -7,8 +7,8 @@ that prints or searches, is no action.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from commonplace.text.known_tools import (
@@ -40,13 +40,24 @@ _TAKES_VALUE = frozenset(
     " --namespace --context --profile --region --project --prefix --filter --workspace --dir --cwd --index-url"
     " --network --publish --label --output --branch".split()
 )
+# The same options without a value, of some programs.
+_TAKES_NONE = {
+    "git": frozenset("-f -d -n -i -u -v -p -w -l -h".split()),
+    **dict.fromkeys(("rm", "npm", "pnpm"), frozenset("-f -d -n -i".split())),
+    **dict.fromkeys(CONTAINERS, frozenset("-d -i -t".split())),
+}
 _HOST_OPTIONS = frozenset("-h --host --hostname".split())
 # Their arguments are only looked at, or printed.
 _ONLY_LOOK = frozenset(
     "cat ls grep egrep fgrep rg ag ack find fd echo printf head tail less more wc sort uniq which whereis type man cd"
     " pwd tree stat file du df diff sed awk cut tr jq yq test [ export mkdir code open vim nano".split()
 )
+# Where the files begin among the arguments of a program that writes them.
+_FILES_FROM = {"sed": 1, "chmod": 1, "chown": 1, "cp": -1, "ln": -1, "install": -1}
+# What git does with files, to the branch it is on, and besides: what is pushed to a branch is committed there.
 _GIT_RECORDS = frozenset("add commit stage rm mv checkout restore".split())
+_GIT_ON_BRANCH = frozenset("commit merge rebase cherry-pick revert am reset".split())
+_GIT_ALSO = {"push": {"commit"}, "add": {"commit"}, "stage": {"commit"}, "rm": {"delete"}}
 # A line of a file that is a comment; and what is read of a text that is written.
 COMMENT = re.compile(r"\s*(?:#(?!include)|//|/?\*|--(?!\w)|<!--|;)")
 LONGEST_LINE, MOST_LINES = 300, 2_000
@@ -102,7 +113,8 @@ class Action:
 @lru_cache(maxsize=256)
 def command_action(line: str, branch: str = "") -> Action:
     """What a command line does; `branch` is the git branch on which it runs, if that is known."""
-    calls = [call for words in executed_commands(line)[:_MOST_CALLS] for call in _calls(words, branch)]
+    found = [_call(words, branch) for words in executed_commands(line)[:_MOST_CALLS]]
+    calls = [call for call in found if call is not None]
     written = tuple(redirected_files(line))
     if written:
         calls.append(Call(program="", files=written))
@@ -143,50 +155,39 @@ def _how_commands_begin(name: str) -> re.Pattern[str] | None:
     return _IN_SCRIPT if ending in ("sh", "bash", "zsh", "ksh") else None
 
 
-def _calls(words: Sequence[str], branch: str) -> Iterator[Call]:
+@dataclass(slots=True)
+class _Used:
+    """What a program is called with, and what it uses: `words` say what it does, `names` and `files` with what."""
+
+    program: str
+    plain: list[str]
+    options: set[str]
+    branch: str
+    words: list[str]
+    names: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    deeds: set[str] = field(default_factory=set)
+
+
+def _call(words: Sequence[str], branch: str) -> Call | None:
     program = words[0].replace("\\", "/").rpartition("/")[2].removesuffix(".exe").removesuffix(".cmd")
-    program = re.sub(r"(?<=[a-z])3(?:\.\d+)?$", "", program) if program.startswith(("python3", "pip3")) else program
+    if program.startswith(("python3", "pip3")):
+        program = re.sub(r"3(?:\.\d+)?$", "", program)
     arguments = list(words[1:])
     if not program or any(one in _ASKS_ONLY for one in arguments[:2] if one != "-h" or len(arguments) == 1):
-        return
+        return None
     options, plain, values = _sorted_arguments(program, arguments)
-    leading = [] if program in _ONLY_LOOK else _leading(plain)
-    names: list[str] = []
-    files: list[str] = []
-    deeds: set[str] = set()
-    if program == "git":
-        names, files, deeds = _git(plain, options, branch)
-    elif installs := _installs(program, plain):
-        names, deeds = [_package(one) for one in plain[installs:]], {"install", "add"}
-        if any(names):
-            deeds |= {"dependency", "package", "library"}
-        leading = plain[:installs]
-    elif program in RUNNERS:
-        names = [_package(one) for one in plain[:1]]
-    elif program in CONTAINERS or program in ("docker-compose", "podman-compose"):
-        names = _container_names(program, plain)
-        deeds = {"image", "tag", "container"} if names else set()
-    elif program in TASK_RUNNERS:
-        names, leading = [one for one in plain if "=" not in one], []
-    elif program in SCRIPT_RUNNERS and plain[:1] and (plain[0] == "run" or len(plain) == 1):
-        names = plain[1:2] if plain[0] == "run" else []
-    elif program in CONTROLLERS:
-        names = [one for one in plain if "=" not in one]
-    elif program in INTERPRETERS and plain:
-        names, leading = [plain[0].rpartition("/")[2]], []
-    elif program in WRITERS or (program in ("sed", "perl") and any(one.startswith("-i") for one in options)):
-        files = plain[1:] if program in ("sed", "perl", "chmod", "chown") else plain
-        files = files[-1:] if program in ("cp", "ln", "install") else files
-        leading, deeds = [], {"delete"} if program in ("rm", "rmdir", "unlink", "shred") else {"edit"}
+    used = _Used(program, plain, options, branch, [] if program in _ONLY_LOOK else _leading(plain))
+    _read(used)
     if program in CALLERS or program in CONTROLLERS:
-        names = [*names, *_hosts(program, plain, values)]
-    yield Call(
+        used.names += _hosts(program, plain, values)
+    return Call(
         program=program,
-        words=tuple(leading),
+        words=tuple(used.words),
         options=frozenset(options),
-        names=tuple(dict.fromkeys(name for name in names if name)),
-        files=tuple(files),
-        deeds=frozenset(deeds),
+        names=tuple(dict.fromkeys(name for name in used.names if name)),
+        files=tuple(used.files),
+        deeds=frozenset(used.deeds),
         said=tuple(one for one in arguments if one and " " not in one),
     )
 
@@ -194,29 +195,23 @@ def _calls(words: Sequence[str], branch: str) -> Iterator[Call]:
 def _sorted_arguments(program: str, arguments: Sequence[str]) -> tuple[set[str], list[str], list[tuple[str, str]]]:
     """The options of a call with their long names, its other words, and options with their values."""
     options, plain, values = set[str](), list[str](), list[tuple[str, str]]()
-    skip = ""
+    awaits = ""
     verb = next((one for one in arguments if not one.startswith("-")), "")
-    takes_value = _TAKES_VALUE - ({"-f", "-d", "-n", "-i"} if program in ("git", "rm", "npm", "pnpm") else set())
-    takes_value -= {"-d", "-i", "-t"} if program in CONTAINERS else set()
-    takes_value -= {"-u", "-v", "-p", "-w", "-l", "-h"} if program == "git" else set()
+    takes_value = _TAKES_VALUE - _TAKES_NONE.get(program, frozenset())
     for one in arguments:
-        if skip:
-            values.append((skip, one))
-            skip = ""
-        elif one == "--":
-            continue
-        elif one.startswith("-") and len(one) > 1:
+        if awaits:
+            values.append((awaits, one))
+            awaits = ""
+        elif one.startswith("-") and one not in ("-", "--"):
             name, _, value = one.partition("=")
-            options.add(name)
-            options.add(OPTIONS.get((program, verb, name), name))
+            options |= {name, OPTIONS.get((program, verb, name), name)}
             if re.fullmatch(r"-[A-Za-z]{2,4}", name):
-                options.update(f"-{letter}" for letter in name[1:])
-                options.update(OPTIONS.get((program, verb, f"-{letter}"), name) for letter in name[1:])
+                for letter in name[1:]:
+                    options |= {f"-{letter}", OPTIONS.get((program, verb, f"-{letter}"), name)}
             if value:
                 values.append((name, value))
-            elif name in takes_value:
-                skip = name
-        elif " " not in one.strip():
+            awaits = name if not value and name in takes_value else ""
+        elif " " not in one.strip() and one != "--":
             plain.append(one)
     return options, plain, values
 
@@ -231,13 +226,46 @@ def _leading(plain: Sequence[str]) -> list[str]:
     return found
 
 
-def _installs(program: str, plain: Sequence[str]) -> int:
-    """After how many words packages are named; 0 if none are installed."""
+def _read(used: _Used) -> None:
+    """What a call names and does, by its program."""
+    program, plain = used.program, used.plain
+    runs_script = plain[:1] == ["run"] or len(plain) == 1
+    if program == "git":
+        _git(used)
+    elif phrase := _installing_phrase(program, plain):
+        used.words, used.deeds = phrase, {"install", "add"}
+        used.names = [_package(one) for one in plain[len(phrase) :]]
+        used.deeds |= {"dependency", "package", "library"} if any(used.names) else set()
+    elif program in RUNNERS:
+        used.names = [_package(one) for one in plain[:1]]
+    elif program in CONTAINERS or program in ("docker-compose", "podman-compose"):
+        used.names = _container_names(program, plain)
+        used.deeds = {"image", "tag", "container"} if used.names else set()
+    elif program in TASK_RUNNERS:
+        used.words, used.names = [], _without_variables(plain)
+    elif program in SCRIPT_RUNNERS and runs_script:
+        used.names = plain[1:2]
+    elif program in CONTROLLERS:
+        used.names = _without_variables(plain)
+    elif program in INTERPRETERS and plain:
+        used.words, used.names = [], [plain[0].rpartition("/")[2]]
+    elif program in WRITERS or (program == "sed" and any(one.startswith("-i") for one in used.options)):
+        used.words = []
+        used.files = plain[_FILES_FROM.get(program, 0) :]
+        used.deeds = {"delete"} if program in ("rm", "rmdir", "unlink", "shred") else {"edit"}
+
+
+def _installing_phrase(program: str, plain: Sequence[str]) -> list[str]:
+    """The words before the packages that are installed; empty if none are."""
     for phrase in INSTALLING.get(program, ()):
         words = phrase.split()
-        if list(plain[: len(words)]) == words:
-            return len(words)
-    return 0
+        if plain[: len(words)] == words:
+            return words
+    return []
+
+
+def _without_variables(plain: Sequence[str]) -> list[str]:
+    return [one for one in plain if "=" not in one]
 
 
 def _package(word: str) -> str:
@@ -266,26 +294,21 @@ def _hosts(program: str, plain: Sequence[str], values: Sequence[tuple[str, str]]
     return found
 
 
-def _git(plain: Sequence[str], options: set[str], branch: str) -> tuple[list[str], list[str], set[str]]:
+def _git(used: _Used) -> None:
     """What a git command names: a remote and branches, files that it records; and what it does."""
-    verb, rest = (plain[0], list(plain[1:])) if plain else ("", [])
-    names: list[str] = []
-    files: list[str] = []
-    deeds = {verb} if verb else set()
+    verb, rest = (used.plain[0], used.plain[1:]) if used.plain else ("", [])
+    used.deeds = {verb} if verb else set()
     if verb == "push":
         if any(one.startswith("+") for one in rest[1:]):
-            options.add("--force")
+            used.options.add("--force")
         to = [one.removeprefix("+").rpartition(":")[2].removeprefix("refs/heads/") for one in rest[1:]]
-        names = [*rest[:1], *(branch if one == "HEAD" else one for one in to or [branch])]
-        # What is pushed to a branch is committed there.
-        deeds.add("commit")
-    elif verb in ("commit", "merge", "rebase", "cherry-pick", "revert", "am", "reset"):
-        names = [branch]
-    elif verb in ("branch", "tag", "switch", "fetch", "pull", "remote"):
-        names = rest if verb in ("branch", "tag") else []
+        used.names = [*rest[:1], *(used.branch if one == "HEAD" else one for one in to or [used.branch])]
+    elif verb in _GIT_ON_BRANCH:
+        used.names = [used.branch]
+    elif verb in ("branch", "tag"):
+        used.names = rest
     if verb in _GIT_RECORDS:
-        files = [one for one in rest if not one.startswith((".", "-")) or len(one) > 2]
-        deeds |= {"commit"} if verb in ("add", "stage") else {"delete"} if verb == "rm" else set()
-    deeds |= {option.lstrip("-") for option in options if option.startswith("--") and option.count("-") == 2}
-    deeds |= {"skip", "hook"} if "--no-verify" in options else set()
-    return [name for name in names if name], files, deeds
+        used.files = [one for one in rest if not one.startswith((".", "-")) or len(one) > 2]
+    used.deeds |= _GIT_ALSO.get(verb, set())
+    used.deeds |= {option[2:] for option in used.options if re.fullmatch("--[^-]*", option)}
+    used.deeds |= {"skip", "hook"} if "--no-verify" in used.options else set()

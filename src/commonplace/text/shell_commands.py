@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import dropwhile, pairwise, takewhile
 
 _LOOKED_AT = 4000
 _TOKEN = re.compile(
@@ -144,41 +145,57 @@ def redirected_files(line: str) -> list[str]:
     awaits = False
     for token in _TOKEN.finditer(_folded(line[:_LOOKED_AT])):
         word = token["word"] or ""
-        if awaits and word:
+        redirection = _REDIRECTION.fullmatch(word) if ">" in word else None
+        if redirection:
+            found.append(_unquoted(redirection["where"]))
+        elif awaits:
             found.append(_unquoted(word))
-        match = _REDIRECTION.fullmatch(word)
-        awaits = bool(match) and ">" in word and not match["where"] if match else False
-        if match and ">" in word and match["where"] and not match["where"].startswith("&"):
-            found.append(_unquoted(match["where"]))
+        awaits = redirection is not None and not redirection["where"]
     return [file for file in found if file and not file.startswith(("/dev/", "&"))]
 
 
 def _executed(words: Sequence[str], depth: int) -> list[tuple[str, ...]]:
-    words, found = list(words), list[tuple[str, ...]]()
+    found: list[tuple[str, ...]] = []
+    words = list(takewhile(lambda word: not word.startswith("#"), words))
     while words and (words[0] in _PASSES_ON or _ASSIGNMENT.match(words[0])):
-        passed = words.pop(0)
-        found += [(passed,)] if passed in _PASSES_ON else []
-        while passed in _PASSES_ON and words and (words[0].startswith("-") or words[0].isdecimal()):
-            option = words.pop(0)
-            if passed in ("sudo", "xargs", "nice") and option in ("-u", "-n", "-I", "-P", "-g") and words:
-                words.pop(0)
-        if passed == "timeout" and words and re.fullmatch(r"[\d.]+[smhd]?", words[0]):
-            words.pop(0)
-    if not words or words[0].startswith("#"):
+        if words[0] in _PASSES_ON:
+            found.append((words[0],))
+        words = _after_passing_on(words)
+    if not words:
         return found
-    words = words[: next((place for place, word in enumerate(words) if word.startswith("#")), len(words))]
-    if words[0] in _SHELLS and depth < _MOST_NESTED:
-        for place, word in enumerate(words[1:-1], 1):
-            if re.fullmatch(r"-\w*c", word):
-                return [*found, *executed_commands(words[place + 1], depth + 1)]
+    line = _line_of_shell(words)
+    if depth < _MOST_NESTED and line is not None:
+        return [*found, *executed_commands(line, depth + 1)]
     found.append(tuple(words))
-    started = next((len(one) for one in _STARTERS if tuple(words[: len(one)]) == one and len(words) > len(one)), 0)
-    if started and depth < _MOST_NESTED:
-        rest = words[started:]
-        while rest and rest[0].startswith("-"):
-            rest = rest[1:]
-        found += _executed(rest, depth + 1)
+    rest = words[_starter(words) :]
+    if depth < _MOST_NESTED and len(rest) < len(words):
+        found += _executed(list(dropwhile(lambda word: word.startswith("-"), rest)), depth + 1)
     return found
+
+
+def _after_passing_on(words: Sequence[str]) -> list[str]:
+    """The words after a variable, or after what passes its arguments on and its own options: `sudo -u app`."""
+    passed, *rest = words
+    if passed not in _PASSES_ON:
+        return rest
+    while rest and (rest[0].startswith("-") or rest[0].isdecimal()):
+        takes_value = passed in ("sudo", "xargs", "nice") and rest[0] in ("-u", "-n", "-I", "-P", "-g")
+        rest = rest[2:] if takes_value else rest[1:]
+    if passed == "timeout" and rest and re.fullmatch(r"[\d.]+[smhd]?", rest[0]):
+        return rest[1:]
+    return rest
+
+
+def _line_of_shell(words: Sequence[str]) -> str | None:
+    """What follows `bash -c`."""
+    if words[0] not in _SHELLS:
+        return None
+    return next((line for option, line in pairwise(words[1:]) if re.fullmatch(r"-\w*c", option)), None)
+
+
+def _starter(words: Sequence[str]) -> int:
+    """How many words only start a program that follows: `uv run`, `python -m`."""
+    return next((len(one) for one in _STARTERS if tuple(words[: len(one)]) == one and len(words) > len(one)), 0)
 
 
 def _without_brackets(words: Sequence[str]) -> list[str]:
@@ -199,17 +216,21 @@ def _unquoted(word: str) -> str:
 
 
 def _includes(ran: Sequence[str], failed: Sequence[str]) -> bool:
-    # How many workers it has is no target.
-    ran, failed = ([word for word in words if not (word.isdecimal() or word == "auto")] for words in (ran, failed))
+    ran, failed = _without_workers(ran), _without_workers(failed)
     if ran == failed:
         return True
-    length = next((len(one) for one in _CHECKERS if tuple(ran[: len(one)]) == one == tuple(failed[: len(one)])), 0)
-    if not length:
+    checker = _checker(ran)
+    if not checker or checker != _checker(failed):
         return False
-    given, wanted = ran[length:], failed[length:]
+    given, wanted = ran[len(checker) :], failed[len(checker) :]
     if not given:
         return ran[0] not in _LOCAL
     return bool(wanted) and all(any(_lies_in(target, top) for top in given) for target in wanted)
+
+
+def _without_workers(words: Sequence[str]) -> list[str]:
+    """The words without how many workers there are, which is no target."""
+    return [word for word in words if not (word.isdecimal() or word == "auto")]
 
 
 def _lies_in(target: str, top: str) -> bool:
@@ -238,7 +259,7 @@ def _unwrapped(words: Sequence[str]) -> Sequence[str]:
         words = words[1:]
     if words[:1] == ("timeout",):
         words = words[2:]
-    started = next((len(one) for one in _STARTERS if tuple(words[: len(one)]) == one and len(words) > len(one)), 0)
+    started = _starter(words)
     if words[:1] and words[0] in _PACKAGE_MANAGERS and _checker(words[1:]):
         # `pnpm jest` is `pnpm exec jest`.
         started = 1
