@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from commonplace.data_folder import DATABASE_NAME, closed_folder, data_folder
 from commonplace.errors import InvalidInput, StoreError
@@ -267,7 +267,61 @@ def model_folder(embedder: str) -> Path:
     return folder
 
 
-def _check_embedder(embedder: str) -> None:
+class _Range(NamedTuple):
+    """The least and the most that a number may be, and what to choose; with `above` it must be more than the least."""
+
+    name: str
+    least: float
+    most: float
+    choose: str
+    above: bool = False
+    fault: str = "is {value}."
+
+
+_SECONDS = "must be a number of seconds above 0."
+_RANGES = (
+    _Range("database_connections", 1, 1000, "Choose 1 to 1000."),
+    _Range("embedder_threads", 1, 256, "Choose 1 to 256."),
+    _Range("endpoint_timeout", 0, 3600, "Choose at most 3600.", above=True, fault=_SECONDS),
+    _Range("query_timeout", 0, 3600, "Choose at most 3600.", above=True, fault=_SECONDS),
+    _Range("busy_timeout", 0, 3600, "Choose at most 3600.", above=True, fault=_SECONDS),
+    _Range("mcp_max_response", 500, 50_000, "Choose 500 to 50000 tokens for a reply."),
+    _Range("opening_tokens", 0, 50_000, "Choose 0 (print nothing) to 50000 tokens."),
+    _Range("resident_idle_minutes", 0, 24 * 60, "Choose 0 to 1440 minutes."),
+    _Range("rate_limit", 0, 1_000_000, "Choose requests per second above 0.", above=True),
+    _Range("workers", 1, 64, "Choose 1 to 64."),
+    _Range("rate_burst", 1, 1_000_000, "Choose 1 to 1000000."),
+    _Range("max_body_mb", 1, 1024, "Choose 1 to 1024."),
+    _Range("max_import_mb", 1, 1024 * 1024, "Choose 1 to 1048576."),
+    _Range("shutdown_delay", 0, 3600, "Choose 0 to 3600 seconds."),
+    _Range("shutdown_grace", 0, 3600, "Choose 0 to 3600 seconds."),
+    _Range("backup_every_hours", 0, 24 * 366, "Choose 0 (never) to 8784."),
+    _Range("backup_daily", 0, 1000, "Choose 0 to 1000 copies to keep."),
+    _Range("backup_weekly", 0, 1000, "Choose 0 to 1000 copies to keep."),
+    _Range("port", 0, 65535, "Choose 0 (any free port) to 65535."),
+)
+
+
+def _checked(settings: Settings) -> Settings:
+    for name, allowed in _CHOICES:
+        value = getattr(settings, name)
+        if value not in allowed:
+            raise InvalidInput(f"Setting {name} is {value!r}.", f"Choose one of {', '.join(allowed)}.")
+    _check_embedder(settings)
+    _check_databases(settings)
+    if not 0 < len(settings.space) <= 200:
+        raise InvalidInput("Setting space must be a name of 1 to 200 characters.", "Choose a shorter name.")
+    if settings.encryption == "file" and not settings.encryption_key_file:
+        raise InvalidInput("The key of the store is in a file, but encryption_key_file is not set.", "Name the file.")
+    for one in _RANGES:
+        value = getattr(settings, one.name)
+        if not one.least <= value <= one.most or (one.above and value == one.least):
+            raise InvalidInput(f"Setting {one.name} {one.fault.format(value=value)}", one.choose)
+    return settings
+
+
+def _check_embedder(settings: Settings) -> None:
+    embedder = settings.embedder
     if embedder_kind(embedder) == FOLDER:
         model_folder(embedder)
     elif embedder not in EMBEDDERS:
@@ -276,19 +330,14 @@ def _check_embedder(embedder: str) -> None:
         if embedder not in plugins.names(plugins.EMBEDDERS):
             choices = f"Choose one of {', '.join(EMBEDDERS)}, or the absolute path of a folder with an ONNX model."
             raise InvalidInput(f"Setting embedder is {embedder!r}.", choices)
-
-
-def _checked(settings: Settings) -> Settings:
-    for name, allowed in _CHOICES:
-        value = getattr(settings, name)
-        if value not in allowed:
-            raise InvalidInput(f"Setting {name} is {value!r}.", f"Choose one of {', '.join(allowed)}.")
-    _check_embedder(settings.embedder)
-    if settings.embedder == "endpoint" and not (settings.endpoint_url and settings.endpoint_model):
+    if embedder == "endpoint" and not (settings.endpoint_url and settings.endpoint_model):
         raise InvalidInput(
             "The embedder is an endpoint, but endpoint_url or endpoint_model is not set.",
             "Set both, or choose the embedder builtin or off.",
         )
+
+
+def _check_databases(settings: Settings) -> None:
     replicas = listed(settings.database_replicas)
     for name, named in (("database_url", settings.database_url), *(("database_replicas", one) for one in replicas)):
         if named and not named.startswith(DATABASES) and ("://" in named or "=" not in named):
@@ -298,46 +347,6 @@ def _checked(settings: Settings) -> Settings:
             )
     if replicas and not settings.database_url:
         raise InvalidInput("Setting database_replicas is set without database_url.", "Name the primary there.")
-    if not 1 <= settings.database_connections <= 1000:
-        raise InvalidInput(f"Setting database_connections is {settings.database_connections}.", "Choose 1 to 1000.")
-    if not 1 <= settings.embedder_threads <= 256:
-        raise InvalidInput(f"Setting embedder_threads is {settings.embedder_threads}.", "Choose 1 to 256.")
-    if not 0 < len(settings.space) <= 200:
-        raise InvalidInput("Setting space must be a name of 1 to 200 characters.", "Choose a shorter name.")
-    for name in ("endpoint_timeout", "query_timeout", "busy_timeout"):
-        if not 0 < getattr(settings, name) <= 3600:
-            raise InvalidInput(f"Setting {name} must be a number of seconds above 0.", "Choose at most 3600.")
-    if not 500 <= settings.mcp_max_response <= 50_000:
-        raise InvalidInput(
-            f"Setting mcp_max_response is {settings.mcp_max_response}.", "Choose 500 to 50000 tokens for a reply."
-        )
-    if not 0 <= settings.opening_tokens <= 50_000:
-        raise InvalidInput(
-            f"Setting opening_tokens is {settings.opening_tokens}.", "Choose 0 (print nothing) to 50000 tokens."
-        )
-    if not 0 <= settings.resident_idle_minutes <= 24 * 60:
-        raise InvalidInput(
-            f"Setting resident_idle_minutes is {settings.resident_idle_minutes}.", "Choose 0 to 1440 minutes."
-        )
-    if not 0 < settings.rate_limit <= 1_000_000:
-        raise InvalidInput(f"Setting rate_limit is {settings.rate_limit}.", "Choose requests per second above 0.")
-    limits = (("workers", 64), ("rate_burst", 1_000_000), ("max_body_mb", 1024), ("max_import_mb", 1024 * 1024))
-    for name, most in limits:
-        if not 1 <= getattr(settings, name) <= most:
-            raise InvalidInput(f"Setting {name} is {getattr(settings, name)}.", f"Choose 1 to {most}.")
-    for name in ("shutdown_delay", "shutdown_grace"):
-        if not 0 <= getattr(settings, name) <= 3600:
-            raise InvalidInput(f"Setting {name} is {getattr(settings, name)}.", "Choose 0 to 3600 seconds.")
-    if not 0 <= settings.backup_every_hours <= 24 * 366:
-        raise InvalidInput(f"Setting backup_every_hours is {settings.backup_every_hours}.", "Choose 0 (never) to 8784.")
-    for name in ("backup_daily", "backup_weekly"):
-        if not 0 <= getattr(settings, name) <= 1000:
-            raise InvalidInput(f"Setting {name} is {getattr(settings, name)}.", "Choose 0 to 1000 copies to keep.")
-    if settings.encryption == "file" and not settings.encryption_key_file:
-        raise InvalidInput("The key of the store is in a file, but encryption_key_file is not set.", "Name the file.")
-    if not 0 <= settings.port <= 65535:
-        raise InvalidInput(f"Setting port is {settings.port}.", "Choose 0 (any free port) to 65535.")
-    return settings
 
 
 SETTING_DESCRIPTIONS: dict[str, dict[str, str]] = {
