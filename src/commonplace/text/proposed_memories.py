@@ -8,7 +8,7 @@ statements.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from commonplace.text.quoted_text import is_reported, own_paragraphs
@@ -72,9 +72,10 @@ _DECISION = re.compile(
     re.IGNORECASE,
 )
 _LETS = re.compile(
-    r"^let['’]?s (?:go with|use|stick with|switch to|stay with|drop|avoid) (?P<what>.+)", re.IGNORECASE | re.DOTALL
+    r"^let['’]?s (?:go with|use|stick with|switch to|stay with|drop|avoid) "
+    r"(?P<what>(?=.*\b(?:for|everywhere|instead|rather|over|as|in all|not)\b).+)",
+    re.IGNORECASE | re.DOTALL,
 )
-_FOR = re.compile(r"\b(?:for|everywhere|instead|rather|over|as|in all|not)\b", re.IGNORECASE)
 _REJECTED = re.compile(
     rf"^(?:{_WHO}{_HAVE} (?:decided against|rejected|ruled out|dropped the idea|gave up on|abandoned)\b"
     r"|we (?:don['’]t|do not) want (?!to\b)|we (?:won['’]t|will not) (?:use|adopt|introduce)\b"
@@ -192,16 +193,13 @@ def _without_talk(lines: list[str]) -> list[str]:
 def _statement(sentence: str) -> Statement | None:
     if len(sentence) > _LONGEST or len(sentence.split()) < _FEWEST_WORDS:
         return None
-    if _QUESTION.search(sentence) or is_reported(sentence):
-        return None
     plain = _LEAD.sub("", sentence)
-    if _DOUBT.search(plain):
+    if _QUESTION.search(sentence) or _DOUBT.search(plain) or is_reported(sentence):
         return None
     if _PREFIX.match(plain) and not _type_of(plain):
         plain = _LEAD.sub("", _PREFIX.sub("", plain))
-    if _QUESTION.search(plain) or _DOUBT.search(plain):
-        return None
-    type_ = _type_of(plain)
+    is_unsure = _QUESTION.search(plain) or _DOUBT.search(plain)
+    type_ = None if is_unsure else _type_of(plain)
     if type_ is None:
         return None
     correction = _CORRECTION.match(plain)
@@ -210,24 +208,54 @@ def _statement(sentence: str) -> Statement | None:
 
 
 def _type_of(plain: str) -> StatementType | None:
-    """What kind of statement a sentence is; None if it is none."""
-    if _FACT.search(plain):
-        return "fact"
-    if _REJECTED.search(plain):
-        return "rejected"
-    if _DECISION.search(plain):
-        return "decision" if _is_about_something(_DECISION.sub("", plain, count=1)) else None
-    if (lets := _LETS.match(plain)) and _FOR.search(lets["what"]) and not _FOR_NOW.search(plain):
-        return "decision" if _is_about_something(lets["what"]) else None
-    if correction := _CORRECTION.match(plain):
-        return "decision" if correction["instead"] or _corrects(correction["what"]) else None
-    if _RULE_LABEL.match(plain):
-        return "rule"
-    if RULE.search(plain):
-        return "rule" if len(plain.split()) > _FEWEST_WORDS and not _FOR_NOW.search(plain) else None
-    if _PREFERENCE.search(plain):
-        return "heuristic" if _is_about_something(_PREFERENCE.sub("", plain, count=1)) or " than " in plain else None
-    return "constraint" if _CONSTRAINT.search(plain) and not _PRONOUN.match(plain) else None
+    """What kind of statement a sentence is; None if it is none. The first kind that it begins like decides."""
+    for type_, pattern, holds in _KINDS:
+        found = pattern.search(plain)
+        if found:
+            return type_ if holds(plain, found) else None
+    return None
+
+
+def _says_something(plain: str, found: re.Match[str]) -> bool:
+    return _is_about_something(plain[: found.start()] + plain[found.end() :])
+
+
+def _is_lasting_choice(plain: str, found: re.Match[str]) -> bool:
+    return not _FOR_NOW.search(plain) and _is_about_something(found["what"])
+
+
+def _is_correction(_plain: str, found: re.Match[str]) -> bool:
+    return bool(found["instead"]) or _corrects(found["what"])
+
+
+def _is_lasting_rule(plain: str, _found: re.Match[str]) -> bool:
+    return len(plain.split()) > _FEWEST_WORDS and not _FOR_NOW.search(plain)
+
+
+def _is_preference(plain: str, found: re.Match[str]) -> bool:
+    return " than " in plain or _says_something(plain, found)
+
+
+def _always(_plain: str, _found: re.Match[str]) -> bool:
+    return True
+
+
+def _names_subject(plain: str, _found: re.Match[str]) -> bool:
+    return not _PRONOUN.match(plain)
+
+
+# How each kind of statement begins, and when it is one.
+_KINDS: tuple[tuple[StatementType, re.Pattern[str], Callable[[str, re.Match[str]], bool]], ...] = (
+    ("fact", _FACT, _always),
+    ("rejected", _REJECTED, _always),
+    ("decision", _DECISION, _says_something),
+    ("decision", _LETS, _is_lasting_choice),
+    ("decision", _CORRECTION, _is_correction),
+    ("rule", _RULE_LABEL, _always),
+    ("rule", RULE, _is_lasting_rule),
+    ("heuristic", _PREFERENCE, _is_preference),
+    ("constraint", _CONSTRAINT, _names_subject),
+)
 
 
 def _corrects(what: str) -> bool:

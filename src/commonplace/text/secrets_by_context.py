@@ -7,6 +7,7 @@ pipe into programs, then assignments, URLs, headers and commands. `CONTEXT_PATTE
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from commonplace.text.secret_values import (
     PRIVATE_KEYS,
@@ -174,11 +175,10 @@ MARKUP_PATTERNS: tuple[ContextPattern, ...] = (
 
 
 def _assigned(match: re.Match[str], *, password: bool) -> bool:
-    separator, quoted, bare = match["separator"], match["quoted"], match["bare"]
-    if quoted is not None:
-        if _is_phrase(match["name"], quoted, True):
-            return True
-        return looks_secret(quoted, password=password, quoted=True, env=False, loose=False)
+    if match["quoted"] is not None:
+        phrase = _is_phrase(match["name"], match["quoted"], True)
+        return phrase or looks_secret(match["quoted"], password=password, quoted=True, env=False, loose=False)
+    separator, bare = match["separator"], match["bare"]
     following = match.string[match.end() : match.end() + 1]
     if separator == ">":
         return following == "<" and looks_secret(bare, password=password, quoted=True, env=False, loose=False)
@@ -186,23 +186,40 @@ def _assigned(match: re.Match[str], *, password: bool) -> bool:
         return False
     if _STATED.fullmatch(separator):
         return is_secret_in_prose(bare, password=password) or _is_phrase(match["name"], bare, False)
-    name = _name_before(match) + match["name"]
-    flag = name.startswith("--")
-    at = match.end("name") - len(name)
-    command = _COMMAND.search(match.string, max(0, at - 8), at)
-    if separator.isspace() and not flag and not command:
+    place = _Place.of(match)
+    if separator.isspace() and not place.is_flag and not place.is_command:
         return is_random_in_prose(bare, password=password)
-    spaced = separator.startswith(" ") or (separator.endswith(" ") and "=" in separator)
-    if password and spaced and _ALONE.search(match.string, max(0, at - 20), at) and following in ("", "\n", "\r"):
+    if password and place.is_spaced and place.is_alone and following in ("", "\n", "\r"):
         return looks_like_setting(bare)
-    parameter = match.string[max(0, at - 1) : at] in ("?", "&", ";") or match.string[max(0, at - 2) : at] == "; "
-    parameter = parameter and "=" in separator and not spaced
-    if following == ")" and "=" in separator and not parameter:
+    if following == ")" and "=" in separator and not place.is_parameter:
         return False
-    env = flag or (name.isupper() and not spaced) or bool(command) or parameter
-    if not spaced and _is_phrase(match["name"], bare, False):
+    if not place.is_spaced and _is_phrase(match["name"], bare, False):
         return True
-    return looks_secret(bare, password=password, quoted=False, env=env, loose=not spaced)
+    return looks_secret(bare, password=password, quoted=False, env=place.is_env, loose=not place.is_spaced)
+
+
+class _Place(NamedTuple):
+    """Where a name and its value stand: a flag, a parameter of a URL, a variable, a line of settings."""
+
+    is_flag: bool
+    is_command: bool
+    is_alone: bool
+    is_spaced: bool
+    is_parameter: bool
+    is_env: bool
+
+    @classmethod
+    def of(cls, match: re.Match[str]) -> _Place:
+        text, separator = match.string, match["separator"]
+        name = _name_before(match) + match["name"]
+        at = match.end("name") - len(name)
+        before = text[max(0, at - 2) : at]
+        spaced = separator.startswith(" ") or (separator.endswith(" ") and "=" in separator)
+        parameter = (before == "; " or before[-1:] in ("?", "&", ";")) and "=" in separator and not spaced
+        flag, command = name.startswith("--"), bool(_COMMAND.search(text, max(0, at - 8), at))
+        alone = _ALONE.search(text, max(0, at - 20), at) is not None
+        env = flag or command or parameter or (name.isupper() and not spaced)
+        return cls(flag, command, alone, spaced, parameter, env)
 
 
 def _name_before(match: re.Match[str]) -> str:

@@ -79,30 +79,37 @@ def _by_indentation(text: str) -> Iterator[Span]:
         end = text.find("\n", start)
         end = len(text) if end < 0 else end
         at = end + 1
-        line = _LINE.match(text, start, end)
         indent = _INDENT.match(text, start, end)
-        assert indent is not None
-        first = indent.end()
+        first = indent.end() if indent else start
         if first == end and "---" not in text[start:end]:
             continue
-        starts_item = _ITEM.search(text, start, first) is not None
         column = first - start if first < end else -1
-        while around and (around[-1].column > column or (starts_item and around[-1].column == column)):
+        # An item of a list ends the one before it, which stands as far to the right.
+        ends_at = column if _ITEM.search(text, start, first) else column + 1
+        while around and around[-1].column >= ends_at:
             yield from _secrets_of(around.pop())
-        if line is None:
-            # The next line of a text, or prose.
-            values = around[-1].of_child() if around and around[-1].column < column else None
-            if values is not None and text[first] != "#":
-                _note_value(text, first, end, values)
-            continue
-        if not around or around[-1].column < column:
-            around.append(_Object(column, around[-1].of_child() if around else None))
-        current = around[-1]
-        current.key = line["key"]
-        if line["value"]:
-            _note_written(text, line.start("value"), end, current)
+        _note_line(text, start, first, end, around)
     while around:
         yield from _secrets_of(around.pop())
+
+
+def _note_line(text: str, start: int, first: int, end: int, around: list[_Object]) -> None:
+    """Note a line, whose words begin at `first`, in the object that it belongs to."""
+    column = first - start if first < end else -1
+    outer = around[-1] if around and around[-1].column < column else None
+    line = _LINE.match(text, start, end)
+    if line is None:
+        # The next line of a text, or prose.
+        values = outer.of_child() if outer else None
+        if values is not None and text[first] != "#":
+            _note_value(text, first, end, values)
+        return
+    if outer or not around:
+        around.append(_Object(column, outer.of_child() if outer else None))
+    current = around[-1]
+    current.key = line["key"]
+    if line["value"]:
+        _note_written(text, line.start("value"), end, current)
 
 
 def _note_written(text: str, start: int, end: int, current: _Object) -> None:
