@@ -200,10 +200,9 @@ class _Reader(TurnBuilder):
     def _message(self, record: dict[str, Any], kind: str, offset: int) -> Iterator[Turn]:
         uuid, at_ms = text_in(record, "uuid"), time_in(record, "timestamp")
         blocks = list(self._user(record) if kind == "user" else self._assistant(record))
-        answers = any(block.kind == "tool_result" and block.call_id for block in blocks)
-        starts = kind == "user" and not answers and starts_turn(blocks)
         hangs_from = text_in(record, "parentUuid", "logicalParentUuid")
         home = self.turn_of(hangs_from)
+        starts = kind == "user" and _asks_something(blocks)
         role: Role = "assistant"
         if starts:
             role = "system" if blocks[0].kind == "summary" else "user"
@@ -213,8 +212,7 @@ class _Reader(TurnBuilder):
         if record.get("isSidechain") is True and not self.transcript.agent_id:
             draft = self._sidechain(fresh, record, starts, offset, bool(blocks))
         else:
-            strayed = kind == "assistant" and home is not None and not self.is_open(home)
-            if blocks and (starts or self.main is None or strayed or (kind == "assistant" and self.is_long())):
+            if blocks and (starts or self._is_cut(kind, home)):
                 yield from self.begin(fresh, offset, hangs_from)
             draft = self.main
         if draft is None:
@@ -222,6 +220,13 @@ class _Reader(TurnBuilder):
         if uuid:
             self.links[uuid] = draft.identity if blocks else home or draft.identity
         self._write(draft, record, blocks, at_ms)
+
+    def _is_cut(self, kind: str, home: str | None) -> bool:
+        """Whether a turn begins here though nothing was asked: none is open, another one goes on, or it is long."""
+        if self.main is None:
+            return True
+        strayed = home is not None and not self.is_open(home)
+        return kind == "assistant" and (strayed or self.is_long())
 
     def _sidechain(
         self, fresh: Draft, record: dict[str, Any], starts: bool, offset: int, content: bool
@@ -300,24 +305,30 @@ class _Reader(TurnBuilder):
 
     def _learn(self, record: dict[str, Any]) -> None:
         known = self.transcript
-        named = text_in(record, "sessionId")
-        branch = text_in(record, "gitBranch")
-        agent = known.agent_id
-        parent = known.parent_session or (named if agent else "")
-        session = known.session or (f"{parent}/agent-{agent}" if agent and parent else "" if agent else named)
-        copied = named if named and not agent and named != session and not known.started_ms else ""
+        named, branch = text_in(record, "sessionId"), text_in(record, "gitBranch")
+        learnt = self._with_session(named)
+        if named not in ("", learnt.session) and not known.agent_id and not known.started_ms:
+            learnt = replace(learnt, continued_from=known.continued_from or named)
+        if branch != "HEAD":
+            learnt = replace(learnt, branch=known.branch or branch)
+        if known.started_ms is None:
+            learnt = replace(learnt, started_ms=time_in(record, "timestamp"))
         learnt = replace(
-            known,
-            session=session,
-            parent_session=parent,
+            learnt,
             folder=known.folder or text_in(record, "cwd"),
-            branch=known.branch or (branch if branch != "HEAD" else ""),
             version=known.version or text_in(record, "version"),
-            started_ms=time_in(record, "timestamp") if known.started_ms is None else known.started_ms,
-            continued_from=known.continued_from or copied,
         )
         if learnt != known:
             self.transcript = learnt
+
+    def _with_session(self, named: str) -> Transcript:
+        """What is known with the session that a record names; a sub-agent's is a part of it."""
+        known = self.transcript
+        if not known.agent_id:
+            return replace(known, session=known.session or named)
+        parent = known.parent_session or named
+        session = known.session or (f"{parent}/agent-{known.agent_id}" if parent else "")
+        return replace(known, session=session, parent_session=parent)
 
 
 def _meta(path: Path) -> dict[str, Any]:
@@ -342,6 +353,11 @@ def _user_blocks(content: Any, is_meta: bool, is_summary: bool) -> Iterator[Bloc
             yield result_block("", "", text)
         else:
             yield from _typed(text)
+
+
+def _asks_something(blocks: list[Block]) -> bool:
+    answers = any(block.kind == "tool_result" and block.call_id for block in blocks)
+    return not answers and starts_turn(blocks)
 
 
 def _session_before(blocks: list[Block]) -> str:

@@ -21,7 +21,7 @@ from commonplace.hosts.claude_code import read_event
 from commonplace.hosts.hook_event import Event, HookRecord, PayloadFields, find_exit_code
 from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Transcripts, locations_here
 from commonplace.hosts.tool_text import call_block, clean_text, result_block, text_of
-from commonplace.hosts.transcript import Block, Draft, LookBack, Position, Role, Turn, TurnBuilder, starts_turn
+from commonplace.hosts.transcript import Block, Draft, Kind, LookBack, Position, Role, Turn, TurnBuilder, starts_turn
 from commonplace.text.delimited import first_between
 from commonplace.text.untrusted_json import object_in, objects_in, text_in, time_in
 
@@ -85,7 +85,7 @@ _ANSWERS = {"function_call_output", "custom_tool_call_output", "tool_search_outp
 _SILENT_ITEMS = {
     *("compaction", "context_compaction", "compaction_trigger", "ghost_snapshot", "additional_tools", "other"),
 }
-_EVENTS = {
+_EVENTS: dict[str, tuple[Kind, str]] = {
     "agent_message": ("text", "message"),
     "agent_reasoning": ("thinking", "text"),
     "agent_reasoning_raw_content": ("thinking", "text"),
@@ -168,49 +168,51 @@ class _Reader(TurnBuilder):
             self.counts.unknown[kind] += 1
 
     def _item(self, item: dict[str, Any], now: _Moment) -> Iterator[Turn]:
-        kind = text_in(item, "type")
-        call_id = text_in(item, "call_id", "id")
-        if kind == "message" and text_in(item, "role") == "user":
-            yield from self._add_prompt(list(_user_blocks(item.get("content"))), now, self._items)
-        elif (kind == "message" and text_in(item, "role") == "assistant") or kind == "agent_message":
-            content = item.get("content")
-            texts = [clean_text(text_of(part)) for part in (content if isinstance(content, list) else [content])]
-            yield from self._add_words([Block("text", text) for text in texts if text], now, self._items)
-        elif kind == "reasoning":
-            thoughts = [text_of(part) for name in ("summary", "content") for part in objects_in(item, name)]
-            blocks = [Block("thinking", clean_text(text)) for text in thoughts if clean_text(text)]
-            yield from self._add_words(blocks, now, self._items)
+        kind, call_id = text_in(item, "type"), text_in(item, "call_id", "id")
+        if kind in ("message", "agent_message", "reasoning"):
+            yield from self._said(kind, item, now)
         elif kind == "custom_tool_call" and text_in(item, "name") in _SCRIPTS:
             self._scripts[call_id], self._script_tools = _tool_call(kind, item, call_id), False
-        elif kind in _ANSWERS and (script := self._scripts.pop(call_id, None)):
-            if not self._script_tools:
-                block = _tool_result(script.tool, call_id, item.get("output"))
-                yield from self._add_work([script, block], now)
         elif kind in _CALLS:
             yield from self._add_work([_tool_call(kind, item, call_id)], now)
         elif kind in _ANSWERS:
+            yield from self._answered(call_id, item, now)
+        elif kind not in _SILENT_ITEMS:
+            self.counts.unknown[f"item {kind}"] += 1
+
+    def _said(self, kind: str, item: dict[str, Any], now: _Moment) -> Iterator[Turn]:
+        """What a person or the agent said, and what it thought."""
+        content, role = item.get("content"), text_in(item, "role")
+        if kind == "reasoning":
+            thoughts = [text_of(part) for name in ("summary", "content") for part in objects_in(item, name)]
+            blocks = [Block("thinking", clean_text(text)) for text in thoughts if clean_text(text)]
+            yield from self._add_words(blocks, now, self._items)
+        elif kind == "agent_message" or role == "assistant":
+            texts = [clean_text(text_of(part)) for part in (content if isinstance(content, list) else [content])]
+            yield from self._add_words([Block("text", text) for text in texts if text], now, self._items)
+        elif role == "user":
+            yield from self._add_prompt(list(_user_blocks(content)), now, self._items)
+
+    def _answered(self, call_id: str, item: dict[str, Any], now: _Moment) -> Iterator[Turn]:
+        """What a tool answered; of a script only where it called no tool, whose answers are items of their own."""
+        script = self._scripts.pop(call_id, None)
+        if script is None:
             block = _tool_result(self.calls.get(call_id, ""), call_id, item.get("output", item.get("tools")))
             yield from self._add_work([block], now)
             self._spawned(call_id, block.tool, item)
-        elif kind != "message" and kind not in _SILENT_ITEMS:
-            self.counts.unknown[f"item {kind}"] += 1
+        elif not self._script_tools:
+            yield from self._add_work([script, _tool_result(script.tool, call_id, item.get("output"))], now)
 
     def _event(self, event: dict[str, Any], now: _Moment) -> Iterator[Turn]:
         kind = text_in(event, "type")
         if kind == "user_message":
             yield from self._add_prompt(list(_user_blocks(event.get("message"))), now, self._events)
         elif kind in _EVENTS:
-            name = _EVENTS[kind]
-            if text := clean_text(text_in(event, name[1])):
-                block = Block("text" if name[0] == "text" else "thinking", text)
-                yield from self._add_words([block], now, self._events)
+            block_kind, name = _EVENTS[kind]
+            if text := clean_text(text_in(event, name)):
+                yield from self._add_words([Block(block_kind, text)], now, self._events)
         elif kind == "item_completed":
-            item = object_in(event, "item")
-            if self._scripts and text_in(item, "type") in _TOOL_ITEMS:
-                self._script_tools = True
-                yield from self._add_work(_item_blocks(item), now)
-            elif plan := clean_text(text_in(item, "text")):
-                yield from self._add_words([Block("text", plan)], now, self._events)
+            yield from self._completed(object_in(event, "item"), now)
         elif kind == "thread_rolled_back":
             yield from self.close()
             count = event.get("num_turns")
@@ -223,6 +225,14 @@ class _Reader(TurnBuilder):
                 self.main.spawned[text_in(event, "call_id", "event_id")] = agent
         elif kind not in _SILENT_EVENTS:
             self.counts.unknown[f"event {kind}"] += 1
+
+    def _completed(self, item: dict[str, Any], now: _Moment) -> Iterator[Turn]:
+        """A tool that a script called, or a plan."""
+        if self._scripts and text_in(item, "type") in _TOOL_ITEMS:
+            self._script_tools = True
+            yield from self._add_work(_item_blocks(item), now)
+        elif plan := clean_text(text_in(item, "text")):
+            yield from self._add_words([Block("text", plan)], now, self._events)
 
     def _add_prompt(self, blocks: list[Block], now: _Moment, seen: Counter[tuple[str, str]]) -> Iterator[Turn]:
         """Words that begin a turn, unless they are the ones that began it already."""

@@ -92,6 +92,16 @@ def _printed(seen: str) -> Any:
     """What a command printed and exited with, out of the form in which the model gets it."""
     if not seen.startswith(("Command: ", "Output: ")):
         return seen
+    known = _form_of(seen)
+    # In its newer form, which begins with the output, a command that went well has no exit code.
+    went_well = seen.startswith("Output: ") and not any(known[name] for name in _TROUBLE)
+    code = {"exit_code": known["Exit Code"].strip() or "0"} if known["Exit Code"] or went_well else {}
+    wrong = [known[name] for name in ("Stderr", "Error") if known[name]]
+    return {"stdout": known["Output"] or known["Stdout"], "stderr": "\n".join(wrong), **code}
+
+
+def _form_of(seen: str) -> dict[str, str]:
+    """The parts of the form, by their names; empty for those that say nothing."""
     form: dict[str, str] = {}
     last = ""
     for line in seen.splitlines():
@@ -101,12 +111,7 @@ def _printed(seen: str) -> Any:
         )
         last = name or last
         form[last] = line.removeprefix(f"{name}: ") if name else f"{form[last]}\n{line}"
-    known = {name: "" if form.get(name, "").strip() in _NOTHING else form[name] for name in _FORM}
-    # In its newer form, which begins with the output, a command that went well has no exit code.
-    went_well = seen.startswith("Output: ") and not any(known[name] for name in _TROUBLE)
-    code = {"exit_code": known["Exit Code"].strip() or "0"} if known["Exit Code"] or went_well else {}
-    wrong = [known[name] for name in ("Stderr", "Error") if known[name]]
-    return {"stdout": known["Output"] or known["Stdout"], "stderr": "\n".join(wrong), **code}
+    return {name: "" if form.get(name, "").strip() in _NOTHING else form[name] for name in _FORM}
 
 
 _EVENTS: EventTable = {
@@ -252,12 +257,9 @@ class _Reader:
 
 def _question(record: dict[str, Any]) -> Iterator[Block]:
     content = record.get("displayContent") or record.get("content")
-    parts = (
-        [part for part in content if not (isinstance(part, dict) and "functionResponse" in part)]
-        if isinstance(content, list)
-        else content
-    )
-    whole = clean_text(_without_hooks(text_of(parts)))
+    if isinstance(content, list):
+        content = [part for part in content if not (isinstance(part, dict) and "functionResponse" in part)]
+    whole = clean_text(_without_hooks(text_of(content)))
     text, _, _ = whole.partition(_ADDED)
     text = text.strip()
     if text.startswith(_SUMMARY):

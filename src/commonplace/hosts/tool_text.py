@@ -54,13 +54,15 @@ def text_of(value: Any, depth: int = 0) -> str:
         return value
     if isinstance(value, list):
         return "\n".join(filter(None, (text_of(part, depth + 1) for part in value)))
-    if not isinstance(value, dict):
-        return json.dumps(value)
+    return _text_of_object(value, depth) if isinstance(value, dict) else json.dumps(value)
+
+
+def _text_of_object(value: dict[str, Any], depth: int) -> str:
     kind = value.get("type")
     if kind in ("image", "input_image", "document", "image_url", "audio") or "inlineData" in value:
         return f"[{kind or 'image'}]"
     if "stdout" in value or "stderr" in value:
-        return "\n".join(filter(None, (text_of(value.get(name), depth + 1) for name in ("stdout", "stderr"))))
+        return text_of([value.get("stdout"), value.get("stderr")], depth)
     for name in _ANSWERS:
         if value.get(name) not in (None, "", [], {}):
             return text_of(value[name], depth + 1)

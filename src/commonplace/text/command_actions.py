@@ -168,6 +168,10 @@ class _Used:
     files: list[str] = field(default_factory=list)
     deeds: set[str] = field(default_factory=set)
 
+    @property
+    def edits_in_place(self) -> bool:
+        return any(option.startswith("-i") for option in self.options)
+
 
 def _call(words: Sequence[str], branch: str) -> Call | None:
     program = words[0].replace("\\", "/").rpartition("/")[2].removesuffix(".exe").removesuffix(".cmd")
@@ -234,10 +238,11 @@ def _read(used: _Used) -> None:
         _git(used)
     elif phrase := _installing_phrase(program, plain):
         used.words, used.deeds = phrase, {"install", "add"}
-        used.names = [_package(one) for one in plain[len(phrase) :]]
-        used.deeds |= {"dependency", "package", "library"} if any(used.names) else set()
+        used.names = list(map(_package, plain[len(phrase) :]))
+        if any(used.names):
+            used.deeds |= {"dependency", "package", "library"}
     elif program in RUNNERS:
-        used.names = [_package(one) for one in plain[:1]]
+        used.names = list(map(_package, plain[:1]))
     elif program in CONTAINERS or program in ("docker-compose", "podman-compose"):
         used.names = _container_names(program, plain)
         used.deeds = {"image", "tag", "container"} if used.names else set()
@@ -249,9 +254,8 @@ def _read(used: _Used) -> None:
         used.names = _without_variables(plain)
     elif program in INTERPRETERS and plain:
         used.words, used.names = [], [plain[0].rpartition("/")[2]]
-    elif program in WRITERS or (program == "sed" and any(one.startswith("-i") for one in used.options)):
-        used.words = []
-        used.files = plain[_FILES_FROM.get(program, 0) :]
+    elif program in WRITERS or (program == "sed" and used.edits_in_place):
+        used.words, used.files = [], plain[_FILES_FROM.get(program, 0) :]
         used.deeds = {"delete"} if program in ("rm", "rmdir", "unlink", "shred") else {"edit"}
 
 

@@ -327,18 +327,10 @@ class _Clause:
         if deed == "do" and len(telling) == 1 and not where:
             deed = "use"
         means = _telling_of(where, _MEANS | {"to", "in", "into"} if self._is_noun else _MEANS)
-        required = _without_kinds(telling)
-        taken: list[Word] = []
-        if deed != "edit" and not _has_name(telling) and _has_name(means):
-            # "Globally" says how, and an action shows whether it is done so.
-            kept = required if deed == "do" else [word for word in required if word.folded.endswith("ly")]
-            taken = [word for word in means if word.is_name]
-            required = [*kept, *taken]
-        elif not required:
-            required = taken = means
-        narrows = tuple(word for word in _telling_of(where) if word not in taken)
+        required, taken = _required(deed, telling, means)
         if deed == "edit" and all(stem(word.folded) in _stems("kinds") for word in required):
             required = _telling_of(where)
+        narrows = tuple(word for word in _telling_of(where) if word not in taken)
         unless = tuple(_telling(rest[1:])) if rest and rest[0].folded in _EXCEPTIONS else ()
         is_exact = not rest and all(word.is_name for word in narrows)
         self.rejected.append(Rejection(tuple(required), deed, narrows, unless, is_exact))
@@ -371,6 +363,17 @@ def _without_emphasis(words: list[Word]) -> list[Word]:
 
 def _has_name(words: Iterable[Word]) -> bool:
     return any(word.is_name for word in words)
+
+
+def _required(deed: Deed, telling: list[Word], means: list[Word]) -> tuple[list[Word], list[Word]]:
+    """The words that an action must have to break the rule, and those of them that say with what it is done."""
+    required = _without_kinds(telling)
+    if deed != "edit" and not _has_name(telling) and _has_name(means):
+        # "Globally" says how, and an action shows whether it is done so.
+        kept = required if deed == "do" else [word for word in required if word.folded.endswith("ly")]
+        names = [word for word in means if word.is_name]
+        return [*kept, *names], names
+    return (required, []) if required else (means, means)
 
 
 def _without_kinds(words: list[Word]) -> list[Word]:
@@ -409,7 +412,7 @@ def _marks(words: Sequence[Word], keys: Sequence[str], rejecting: Sequence[tuple
         if key in _words("conditions") and key not in ("as", "so"):
             # What follows narrows what stands before; it starts nothing.
             return
-        length = next((len(one) for one in rejecting if tuple(keys[place : place + len(one)]) == one), 0)
+        length = _phrase_length(keys[place:], rejecting)
         follows = keys[place + 1] if place + 1 < len(keys) else ""
         if length or key in _words("rejects"):
             rejects, length = True, max(1, length)
@@ -426,6 +429,11 @@ def _marks(words: Sequence[Word], keys: Sequence[str], rejecting: Sequence[tuple
         elif key in ("but", "instead") and follows:
             rejects = False
         place += max(1, length)
+
+
+def _phrase_length(keys: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> int:
+    """How many words the phrase has that a clause begins with; 0 if it begins with none."""
+    return next((len(phrase) for phrase in phrases if tuple(keys[: len(phrase)]) == phrase), 0)
 
 
 def _split(words: Sequence[Word]) -> tuple[list[Word], list[tuple[str, list[Word]]], list[Word]]:

@@ -110,8 +110,7 @@ def steps_closed_by(state: SessionState, steps: Mapping[str, int], named: Collec
     A step that this session names as its own is closed in the others.
     """
     since = _since_summary(state) if steps else []
-    closed = {step for step in steps if since and any(is_same_step(step, own) for own in named)}
-    closed = {step for step in closed if steps[step] < since[-1][0]}
+    closed = _taken_over(steps, named, since[-1][0]) if since else set[str]()
     doable = [step for step in steps if step.startswith(STILL_FAILING) or _ASKS.fullmatch(step)]
     request = ""
     for at_ms, one in since:
@@ -123,6 +122,11 @@ def steps_closed_by(state: SessionState, steps: Mapping[str, int], named: Collec
         closed |= completed_steps(open_, text, asked)
         request = text if isinstance(one, Action) else request
     return closed
+
+
+def _taken_over(steps: Mapping[str, int], named: Collection[str], last_ms: int) -> set[str]:
+    """The steps that a session names as its own after they were named elsewhere."""
+    return {step for step, at_ms in steps.items() if at_ms < last_ms and any(is_same_step(step, own) for own in named)}
 
 
 def is_done_by(action: Action, step: str) -> bool:
@@ -330,12 +334,10 @@ def _investigated(actions: Sequence[Action]) -> Iterator[str]:
     read = _recent_first(file for action in actions for file in action.read)
     if read:
         yield f"Read {_listed(read, MAX_SHOWN)}"
-    searches = [action for action in actions if action.type == "file-read" and not action.read]
-    look_ups = [action for action in actions if action.type == "research"]
-    delegations = [action for action in actions if action.type == DELEGATION]
-    yield from _latest([action.title for action in searches if not action.error])
-    yield from (f"Looked up: {title}" for title in _latest([action.title for action in look_ups if not action.error]))
-    yield from (f"Delegated: {title}" for title in _latest([action.title for action in delegations]))
+    for type_, said in (("file-read", ""), ("research", "Looked up: "), (DELEGATION, "Delegated: ")):
+        found = [action for action in actions if action.type == type_ and not action.read]
+        titles = [action.title for action in found if type_ == DELEGATION or not action.error]
+        yield from (f"{said}{title}" for title in _latest(titles))
 
 
 def _changes(actions: Sequence[Action], written: Sequence[str]) -> Iterator[str]:
