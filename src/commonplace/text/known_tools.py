@@ -8,70 +8,17 @@ import re
 from functools import cache
 
 from commonplace.text.tokens import fold, stem
-from commonplace.text.word_lists import word_lines
+from commonplace.text.word_lists import word_lines, word_map
 
 # What each program is asked to do with packages, by the words that follow it.
-INSTALLING = {
-    **dict.fromkeys(("npm", "pnpm", "yarn", "bun"), ("add", "install", "i", "dlx")),
-    **dict.fromkeys(("pip", "pip3", "pipx", "gem", "brew", "apt", "apt-get", "dnf", "yum", "snap"), ("install",)),
-    **dict.fromkeys(("poetry", "pdm", "uv", "rye", "hatch"), ("add", "pip install", "tool install")),
-    **dict.fromkeys(("pipenv", "conda", "mamba", "choco", "winget", "vcpkg"), ("install", "add")),
-    "cargo": ("add", "install"),
-    "go": ("get", "install"),
-    "bundle": ("add",),
-    "composer": ("require",),
-    "apk": ("add",),
-    "dotnet": ("add package", "tool install"),
-    "helm": ("install", "upgrade"),
-    "deno": ("add", "install"),
-    "flutter": ("pub add",),
-    "dart": ("pub add",),
-}
-# Programs that run a package by its name.
-RUNNERS = frozenset("npx bunx uvx pipx".split())
-CONTAINERS = frozenset("docker podman nerdctl".split())
-# The words after which an image is named, and after which services are.
-IMAGE_WORDS, SERVICE_WORDS = frozenset("pull run create push".split()), frozenset("up run start restart exec".split())
-# Programs whose arguments are tasks.
-TASK_RUNNERS = frozenset("make just task rake invoke inv nox mage gradle gradlew mvn mvnw ant bazel".split())
-SCRIPT_RUNNERS = frozenset("npm pnpm yarn bun deno composer poetry pdm rye hatch cargo".split())
-# Programs that act on services and machines: every word that is no option names one, or what is done.
-CONTROLLERS = frozenset(
-    "aws gcloud az kubectl oc helm heroku fly flyctl vercel netlify doctl hcloud terraform tofu pulumi systemctl"
-    " service supervisorctl pm2 gh glab nomad consul vault eksctl firebase supabase wrangler railway cdk sam".split()
-)
-# Programs that call another machine, or a database there.
-CALLERS = frozenset("ssh scp sftp rsync psql mysql mongosh mongo redis-cli curl wget http nc ping telnet".split())
-# Programs that run a script.
-INTERPRETERS = frozenset("python python3 node deno ruby perl bash sh zsh php tsx ts-node Rscript".split())
-# What changes or removes the files that it is given.
-WRITERS = frozenset("rm mv cp touch tee truncate install ln chmod chown shred unlink rmdir dd".split())
-# What a program is also called, and what belongs to it: other programs, and the files that only it writes.
-BELONGING = {
-    "npm": ("npx", "package-lock.json", "npm-shrinkwrap.json"),
-    "yarn": ("yarn.lock", ".yarnrc", ".yarnrc.yml"),
-    "pnpm": ("pnpx", "pnpm-lock.yaml", "pnpm-workspace.yaml"),
-    "bun": ("bunx", "bun.lockb", "bun.lock"),
-    "pip": ("pip3",),
-    "pipenv": ("Pipfile", "Pipfile.lock"),
-    "poetry": ("poetry.lock",),
-    "uv": ("uvx", "uv.lock"),
-    "conda": ("environment.yml",),
-    "docker": ("Dockerfile", "dockerfile", ".dockerignore"),
-    "heroku": ("Procfile",),
-    "vercel": ("vercel.json",),
-    "netlify": ("netlify.toml",),
-    "jest": ("jest.config.js", "jest.config.ts"),
-    "tailwind": ("tailwind.config.js", "tailwind.config.ts"),
-    "webpack": ("webpack.config.js", "webpack.config.ts"),
-    "eslint": (".eslintrc", ".eslintrc.js", ".eslintrc.json", "eslint.config.js"),
-    "travis": (".travis.yml",),
-    "jenkins": ("Jenkinsfile",),
-    "gradle": ("build.gradle", "build.gradle.kts"),
-    "maven": ("mvn", "mvnw", "pom.xml"),
-    "flask": ("flask",),
-    "make": ("Makefile",),
-}
+INSTALLING = {name: tuple(words.split(", ")) for name, words in word_map("installing").items()}
+_PROGRAMS_BY_KIND = {kind: frozenset(names.split()) for kind, names in word_map("programs").items()}
+RUNNERS, CONTAINERS = _PROGRAMS_BY_KIND["runners"], _PROGRAMS_BY_KIND["containers"]
+IMAGE_WORDS, SERVICE_WORDS = _PROGRAMS_BY_KIND["image_words"], _PROGRAMS_BY_KIND["service_words"]
+TASK_RUNNERS, SCRIPT_RUNNERS = _PROGRAMS_BY_KIND["task_runners"], _PROGRAMS_BY_KIND["script_runners"]
+CONTROLLERS, CALLERS = _PROGRAMS_BY_KIND["controllers"], _PROGRAMS_BY_KIND["callers"]
+INTERPRETERS, WRITERS = _PROGRAMS_BY_KIND["interpreters"], _PROGRAMS_BY_KIND["writers"]
+BELONGING = {name: tuple(others.split()) for name, others in word_map("belonging").items()}
 # Files that list what a project depends on, or runs on.
 MANIFEST = re.compile(
     r"(?:package\.json|requirements[\w.-]*\.(?:txt|in)|pyproject\.toml|Pipfile|setup\.(?:py|cfg)|Cargo\.toml|go\.mod"
