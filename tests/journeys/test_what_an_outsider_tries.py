@@ -1,4 +1,4 @@
-"""What somebody tries who trusts nothing: rules, echoes, changes and names that no page speaks of, through every door."""
+"""What somebody tries who trusts nothing: rules, echoes, changes and names that no page speaks of."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def test_a_rule_speaks_before_what_breaks_it_in_another_way(desk: Desk, parcels:
     assert "Tests with vitest only" in session.before("Bash", command="yarn mocha")
     mocha = session.before("Write", file_path="src/cart.test.ts", content='import { it } from "mocha"\n')
     assert "Tests with vitest only" in mocha
-    assert "Tests with vitest only" in session.before("Write", file_path="jest.config.js", content="export default {}\n")
+    settings = session.before("Write", file_path="jest.config.js", content="export default {}\n")
+    assert "Tests with vitest only" in settings
     assert not session.before("Bash", command="sed -n '1,9p' generated/api.ts")
     assert not session.before("Write", file_path="src/a.test.ts", content='import { it } from "vitest"\n')
     session.end()
@@ -71,7 +72,11 @@ def test_neither_an_echo_nor_a_breach_is_an_answer(desk: Desk, parcels: Path) ->
     assert hits[0]["type"] == "rejected", hits
     hits = desk.json("search", "why did we not take Meilisearch", where=parcels)["results"]
     assert hits[0]["type"] == "rejected", hits
+    second.prompt("Refactor the label export, it is too slow in the browser")
     second.end()
+    asked_before = desk.do("search", "Refactor the label export, it is too slow in the browser", where=parcels)
+    hits = desk.json("search", "Refactor the label export, it is too slow in the browser", where=parcels)["results"]
+    assert all(hit["relevance"] < 0.5 for hit in hits), asked_before
 
 
 def test_a_change_is_noticed_that_shares_only_a_name(desk: Desk, parcels: Path) -> None:
@@ -110,6 +115,7 @@ def test_the_same_exception_is_known_from_another_place(desk: Desk, parcels: Pat
     first.end()
     second = desk.session(parcels, "5d0f5c1e-0005-4000-8000-000000000005")
     second.start()
-    trace = f'Exit code 1\nTraceback (most recent call last):\n  File "send.py", line 9, in <module>\n    send()\n{raised}'
+    place = 'Traceback (most recent call last):\n  File "send.py", line 9, in <module>\n    send()'
+    trace = f"Exit code 1\n{place}\n{raised}"
     assert "I raised it to 900" in second.failed("Bash", trace, command="python send.py --all")
     second.end()

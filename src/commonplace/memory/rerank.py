@@ -56,6 +56,8 @@ COMPARED, SHORT_TEXT = 30, 500
 # What is less of a score is nothing worth showing.
 LEAST_PART = 0.0005
 MAX_STALE_FILES = 50
+# What only repeats a question answers at most this likely.
+REPEATED_LIKELY = 0.2
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
 
@@ -352,6 +354,22 @@ def likelihoods_and_similarities(
     if judged.odds:
         likely = likelihoods([scores[item.id] for item in items], [item.id in stale for item in items])
     return list(zip(items, likely, similarities, strict=True))
+
+
+def repeats_answer_little(
+    told: Sequence[tuple[Item, float, float]], parsed: ParsedQuestion, repeated: Collection[int]
+) -> list[tuple[Item, float, float]]:
+    """The same, with less for what only repeats the question and for what stands after it: likelihoods only fall.
+
+    Whoever types words to look for may look for just this.
+    """
+    if not repeated or is_keywords(parsed.query.text):
+        return list(told)
+    found, most = [], 1.0
+    for item, likely, similarity in told:
+        most = min(most, likely, REPEATED_LIKELY if item.id in repeated else 1.0)
+        found.append((item, most, similarity))
+    return found
 
 
 def repeating(parsed: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
