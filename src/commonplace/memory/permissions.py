@@ -8,6 +8,8 @@ review, settle, or use the names of our own notes; and what a person decided the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from commonplace.errors import Forbidden
 from commonplace.memory.local_memory import LocalMemory
@@ -18,6 +20,8 @@ from commonplace.model import (
     PINNED_TAG,
     PRIVATE_TAG,
     SAME_AS,
+    VALIDITY_FIELDS,
+    Draft,
     Item,
     Scope,
     SessionScope,
@@ -73,15 +77,28 @@ def must_propose(memory: LocalMemory, item: Item) -> bool:
 
 
 def must_propose_restoring(memory: LocalMemory, item: Item) -> bool:
-    """Whether this caller may bring an item back only by a proposal; what was dismissed, only people bring back."""
+    """Whether this caller may bring an item back only by a proposal, which it may not if an agent took it away.
+
+    What was dismissed, only people bring back.
+    """
     if is_person(memory):
         return False
     if item.review == DISMISSED:
         require_person(memory, "bring back what was dismissed", "Do it yourself: `commonplace review undo`.")
-    if must_propose(memory, item):
-        return True
-    taken_away = [change.origin for change in memory.store.history(item.id)][-1:]
-    return taken_away != ["agent"] and memory.settings.agent_memories == "proposed"
+    return must_propose(memory, item) or not _changed_last_by_agent(memory, item)
+
+
+def must_propose_reviving(memory: LocalMemory, item: Item, draft: Draft) -> bool:
+    """Whether a rewritten item would hold again although a person said when it ends."""
+    now = memory.clock()
+    if is_person(memory) or item.origin not in _BY_PEOPLE or item.holds_at(now):
+        return False
+    bounds: dict[str, Any] = {name: getattr(draft, name) for name in VALIDITY_FIELDS}
+    return replace(item, **bounds).holds_at(now) and not _changed_last_by_agent(memory, item)
+
+
+def _changed_last_by_agent(memory: LocalMemory, item: Item) -> bool:
+    return [change.origin for change in memory.store.history(item.id)][-1:] == ["agent"]
 
 
 def check_reserved(
