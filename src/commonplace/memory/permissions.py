@@ -13,6 +13,7 @@ from typing import Any
 
 from commonplace.errors import Forbidden
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.private_projects import is_private, private_projects
 from commonplace.model import (
     ACCEPTED,
     DISMISSED,
@@ -125,6 +126,27 @@ def check_reserved(
             f"{', '.join(repr(name) for name in wrong)}: Commonplace keeps its own notes under this name.",
             "Choose another name. To pin or hide a line of the profile, or to settle a contradiction, ask a person.",
         )
+
+
+def check_stays_private(memory: LocalMemory, old: Item, new: Draft) -> None:
+    """Refuse to let an agent take the tag `private` away, or move a memory out of a project that stays here."""
+    if is_person(memory):
+        return
+    untagged = _is_tagged_private(old.tags) and not _is_tagged_private(new.tags)
+    moved = False
+    if new.project != old.project:
+        private = private_projects(memory)
+        moved = is_private(private, old.project) and not is_private(private, new.project)
+    if untagged or moved:
+        require_person(
+            memory,
+            f"share what is private (item {old.id})",
+            f"Keep the tag `{PRIVATE_TAG}`, or let them do it: `commonplace edit {old.id}`.",
+        )
+
+
+def _is_tagged_private(tags: Sequence[str]) -> bool:
+    return PRIVATE_TAG in map(_plain, tags)
 
 
 def kept_notes(memory: LocalMemory, metadata: Mapping[str, object], old: Item) -> Mapping[str, object]:

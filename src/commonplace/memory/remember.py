@@ -15,7 +15,13 @@ from commonplace.errors import InvalidInput, NothingToRemember, StoreReplaced, T
 from commonplace.memory.authors import sign
 from commonplace.memory.contradictions import Compared, Contradiction, compare_statement, find_contradictions
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.permissions import check_reserved, is_person, must_propose, must_propose_reviving
+from commonplace.memory.permissions import (
+    check_reserved,
+    check_stays_private,
+    is_person,
+    must_propose,
+    must_propose_reviving,
+)
 from commonplace.model import (
     DETAIL_FIELDS,
     DISMISSED,
@@ -323,6 +329,7 @@ def rewrite_item(
     draft = redraft(item, note, now)
     if must_propose(memory, item) or must_propose_reviving(memory, item, draft):
         return propose_edit(memory, item, note, expect_rev)
+    check_stays_private(memory, item, draft)
     draft = sign(memory, draft, item)
     rewritten = memory.store.rewrite(item.id, draft, now, expect_rev, supersedes, memory.writer)
     memory.embeddings.wake()
