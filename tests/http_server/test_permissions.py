@@ -485,3 +485,16 @@ def test_an_agent_brings_back_what_it_took_away_itself(accepting: Served) -> Non
         reply = call(accepting, accepting.key, method, f"/items/{item['id']}{path}", **AGENT)
         assert reply.status_code == 200 and "ropose" not in reply.text
     assert state(accepting, accepting.key, item)["forgotten_at"] is None
+
+
+def test_an_agent_is_told_that_what_it_adds_to_a_persons_statement_only_waits(served: Served, anna: str) -> None:
+    rule = add(served, anna, "Never wake the tarsiers")
+
+    async def story() -> None:
+        async with served.client("auto", anna) as client:
+            said = {"content": rule["content"], "type": "rule", "project_id": "global", "tags": ["night"]}
+            reply = await client.call_tool("add_memory", said)
+            assert reply.content[0].text.startswith("Proposed, not done")  # type: ignore[union-attr]
+
+    play(story)
+    assert state(served, anna, rule) == rule
