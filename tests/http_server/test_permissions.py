@@ -498,3 +498,13 @@ def test_an_agent_is_told_that_what_it_adds_to_a_persons_statement_only_waits(se
 
     play(story)
     assert state(served, anna, rule) == rule
+
+
+def test_a_tool_that_is_called_without_the_protocol_is_an_agents_too(served: Served, anna: str) -> None:
+    body = {"label": "Tools", "folder": "/", "messages": [{"role": "user", "content": "Where do the dingoes sleep?"}]}
+    url, sent = f"{served.url}/mcp/tools/memory_store", bearer(anna)
+    stored = httpx2.post(url, json=body, headers=sent, timeout=DEADLINE).json()["data"]
+    (message,) = call(served, anna, "GET", f"/conversations/{stored['id']}/messages").json()["messages"]
+    names = {"names": [{"what": "item", "name": message["id"]}]}
+    said = call(served, anna, "POST", "/sync/fetch", names).json()["records"][-1]["fields"]
+    assert (said["author"], said["origin"]) == ("anna via an agent", "agent")
