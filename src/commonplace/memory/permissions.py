@@ -89,8 +89,19 @@ def must_propose_restoring(memory: LocalMemory, item: Item) -> bool:
     return must_propose(memory, item) or not _changed_last_by_agent(memory, item)
 
 
-def must_propose_reviving(memory: LocalMemory, item: Item, draft: Draft) -> bool:
-    """Whether a rewritten item would hold again although a person said when it ends."""
+def must_propose_rewriting(memory: LocalMemory, item: Item, draft: Draft) -> bool:
+    """Whether this caller may rewrite an item like this only by a proposal.
+
+    Forbidden if that would share what is private.
+    """
+    if must_propose(memory, item) or _revives(memory, item, draft):
+        return True
+    _check_stays_private(memory, item, draft)
+    return False
+
+
+def _revives(memory: LocalMemory, item: Item, draft: Draft) -> bool:
+    """Whether an item would hold again by an agent's change, although a person said when it ends."""
     now = memory.clock()
     if is_person(memory) or item.origin not in _BY_PEOPLE or item.holds_at(now):
         return False
@@ -128,7 +139,7 @@ def check_reserved(
         )
 
 
-def check_stays_private(memory: LocalMemory, old: Item, new: Draft) -> None:
+def _check_stays_private(memory: LocalMemory, old: Item, new: Draft) -> None:
     """Refuse to let an agent take the tag `private` away, or move a memory out of a project that stays here."""
     if is_person(memory):
         return

@@ -15,13 +15,7 @@ from commonplace.errors import InvalidInput, NothingToRemember, StoreReplaced, T
 from commonplace.memory.authors import sign
 from commonplace.memory.contradictions import Compared, Contradiction, compare_statement, find_contradictions
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.permissions import (
-    check_reserved,
-    check_stays_private,
-    is_person,
-    must_propose,
-    must_propose_reviving,
-)
+from commonplace.memory.permissions import check_reserved, is_person, must_propose_rewriting
 from commonplace.model import (
     DETAIL_FIELDS,
     DISMISSED,
@@ -328,9 +322,8 @@ def rewrite_item(
     check_editable(item)
     now = memory.clock()
     draft = redraft(item, note, now)
-    if must_propose(memory, item) or must_propose_reviving(memory, item, draft):
+    if must_propose_rewriting(memory, item, draft):
         return propose_edit(memory, item, note, expect_rev)
-    check_stays_private(memory, item, draft)
     draft = sign(memory, draft, item)
     rewritten = memory.store.rewrite(item.id, draft, now, expect_rev, supersedes, memory.writer)
     memory.embeddings.wake()
