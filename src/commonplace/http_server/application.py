@@ -20,7 +20,7 @@ from commonplace.http_responses import error_response
 from commonplace.http_server.auth import Authentication, KeyCache
 from commonplace.http_server.logs import AccessLog
 from commonplace.http_server.middleware import SERVICE_UNAVAILABLE, HealthProbes, HostCheck, RateLimits, without_details
-from commonplace.http_server.workers import OwnState, ServerState
+from commonplace.http_server.shared_state import OwnState, ServerState
 from commonplace.mcp.http import McpRoutes, mcp_routes
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.spaces import is_server_admin

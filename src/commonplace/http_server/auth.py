@@ -36,7 +36,7 @@ from commonplace.http_server.middleware import (
     rate_limited,
     without_details,
 )
-from commonplace.http_server.workers import OwnState, ServerState
+from commonplace.http_server.shared_state import OwnState, ServerState
 from commonplace.memory import api_keys, spaces
 from commonplace.memory.authors import http_writer, with_writer
 from commonplace.memory.local_memory import LocalMemory, for_project

@@ -32,7 +32,7 @@ from commonplace.errors import (
     WrongMethod,
 )
 from commonplace.http_responses import error_response
-from commonplace.http_server.workers import Levels, OwnLevels, ServerState
+from commonplace.http_server.shared_state import Levels, OwnLevels, ServerState
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status_and_stats import check_ready
 from commonplace.worker_threads_and_processes import Workers
