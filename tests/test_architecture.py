@@ -82,7 +82,7 @@ LIBRARIES: dict[str, set[str]] = {
     "nh3": {"web"},
     "pygments": {"web"},
     "uvicorn": {"http_server"},
-    "pydantic": {"mcp", "rest"},
+    "pydantic": {"library", "mcp", "rest"},
     "prometheus_client": {"rest"},
     "click": {"cli"},
     "rich": {"cli"},
