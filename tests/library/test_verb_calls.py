@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from commonplace import InvalidInput, Memory, NewItem
+from commonplace import CommonplaceError, InvalidInput, Memory, NewItem
+from commonplace.errors import Forbidden
 from commonplace.library.remote_calls import decode_result, encode, pack, unpack
 from commonplace.library.verbs import VERBS
+from commonplace.memory.authors import for_agent
 from commonplace.memory.local_memory import LocalMemory
 
 
@@ -90,7 +92,7 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 
 
 ANSWERED = {name: verb for name, verb in VERBS.items() if verb.server == "verbs"}
-READ = sorted(name for name, verb in ANSWERED.items() if verb.only_reads)
+READ = sorted(name for name, verb in ANSWERED.items() if verb.needs == "read")
 WRITTEN = sorted(set(ANSWERED) - set(READ))
 
 
@@ -98,6 +100,26 @@ def test_every_method_is_a_verb_and_every_verb_is_tried() -> None:
     methods = {name for name in dir(Memory) if not name.startswith("_")}
     assert methods == {*VERBS, "close", "over", "local", "embedding_state"}
     assert set(CALLS) == set(ANSWERED)
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERED))
+def test_an_agent_is_refused_what_needs_a_person_and_nothing_else(
+    library: Memory, memory: LocalMemory, name: str
+) -> None:
+    if name == "undo_review":
+        library.accept(3)
+    if name == "reopen":
+        library.settle(*CALLS[name][0], keep="both")
+    agents = Memory.over(for_agent(memory, "claude-code"))
+    arguments, options = CALLS[name]
+    refused = ""
+    try:
+        getattr(agents, name)(*arguments, **options)
+    except Forbidden as error:
+        refused = error.message
+    except CommonplaceError:
+        pass
+    assert ("Only a person can" in refused) is (VERBS[name].needs == "person")
 
 
 @pytest.mark.parametrize("verb", READ)

@@ -164,9 +164,12 @@ def context_text(memory: LocalMemory, project: str, query: str = "", token_budge
 
 
 PROJECT_CONTEXT = Tool.of(
-    *("kiro", get_context, "Project context"),
-    "What to know before working on a project: decisions and rules first, then what is recent or answers the"
-    " query, last summaries and checkpoint, within a token budget.",
+    get_context,
+    dialect="kiro",
+    verb="context",
+    title="Project context",
+    description="What to know before working on a project: decisions and rules first, then what is recent or answers"
+    " the query, last summaries and checkpoint, within a token budget.",
 )
 # In the profile of its own, which promises to score other projects lower, and so to show them.
 TOOLS = (replace(PROJECT_CONTEXT, call=partial(get_context, elsewhere=True)),)

@@ -323,46 +323,66 @@ def cancel_memory_stream(memory: LocalMemory, stream_id: _StreamId) -> Reply[Str
     return Reply(_stream_data(stream), f"Cancelled {stream.id}: {_chunk_count(stream)} dropped")
 
 
-_reading = partial(Tool.of, "memories")
-_writing = partial(Tool.of, "memories", read_only=False)
-_streaming = partial(Tool.of, "memories", read_only=False, idempotent=False)
+_tool = partial(Tool.of, dialect="memories")
+# A stream becomes a memory: each of its steps needs what adding one needs.
+_streaming = partial(_tool, verb="add", idempotent=False)
 
 TOOLS = (
-    _reading(
+    _tool(
         get_context,
-        "Rules and relevant memories",
-        "Active rules and the memories relevant to what you are working on. Call at the start of a task.",
+        verb="context",
+        title="Rules and relevant memories",
+        description="Active rules and the memories relevant to what you are working on. Call at the start of a task.",
         ignored=_IGNORED_BY_CONTEXT,
     ),
-    _writing(
+    _tool(
         add_memory,
-        "Remember",
-        "Store a rule (always to follow), decision (with its reason), fact, note or skill for later sessions.",
+        verb="add",
+        title="Remember",
+        description="Store a rule (always to follow), decision (with its reason), fact, note or skill for later"
+        " sessions.",
         ignored=("embedding_model",),
     ),
-    _reading(
+    _tool(
         search_memories,
-        "Search memories",
-        "Search memories by words and meaning, best first.",
+        verb="search",
+        title="Search memories",
+        description="Search memories by words and meaning, best first.",
         ignored=("retrieval_strategy",),
     ),
-    _reading(get_rules, "Rules", "All active rules, of the project and global."),
-    _reading(list_memories, "Recent memories", "The most recent memories, optionally by type or tag."),
-    _writing(
+    _tool(get_rules, verb="rules", title="Rules", description="All active rules, of the project and global."),
+    _tool(
+        list_memories,
+        verb="list",
+        title="Recent memories",
+        description="The most recent memories, optionally by type or tag.",
+    ),
+    _tool(
         edit_memory,
-        "Edit a memory",
-        "Change a memory by id; at least one field besides the id. Its history is kept.",
+        verb="edit",
+        title="Edit a memory",
+        description="Change a memory by id; at least one field besides the id. Its history is kept.",
         destructive=True,
         ignored=("embedding_model",),
     ),
-    _writing(forget_memory, "Forget a memory", "Soft-delete a memory by id; it can be restored.", destructive=True),
-    _streaming(start_memory_stream, "Start a stream", "Start collecting a memory in chunks; returns the stream id."),
-    _streaming(append_memory_chunk, "Append to a stream", "Append a chunk to an open stream."),
-    _streaming(finalize_memory_stream, "Finalize a stream", "Make one memory of a stream's chunks."),
+    _tool(
+        forget_memory,
+        verb="forget",
+        title="Forget a memory",
+        description="Soft-delete a memory by id; it can be restored.",
+        destructive=True,
+    ),
+    _streaming(
+        start_memory_stream,
+        title="Start a stream",
+        description="Start collecting a memory in chunks; returns the stream id.",
+    ),
+    _streaming(append_memory_chunk, title="Append to a stream", description="Append a chunk to an open stream."),
+    _streaming(finalize_memory_stream, title="Finalize a stream", description="Make one memory of a stream's chunks."),
     _streaming(
         cancel_memory_stream,
-        "Cancel a stream",
-        "Drop a stream and its chunks without creating a memory.",
+        title="Cancel a stream",
+        description="Drop a stream and its chunks without creating a memory.",
         destructive=True,
     ),
 )

@@ -59,7 +59,7 @@ class RemoteCalls:
         if verb.server == "status":
             return self._client.request("GET", "/api/v1/status")
         headers = {}
-        if not verb.only_reads:
+        if verb.needs != "read":
             # A name for the request, so that a retry after a broken connection does not do it twice.
             headers["Idempotency-Key"] = uuid.uuid4().hex
         if agent := agent_of_environment(os.environ):

@@ -43,11 +43,6 @@ class Verb:
         """What a key must allow."""
         return "write" if self.needs == "person" else self.needs
 
-    @property
-    def only_reads(self) -> bool:
-        """Whether it changes nothing."""
-        return self.needs == "read"
-
 
 _ALL = (
     # Remember, change, forget.
