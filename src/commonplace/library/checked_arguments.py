@@ -13,7 +13,6 @@ import reprlib
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from types import FunctionType
 from typing import Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, Union
 
 from commonplace.errors import InvalidInput
@@ -81,7 +80,7 @@ def signature_of(method: Callable[..., Any]) -> inspect.Signature:
 
 
 def _check_call(method: Callable[..., Any], arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
-    function = typing.cast(FunctionType, inspect.unwrap(method))
+    function = inspect.unwrap(method)
     signature = signature_of(function)
     hint = f"`help(Memory{'' if function.__name__ == '__init__' else '.' + function.__name__})` shows what it takes."
     try:
@@ -92,7 +91,7 @@ def _check_call(method: Callable[..., Any], arguments: tuple[Any, ...], options:
         parameter = signature.parameters[name]
         if parameter.annotation is parameter.empty:
             continue
-        kind = _annotation(function, name)
+        kind = annotation_of(function, name)
         if parameter.kind is parameter.VAR_POSITIONAL:
             for number, one in enumerate(value, start=1):
                 _check(one, kind, f"{name}, number {number},", hint)
@@ -190,8 +189,8 @@ class _Names(dict[str, Any]):
 
 
 @functools.cache
-def _annotation(function: FunctionType, name: str) -> Any:
-    """The type of a parameter; only the modules that it needs are imported."""
+def annotation_of(function: Callable[..., Any], name: str) -> Any:
+    """The type of a parameter, or of what comes back (`return`); only the modules that it needs are imported."""
     written = function.__annotations__[name]
     names = _Names({**vars(builtins), **function.__globals__})
     return eval(written, {}, names) if isinstance(written, str) else written

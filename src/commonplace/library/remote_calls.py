@@ -11,7 +11,6 @@ import functools
 import inspect
 import json
 import os
-import typing
 import uuid
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -25,7 +24,7 @@ from commonplace.config import load
 from commonplace.errors import InvalidInput
 from commonplace.http_client import HttpClient
 from commonplace.library import results
-from commonplace.library.checked_arguments import OLD_NAMES, current_names
+from commonplace.library.checked_arguments import OLD_NAMES, annotation_of, current_names
 from commonplace.library.verbs import Verb
 from commonplace.memory.authors import AGENT_HEADER, agent_of_environment, clean_author
 from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS
@@ -131,39 +130,35 @@ def _key(key: object) -> str:
 @functools.cache
 def _request(verb: Verb) -> TypeAdapter[Any]:
     """The type of a request: a field for each parameter."""
-    types = _types(verb)
     fields: list[tuple[str, Any, Any]] = []
     for name, parameter in _parameters(verb).items():
+        kind = annotation_of(verb.function, name)
         if parameter.kind is parameter.VAR_POSITIONAL:
-            fields.append((name, GenericAlias(list, types[name]), dataclasses.field(default_factory=list)))
+            fields.append((name, GenericAlias(list, kind), dataclasses.field(default_factory=list)))
         elif parameter.kind is parameter.VAR_KEYWORD:
-            fields.append((name, GenericAlias(dict, (str, types[name])), dataclasses.field(default_factory=dict)))
+            fields.append((name, GenericAlias(dict, (str, kind)), dataclasses.field(default_factory=dict)))
         elif parameter.default is parameter.empty:
-            fields.append((name, types[name], dataclasses.field()))
+            fields.append((name, kind, dataclasses.field()))
         else:
-            fields.append((name, types[name], dataclasses.field(default=parameter.default)))
+            fields.append((name, kind, dataclasses.field(default=parameter.default)))
     return _adapter("Request", fields)
 
 
 @functools.cache
 def _reply(verb: Verb) -> TypeAdapter[Any]:
     """The type of a reply: what the function returns, under `result`."""
-    return _adapter("Reply", [("result", _types(verb)["return"], dataclasses.field())])
+    return _adapter("Reply", [("result", annotation_of(verb.function, "return"), dataclasses.field())])
 
 
 def _adapter(name: str, fields: list[tuple[str, Any, Any]]) -> TypeAdapter[Any]:
     shape = dataclasses.make_dataclass(name, fields, kw_only=True, namespace={"__pydantic_config__": _STRICT})
     adapter: TypeAdapter[Any] = TypeAdapter(shape)
-    # Some modules name types that they import for type checkers only.
-    adapter.rebuild(_types_namespace=vars(results))
+    if not adapter.pydantic_complete:
+        # A module names a type that it imports for type checkers only.
+        adapter.rebuild(_types_namespace={name: getattr(results, name) for name in results.__all__})
     return adapter
 
 
 def _parameters(verb: Verb) -> dict[str, inspect.Parameter]:
     parameters = inspect.signature(verb.function).parameters
     return {name: one for name, one in parameters.items() if name != "self"}
-
-
-def _types(verb: Verb) -> dict[str, Any]:
-    known = {**verb.function.__globals__, **vars(results)}
-    return typing.get_type_hints(verb.function, known, known)
