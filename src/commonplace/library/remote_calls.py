@@ -100,11 +100,10 @@ def encode(value: object) -> Json:
 
     Not by pydantic, which knows nothing of fields that are left out for earlier versions.
     """
-    if isinstance(value, (str, int, float, bool, type(None))):
+    if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        known = ((one, getattr(value, one.name)) for one in dataclasses.fields(value))
-        return {one.name: encode(own) for one, own in known if one.name not in _NEWER or own != one.default}
+        return _encode_fields(value)
     if isinstance(value, Mapping):
         return {_key(key): encode(entry) for key, entry in value.items()}
     if isinstance(value, bytes):
@@ -116,6 +115,15 @@ def encode(value: object) -> Json:
     if isinstance(value, Iterable):
         return [encode(entry) for entry in value]
     raise InvalidInput(f"A {type(value).__name__} cannot be sent to a server.")
+
+
+def _encode_fields(record: Any) -> dict[str, Json]:
+    fields = {}
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if field.name not in _NEWER or value != field.default:
+            fields[field.name] = encode(value)
+    return fields
 
 
 def decode_result(verb: Verb, data: Json) -> Any:
