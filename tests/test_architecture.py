@@ -29,13 +29,14 @@ FOUNDATION = {
     "data_folder",
     "detached_process",
     "errors",
+    "helper_processes",
     "malloc",
     "model",
     "plugins",
     "temporary_files",
     "thread_waits",
     "watchdog",
-    "worker_threads_and_processes",
+    "worker_threads",
 }
 # A room (a top-level folder) imports itself, the foundation, and these.
 ROOMS: dict[str, set[str]] = {

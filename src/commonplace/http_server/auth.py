@@ -43,7 +43,7 @@ from commonplace.memory.local_memory import LocalMemory, for_project
 from commonplace.model import FIRST_KEY_NAME, Key
 from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import login_token
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 # A revoked key, or a login that was ended at another server, works at most this much longer.
 FRESH_SECONDS = 3.0

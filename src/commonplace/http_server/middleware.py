@@ -35,7 +35,7 @@ from commonplace.http_responses import error_response
 from commonplace.http_server.shared_state import Levels, OwnLevels, ServerState
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status_and_stats import check_ready
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 LIVE, READY = "/live", "/ready"
 # A store that takes longer to answer a probe is unavailable.

@@ -20,6 +20,7 @@ from commonplace.dialects.memories_records import sdk_error, sdk_reply
 from commonplace.dialects.tool import LONGEST_NOTICE, Tool, compact_json, error_body
 from commonplace.dialects.tool_profiles import tools_of
 from commonplace.errors import CommonplaceError, Forbidden, RateLimited
+from commonplace.helper_processes import CallerLeft, Helpers
 from commonplace.mcp import resources_and_prompts
 from commonplace.mcp.jsonrpc import SERVER_INFO, LineServer, PlainContext
 from commonplace.mcp.plain_requests import PlainRequests
@@ -30,7 +31,7 @@ from commonplace.memory.remember import MAX_TEXT
 from commonplace.model import Author, Key
 from commonplace.text.redact import escape_control_characters, redact
 from commonplace.text.sentences import shorten
-from commonplace.worker_threads_and_processes import CallerLeft, Helpers, Workers
+from commonplace.worker_threads import Workers
 
 log = logging.getLogger(__name__)
 
