@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -164,8 +165,14 @@ def test_what_is_written_arrives_with_its_type(library: Memory, verb: str) -> No
         ("forget", {"ids": [{}]}),
         ("remember", {"content": "x", "fields": {"category": 1}}),
         ("store_conversation", {"label": "x", "messages": [["user"]]}),
+        ("remember", {"content": "x", "metadata": functools.reduce(lambda inner, _n: {"a": inner}, range(500), {})}),
     ],
 )
 def test_what_is_no_argument_is_refused(verb: str, data: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
         unpack(VERBS[verb], data)
+
+
+def test_half_a_character_is_taken_as_a_question_mark() -> None:
+    """JSON can name one half of a pair; texts are stored as UTF-8, which cannot."""
+    assert unpack(VERBS["search"], {"query": "caf\ud800"}) == unpack(VERBS["search"], {"query": "caf?"})

@@ -78,10 +78,12 @@ def pack(verb: Verb, arguments: tuple[Any, ...], options: Mapping[str, Any]) -> 
 def unpack(verb: Verb, data: Mapping[str, Json]) -> tuple[list[Any], dict[str, Any]]:
     """The arguments of a call that was packed; InvalidInput if they are none of this verb."""
     try:
-        request = _request(verb).validate_json(json.dumps(current_names(verb.function, data)))
+        request = _request(verb).validate_json(_json_text(current_names(verb.function, data)))
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_input=False)[0]
-        raise InvalidInput(f"{str(wrong['loc'][0])[:60]}: {wrong['msg']}.", _HINT) from error
+        # The first step is the argument; a text that cannot be read at all has none.
+        argument = str(wrong["loc"][0])[:60] if wrong["loc"] else verb.name
+        raise InvalidInput(f"{argument}: {wrong['msg']}.", _HINT) from error
     positional: list[Any] = []
     options: dict[str, Any] = {}
     for name, parameter in _parameters(verb).items():
@@ -128,7 +130,12 @@ def _encode_fields(record: Any) -> dict[str, Json]:
 
 def decode_result(verb: Verb, data: Json) -> Any:
     """What a verb returned, as its signature says; ValueError if it is something else."""
-    return _reply(verb).validate_json(json.dumps({"result": data})).result
+    return _reply(verb).validate_json(_json_text({"result": data})).result
+
+
+def _json_text(data: Json) -> bytes:
+    """JSON as it is sent: half a character, which UTF-8 does not have, becomes a question mark."""
+    return json.dumps(data, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _key(key: object) -> str:
