@@ -9,7 +9,7 @@ from typing import Any
 from commonplace.dialects.tool_profiles import tools_of
 from commonplace.mcp.server import build_server
 from commonplace.mcp.stdio import replies_to
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 from fuzzing import workspace
 from fuzzing.server import fuzz_server
 from fuzzing.target import must

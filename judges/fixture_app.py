@@ -26,7 +26,7 @@ from commonplace.http_server.application import application
 from commonplace.mcp.http import McpRoutes, routes_for_servers
 from commonplace.memory import api_keys
 from commonplace.memory.local_memory import open_memory
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 from judges.fixture_rounds import next_round
 from judges.fixture_tools import PICTURE, TOOLS, declared, embedded, picture, text
 

@@ -29,13 +29,14 @@ FOUNDATION = {
     "data_folder",
     "detached_process",
     "errors",
+    "helper_processes",
     "malloc",
     "model",
     "plugins",
     "temporary_files",
     "thread_waits",
     "watchdog",
-    "worker_threads_and_processes",
+    "worker_threads",
 }
 # A room (a top-level folder) imports itself, the foundation, and these.
 ROOMS: dict[str, set[str]] = {
@@ -82,7 +83,7 @@ LIBRARIES: dict[str, set[str]] = {
     "nh3": {"web"},
     "pygments": {"web"},
     "uvicorn": {"http_server"},
-    "pydantic": {"mcp", "rest"},
+    "pydantic": {"library", "mcp", "rest"},
     "prometheus_client": {"rest"},
     "click": {"cli"},
     "rich": {"cli"},

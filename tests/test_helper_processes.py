@@ -17,8 +17,8 @@ import pytest
 from tests.polling import until
 
 from commonplace.errors import CommonplaceError, InvalidInput, RateLimited
+from commonplace.helper_processes import MOST_WAITING_FOR_HELPERS, CallerLeft, Helpers
 from commonplace.memory.api_keys import parse_key_scope
-from commonplace.worker_threads_and_processes import MOST_WAITING_FOR_HELPERS, CallerLeft, Helpers
 
 
 async def never() -> None:
@@ -92,7 +92,7 @@ def test_one_caller_has_one_helper_and_few_places_in_line() -> None:
 
 ORPHANED = """
 import asyncio, os, sys, time
-from commonplace.worker_threads_and_processes import Helpers
+from commonplace.helper_processes import Helpers
 async def never(): await asyncio.Event().wait()
 async def main():
     helpers = Helpers()

@@ -9,10 +9,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from commonplace import worker_threads_and_processes
+from commonplace import worker_threads
 from commonplace.errors import RateLimited
 from commonplace.thread_waits import current_thread
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 
 def play(workers: Workers, story: Callable[[], Awaitable[None]]) -> None:
@@ -38,7 +38,7 @@ def test_one_caller_leaves_a_thread_to_the_others() -> None:
 
 
 def test_short_calls_are_worked_on_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_threads_and_processes, "LONG_SECONDS", 60.0)
+    monkeypatch.setattr(worker_threads, "LONG_SECONDS", 60.0)
     workers, running, most = Workers(4, at_once=1), list[int](), list[int]()
 
     def work() -> None:
@@ -55,7 +55,7 @@ def test_short_calls_are_worked_on_one_after_the_other(monkeypatch: pytest.Monke
 
 
 def test_a_call_that_waits_for_the_disk_does_not_hold_up_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_threads_and_processes, "LONG_SECONDS", 60.0)
+    monkeypatch.setattr(worker_threads, "LONG_SECONDS", 60.0)
     workers, gate = Workers(4, at_once=1), threading.Event()
 
     def write() -> bool:
@@ -182,6 +182,9 @@ def test_the_thread_that_worked_last_goes_on() -> None:
 
     async def story() -> None:
         busy = [asyncio.ensure_future(workers.do(gate.wait, who)) for who, gate in enumerate(gates)]
+        # A thread that starts late would be the next to be asked.
+        while workers.running < len(gates):
+            await asyncio.sleep(0.001)
         for gate, one in zip(gates, busy, strict=True):
             gate.set()
             await one

@@ -1,6 +1,10 @@
 """Calls of other HTTP servers: the address as a person writes it, connections, and the client for another Commonplace.
 
 Redirects are never followed: the key goes where it was meant.
+
+It is built on `http.client`. httpx2, which the MCP SDK brings, would replace its connections, but takes 174 ms of
+processor time to import and open a client, where this module takes 69 (medians of 21 starts each); hooks that ask a
+team's server, `commonplace sync` and remote memories would all start that much later.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from commonplace.errors import CommonplaceError, KeyMissing, RateLimited, StoreBusy, Unauthorized, WrongMethod
+from commonplace.helper_processes import CallerLeft
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Key
 from commonplace.text.redact import redact_data
-from commonplace.worker_threads_and_processes import CallerLeft
 
 JSON = "application/json"
 ErrorStyle = Literal["commonplace", "sekha", "memories"]

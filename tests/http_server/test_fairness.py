@@ -18,8 +18,8 @@ from tests.http_server.conftest import JSON, bearer, memory_of
 from tests.mcp.conftest import DEADLINE, Served
 from tests.polling import until
 
+from commonplace.helper_processes import MOST_WAITING_FOR_HELPERS
 from commonplace.memory import api_keys
-from commonplace.worker_threads_and_processes import MOST_WAITING_FOR_HELPERS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stops processes that it finds in /proc")
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.http_server.conftest import JSON, LIST, bearer, memory_of
 from tests.mcp.conftest import DEADLINE, Served
 
-from commonplace.http_server import workers
+from commonplace.http_server import shared_state
 from commonplace.http_server.middleware import TokenBuckets
 from commonplace.memory import api_keys
 
@@ -80,9 +80,9 @@ def test_nobody_gets_more_than_burst_and_flow(pauses: list[float], rate: float, 
 
 
 def test_quiet_callers_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "MAX_CALLERS", 5)
+    monkeypatch.setattr(shared_state, "MAX_CALLERS", 5)
     watch = Watch()
-    levels = workers.OwnLevels()
+    levels = shared_state.OwnLevels()
     buckets = TokenBuckets(1, 2, watch, levels)
     for n in range(5):
         buckets.take(n)

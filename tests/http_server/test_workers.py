@@ -24,7 +24,7 @@ from tests.postgres_server import PostgresServer
 from commonplace import config
 from commonplace.errors import Unauthorized
 from commonplace.http_server.auth import WRONG_BURST
-from commonplace.http_server.workers import OwnLevels, SharedState
+from commonplace.http_server.shared_state import OwnLevels, SharedState
 from commonplace.memory import api_keys
 from commonplace.memory.local_memory import open_memory
 from commonplace.web.login import LoginTickets

@@ -15,7 +15,7 @@ import pytest
 from tests.rest.conftest import Site, running, settings_in
 
 from commonplace import AsyncMemory, CommonplaceError, InvalidInput, Memory, NewItem, NewMessage
-from commonplace.library.checked_arguments import _annotation
+from commonplace.library.checked_arguments import annotation_of
 
 
 def wrong(value: Any) -> Any:
@@ -117,7 +117,7 @@ def test_no_method_raises_anything_else_whatever_it_is_called_with(
     method = METHODS[name]
     parameters = [one for key, one in inspect.signature(method).parameters.items() if key != "self"]
     named = [one for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
-    needed = {one.name: _example(_annotation(method, one.name)) for one in named if one.default is one.empty}
+    needed = {one.name: _example(annotation_of(method, one.name)) for one in named if one.default is one.empty}
     with Memory(tmp_path / "data", embedder="off") as library:
         for one in named:
             for other in (object(), 1.5, b"x", [object()], {"a": object()}, -1, ""):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
 import pytest
 
-from commonplace import InvalidInput, Memory, NewItem
-from commonplace.library.remote_calls import LOCAL_ONLY, READ_VERBS, WRITE_VERBS, decode_result, encode, pack, unpack
+from commonplace import CommonplaceError, InvalidInput, Memory, NewItem
+from commonplace.errors import Forbidden
+from commonplace.library.remote_calls import decode_result, encode, pack, unpack
+from commonplace.library.verbs import VERBS
+from commonplace.memory.authors import for_agent
 from commonplace.memory.local_memory import LocalMemory
 
 
@@ -25,11 +29,12 @@ def library(memory: LocalMemory) -> Memory:
     return library
 
 
-def call(library: Memory, verb: str, *arguments: Any, **options: Any) -> Any:
+def call(library: Memory, name: str, *arguments: Any, **options: Any) -> Any:
     """As a remote memory and a server do it, with a wire between."""
+    verb = VERBS[name]
     sent = json.loads(json.dumps(pack(verb, arguments, options)))
     given, named = unpack(verb, sent)
-    return decode_result(verb, json.loads(json.dumps(encode(getattr(library, verb)(*given, **named)))))
+    return decode_result(verb, json.loads(json.dumps(encode(getattr(library, name)(*given, **named)))))
 
 
 CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
@@ -87,13 +92,38 @@ CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
 }
 
 
-def test_every_method_is_on_the_wire_or_known_not_to_be() -> None:
+ANSWERED = {name: verb for name, verb in VERBS.items() if verb.server == "verbs"}
+READ = sorted(name for name, verb in ANSWERED.items() if verb.needs == "read")
+WRITTEN = sorted(set(ANSWERED) - set(READ))
+
+
+def test_every_method_is_a_verb_and_every_verb_is_tried() -> None:
     methods = {name for name in dir(Memory) if not name.startswith("_")}
-    assert methods == {*READ_VERBS, *WRITE_VERBS, *LOCAL_ONLY, "status", "close", "over", "local", "embedding_state"}
-    assert set(CALLS) == READ_VERBS | WRITE_VERBS
+    assert methods == {*VERBS, "close", "over", "local", "embedding_state"}
+    assert set(CALLS) == set(ANSWERED)
 
 
-@pytest.mark.parametrize("verb", sorted(READ_VERBS))
+@pytest.mark.parametrize("name", sorted(ANSWERED))
+def test_an_agent_is_refused_what_needs_a_person_and_nothing_else(
+    library: Memory, memory: LocalMemory, name: str
+) -> None:
+    if name == "undo_review":
+        library.accept(3)
+    if name == "reopen":
+        library.settle(*CALLS[name][0], keep="both")
+    agents = Memory.over(for_agent(memory, "claude-code"))
+    arguments, options = CALLS[name]
+    refused = ""
+    try:
+        getattr(agents, name)(*arguments, **options)
+    except Forbidden as error:
+        refused = error.message
+    except CommonplaceError:
+        pass
+    assert ("Only a person can" in refused) is (VERBS[name].needs == "person")
+
+
+@pytest.mark.parametrize("verb", READ)
 def test_what_is_read_arrives_as_it_was(library: Memory, verb: str) -> None:
     arguments, options = CALLS[verb]
     # Reading a conversation notes that it was read.
@@ -104,7 +134,7 @@ def test_what_is_read_arrives_as_it_was(library: Memory, verb: str) -> None:
     assert encode(there) == encode(here)
 
 
-@pytest.mark.parametrize("verb", sorted(WRITE_VERBS))
+@pytest.mark.parametrize("verb", WRITTEN)
 def test_what_is_written_arrives_with_its_type(library: Memory, verb: str) -> None:
     if verb == "revert":
         library.edit(1, content="Use more tabs")
@@ -135,8 +165,14 @@ def test_what_is_written_arrives_with_its_type(library: Memory, verb: str) -> No
         ("forget", {"ids": [{}]}),
         ("remember", {"content": "x", "fields": {"category": 1}}),
         ("store_conversation", {"label": "x", "messages": [["user"]]}),
+        ("remember", {"content": "x", "metadata": functools.reduce(lambda inner, _n: {"a": inner}, range(500), {})}),
     ],
 )
 def test_what_is_no_argument_is_refused(verb: str, data: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
-        unpack(verb, data)
+        unpack(VERBS[verb], data)
+
+
+def test_half_a_character_is_taken_as_a_question_mark() -> None:
+    """JSON can name one half of a pair; texts are stored as UTF-8, which cannot."""
+    assert unpack(VERBS["search"], {"query": "caf\ud800"}) == unpack(VERBS["search"], {"query": "caf?"})

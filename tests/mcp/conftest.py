@@ -24,7 +24,7 @@ from tests.forked_process import HAS_FORK_SERVER, ForkedProcess, command
 
 from commonplace.mcp.server import build_server
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 ERAS = ("legacy", "2026-07-28")
 DEADLINE = 60.0

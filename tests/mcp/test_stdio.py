@@ -31,7 +31,7 @@ from commonplace.mcp.jsonrpc import serve_lines
 from commonplace.mcp.server import build_server
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 Message = dict[str, object]
 

@@ -17,7 +17,7 @@ from commonplace.mcp import server
 from commonplace.mcp.server import build_server
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 KIRO = ["search", "timeline", "get_observations", "get_context"]
 

@@ -38,7 +38,7 @@ from commonplace.resident_client.find_or_start import (
 )
 from commonplace.resident_client.list_and_stop import stop_residents
 from commonplace.resident_process.prepared_replies import PreparedReplies, window_file, window_name
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 from .conftest import Status
 

@@ -19,7 +19,7 @@ from starlette.requests import Request
 
 from commonplace.rest.endpoint_table import ENDPOINTS
 from commonplace.rest.request_parsing import receive_body
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 from .conftest import Site, conforms, refused, running, settings_in
 

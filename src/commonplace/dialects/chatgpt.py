@@ -110,12 +110,18 @@ def _about_conversation(session: Session) -> dict[str, str]:
 
 TOOLS = (
     Tool.of(
-        *("chatgpt", search, "Search memory"),
-        "Search everything that was remembered, by words and meaning: the id, title and address of each result, best"
-        " first. Fetch one for its text.",
+        search,
+        dialect="chatgpt",
+        verb="search",
+        title="Search memory",
+        description="Search everything that was remembered, by words and meaning: the id, title and address of each"
+        " result, best first. Fetch one for its text.",
     ),
     Tool.of(
-        *("chatgpt", fetch, "Fetch one result"),
-        "The whole text of one memory, observation, message, summary or conversation by its id.",
+        fetch,
+        dialect="chatgpt",
+        verb="get",
+        title="Fetch one result",
+        description="The whole text of one memory, observation, message, summary or conversation by its id.",
     ),
 )

@@ -6,6 +6,7 @@ Every reply fits `mcp_max_response` tokens as it is serialised, and says how muc
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from commonplace.dialects.reply_schema import Json
@@ -377,13 +378,13 @@ def _by_importance(timeline: Sequence[TimelineEvent]) -> list[int]:
 _RECALLING = "What earlier sessions said and did about a question, with what was said around it."
 _EXPLAINING = "The history of a topic over all sessions: a summary in phases, a timeline, related topics."
 _PREDICTING = "What came next in situations like the current one, and errors met before."
-TOOLS = (
-    Tool.of(*("ecm", recall, "Recall past work"), _RECALLING),
-    Tool.of(*("ecm", explain, "Explain how it came about"), _EXPLAINING),
-    Tool.of(*("ecm", predict, "Suggest what may help"), _PREDICTING),
-)
+_tool = partial(Tool.of, dialect="ecm")
+_recall_tool = partial(_tool, verb="recall", title="Recall past work", description=_RECALLING)
+_explain_tool = partial(_tool, verb="explain", title="Explain how it came about", description=_EXPLAINING)
+_predict_tool = partial(_tool, verb="predict", title="Suggest what may help", description=_PREDICTING)
+TOOLS = (_recall_tool(recall), _explain_tool(explain), _predict_tool(predict))
 WINDOW_TOOLS = (
-    Tool.of(*("ecm", recall_from_window, "Recall past work"), _RECALLING, name="recall"),
-    Tool.of(*("ecm", explain_from_window, "Explain how it came about"), _EXPLAINING, name="explain"),
-    Tool.of(*("ecm", predict_from_window, "Suggest what may help"), _PREDICTING, name="predict"),
+    _recall_tool(recall_from_window, name="recall"),
+    _explain_tool(explain_from_window, name="explain"),
+    _predict_tool(predict_from_window, name="predict"),
 )

@@ -124,7 +124,16 @@ def get_context(
         envelope += _NOTICE_TOKENS
     rows = ContextRows(memory)
     package = _composed(
-        *(memory, name, query, token_budget, rows.tokens, envelope, as_of, files or (), limit, LEAST_ENTRY_TOKENS),
+        memory,
+        name,
+        query,
+        token_budget,
+        measure=rows.tokens,
+        envelope=envelope,
+        as_of=as_of,
+        files=files or (),
+        limit=limit,
+        least=LEAST_ENTRY_TOKENS,
         elsewhere=elsewhere,
     )
     data = context_data(memory, package, token_budget, rows)
@@ -151,7 +160,7 @@ def written_context(
 
     name = _project_name(project)
     envelope = estimate_tokens(characters({"project": name, **context_parts(memory, [])}))
-    package = _composed(memory, name, query, token_budget, measure, envelope, as_of)
+    package = _composed(memory, name, query, token_budget, measure=measure, envelope=envelope, as_of=as_of)
     data: ContextReply = redact_data(context_data(memory, package, token_budget))
     if notice := notice_of(memory, package.waiting):
         data["notice"] = notice
@@ -164,9 +173,12 @@ def context_text(memory: LocalMemory, project: str, query: str = "", token_budge
 
 
 PROJECT_CONTEXT = Tool.of(
-    *("kiro", get_context, "Project context"),
-    "What to know before working on a project: decisions and rules first, then what is recent or answers the"
-    " query, last summaries and checkpoint, within a token budget.",
+    get_context,
+    dialect="kiro",
+    verb="context",
+    title="Project context",
+    description="What to know before working on a project: decisions and rules first, then what is recent or answers"
+    " the query, last summaries and checkpoint, within a token budget.",
 )
 # In the profile of its own, which promises to score other projects lower, and so to show them.
 TOOLS = (replace(PROJECT_CONTEXT, call=partial(get_context, elsewhere=True)),)
@@ -226,20 +238,25 @@ def _composed(
     name: str,
     query: str | None,
     token_budget: int,
+    *,
     measure: Measure,
     envelope: int,
     as_of: str | None = None,
     files: Sequence[str] = (),
     limit: int | None = None,
     least: int = 0,
-    *,
     elsewhere: bool = False,
 ) -> Context:
     """What a context holds for someone who writes it as `measure` says, besides an `envelope` of so many tokens."""
     project = named_scope(name).project
     at_ms = parse_as_of(as_of, memory.clock()) if as_of else None
     found = build_context(
-        *(memory, project, query, token_budget, measure, envelope),
+        memory,
+        project,
+        query,
+        token_budget,
+        measure,
+        envelope,
         files=files,
         limit=limit,
         least=least,

@@ -228,24 +228,40 @@ _SEARCHING = (
     ' AND, OR, NOT, "phrase", prefix*, column:term.'
 )
 TOOLS = (
-    Tool.of(*("kiro", search, "Search memory"), _SEARCHING),
+    Tool.of(search, dialect="kiro", verb="search", title="Search memory", description=_SEARCHING),
     Tool.of(
-        *("kiro", timeline_around, "Timeline around an observation"),
-        "What happened before and after an observation, in all projects.",
+        timeline_around,
+        dialect="kiro",
+        verb="timeline",
+        title="Timeline around an observation",
+        description="What happened before and after an observation, in all projects.",
         name="timeline",
     ),
     Tool.of(
-        *("kiro", get_observations, "Observations by id"),
-        "Full details of observations by their ids, in the order asked.",
+        get_observations,
+        dialect="kiro",
+        verb="get_many",
+        title="Observations by id",
+        description="Full details of observations by their ids, in the order asked.",
     ),
 )
 
 
 WINDOW_TOOLS = (
-    Tool.of(*("kiro", search_from_window, "Search memory"), _SEARCHING, name="search"),
     Tool.of(
-        *("kiro", timeline_in_project, "Timeline around an observation"),
-        "What happened before and after an observation, in its project.",
+        search_from_window,
+        dialect="kiro",
+        verb="search",
+        title="Search memory",
+        description=_SEARCHING,
+        name="search",
+    ),
+    Tool.of(
+        timeline_in_project,
+        dialect="kiro",
+        verb="timeline",
+        title="Timeline around an observation",
+        description="What happened before and after an observation, in its project.",
         name="timeline",
     ),
 )

@@ -137,8 +137,9 @@ def add_memory(
     would be told in every project by oversight. With `names_unknown` it says which project is new.
     """
     _require_content(content)
-    meta, project = metadata or {}, project_here(memory, project_id)
-    type_ = "rule" if layer == "rule" and type_ == DEFAULT_TYPE else type_
+    project = project_here(memory, project_id)
+    if layer == "rule" and type_ == DEFAULT_TYPE:
+        type_ = "rule"
     nobody_said = project is None and not (project_id or "").strip()
     if strict and nobody_said and type_ in _TOLD_AT_STARTS:
         raise InvalidInput(
@@ -151,27 +152,49 @@ def add_memory(
         project=project,
         tags=tags or (),
         details={"category": category or "", "paths": _globs(paths or ())},
-        meta=meta if layer is None else {**meta, LAYER_FIELD: layer},
+        meta=_in_metadata(layer, metadata or {}),
     )
-    unknown, notice = unknown_named(memory, project_id) if names_unknown else None, ""
+    unknown = unknown_named(memory, project_id) if names_unknown else None
     stored = remember_item(memory, with_validity(new, memory.clock(), valid_from, valid_until, expires))
-    item, found = stored.item, stored.contradictions
-    if is_only_proposed(item):
-        return Reply(cast(MemoryReply, _stored_data(stored)), proposed_text(memory, item))
-    verb = "Already stored" if stored.duplicate else "Proposed" if item.review == PROPOSED else "Stored"
-    text = f"{verb} {item.type} ({scope_label(item)}): {one_line(item)}\nid: {item.short_id} ({type_label(item.type)})"
-    if strict and nobody_said and item.project is None:
-        text += "\nGlobal: every project sees this. Name project_id to keep it to one."
-    if unknown is not None:
-        notice = _new_project(item, unknown)
+    if is_only_proposed(stored.item):
+        return Reply(cast(MemoryReply, _stored_data(stored)), proposed_text(memory, stored.item))
+    notice = "" if unknown is None else _new_project(stored.item, unknown)
+    data = cast(MemoryReply, _stored_data(stored))
+    if notice:
+        data["notice"] = notice
+    remarks = []
+    if strict and nobody_said and stored.item.project is None:
+        remarks.append("Global: every project sees this. Name project_id to keep it to one.")
+    if strict and notice:
         # Otherwise the text is exactly that of the reference.
-        text += f"\n{notice}" if strict else ""
+        remarks.append(notice)
+    return Reply(data, _stored_text(memory, stored, remarks))
+
+
+def _in_metadata(layer: Layer | None, metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    return metadata if layer is None else {**metadata, LAYER_FIELD: layer}
+
+
+def _stored_text(memory: LocalMemory, stored: Remembered, remarks: Sequence[str]) -> str:
+    """What was stored, what else is to be said of it, and what it may contradict."""
+    item = stored.item
+    if stored.duplicate:
+        verb = "Already stored"
+    elif item.review == PROPOSED:
+        verb = "Proposed"
+    else:
+        verb = "Stored"
+    lines = [
+        f"{verb} {item.type} ({scope_label(item)}): {one_line(item)}",
+        f"id: {item.short_id} ({type_label(item.type)})",
+        *remarks,
+    ]
     if item.review == PROPOSED:
-        text += f"\n{WAITS}"
-    return Reply(
-        cast(MemoryReply, _stored_data(stored) | ({"notice": notice} if notice else {})),
-        "\n\n".join(part for part in (text, contradiction_warning(memory, found, item)) if part),
-    )
+        lines.append(WAITS)
+    warning = contradiction_warning(memory, stored.contradictions, item)
+    if warning:
+        lines += ["", warning]
+    return "\n".join(lines)
 
 
 def search_memories(
@@ -242,7 +265,7 @@ def edit_memory(
         _require_content(content)
     meta: Mapping[str, Any] | None = metadata
     if layer is not None:
-        meta = {**(get_item(memory, id_).meta if meta is None else meta), LAYER_FIELD: layer}
+        meta = _in_metadata(layer, get_item(memory, id_).meta if meta is None else meta)
     changes = Changes(
         content=None if content is None else content.strip(),
         type=type_,
@@ -323,46 +346,66 @@ def cancel_memory_stream(memory: LocalMemory, stream_id: _StreamId) -> Reply[Str
     return Reply(_stream_data(stream), f"Cancelled {stream.id}: {_chunk_count(stream)} dropped")
 
 
-_reading = partial(Tool.of, "memories")
-_writing = partial(Tool.of, "memories", read_only=False)
-_streaming = partial(Tool.of, "memories", read_only=False, idempotent=False)
+_tool = partial(Tool.of, dialect="memories")
+# A stream becomes a memory: each of its steps needs what adding one needs.
+_streaming = partial(_tool, verb="add", idempotent=False)
 
 TOOLS = (
-    _reading(
+    _tool(
         get_context,
-        "Rules and relevant memories",
-        "Active rules and the memories relevant to what you are working on. Call at the start of a task.",
+        verb="context",
+        title="Rules and relevant memories",
+        description="Active rules and the memories relevant to what you are working on. Call at the start of a task.",
         ignored=_IGNORED_BY_CONTEXT,
     ),
-    _writing(
+    _tool(
         add_memory,
-        "Remember",
-        "Store a rule (always to follow), decision (with its reason), fact, note or skill for later sessions.",
+        verb="add",
+        title="Remember",
+        description="Store a rule (always to follow), decision (with its reason), fact, note or skill for later"
+        " sessions.",
         ignored=("embedding_model",),
     ),
-    _reading(
+    _tool(
         search_memories,
-        "Search memories",
-        "Search memories by words and meaning, best first.",
+        verb="search",
+        title="Search memories",
+        description="Search memories by words and meaning, best first.",
         ignored=("retrieval_strategy",),
     ),
-    _reading(get_rules, "Rules", "All active rules, of the project and global."),
-    _reading(list_memories, "Recent memories", "The most recent memories, optionally by type or tag."),
-    _writing(
+    _tool(get_rules, verb="rules", title="Rules", description="All active rules, of the project and global."),
+    _tool(
+        list_memories,
+        verb="list",
+        title="Recent memories",
+        description="The most recent memories, optionally by type or tag.",
+    ),
+    _tool(
         edit_memory,
-        "Edit a memory",
-        "Change a memory by id; at least one field besides the id. Its history is kept.",
+        verb="edit",
+        title="Edit a memory",
+        description="Change a memory by id; at least one field besides the id. Its history is kept.",
         destructive=True,
         ignored=("embedding_model",),
     ),
-    _writing(forget_memory, "Forget a memory", "Soft-delete a memory by id; it can be restored.", destructive=True),
-    _streaming(start_memory_stream, "Start a stream", "Start collecting a memory in chunks; returns the stream id."),
-    _streaming(append_memory_chunk, "Append to a stream", "Append a chunk to an open stream."),
-    _streaming(finalize_memory_stream, "Finalize a stream", "Make one memory of a stream's chunks."),
+    _tool(
+        forget_memory,
+        verb="forget",
+        title="Forget a memory",
+        description="Soft-delete a memory by id; it can be restored.",
+        destructive=True,
+    ),
+    _streaming(
+        start_memory_stream,
+        title="Start a stream",
+        description="Start collecting a memory in chunks; returns the stream id.",
+    ),
+    _streaming(append_memory_chunk, title="Append to a stream", description="Append a chunk to an open stream."),
+    _streaming(finalize_memory_stream, title="Finalize a stream", description="Make one memory of a stream's chunks."),
     _streaming(
         cancel_memory_stream,
-        "Cancel a stream",
-        "Drop a stream and its chunks without creating a memory.",
+        title="Cancel a stream",
+        description="Drop a stream and its chunks without creating a memory.",
         destructive=True,
     ),
 )

@@ -189,40 +189,53 @@ def memory_stats(
     return Reply(statistics(conversation_stats(memory, folder)))
 
 
-_tool = partial(Tool.of, "sekha")
+_tool = partial(Tool.of, dialect="sekha")
 
-_SEARCHING = "Search all memory by meaning and words, with a similarity of 0-1."
-WINDOW_TOOLS = (_tool(memory_search_from_window, "Search conversations", _SEARCHING, name="memory_search"),)
+_search_tool = partial(
+    _tool,
+    verb="search",
+    title="Search conversations",
+    description="Search all memory by meaning and words, with a similarity of 0-1.",
+)
+WINDOW_TOOLS = (_search_tool(memory_search_from_window, name="memory_search"),)
 TOOLS = (
     _tool(
         memory_store,
-        "Store a conversation",
-        "Store a conversation with its messages, under a folder, with an importance.",
-        read_only=False,
+        verb="store_conversation",
+        title="Store a conversation",
+        description="Store a conversation with its messages, under a folder, with an importance.",
     ),
-    _tool(memory_search, "Search conversations", _SEARCHING),
+    _search_tool(memory_search),
     _tool(
         memory_update,
-        "Update a conversation",
-        "Change a conversation's label, folder, importance or status; at least one.",
-        read_only=False,
+        verb="update_conversation",
+        title="Update a conversation",
+        description="Change a conversation's label, folder, importance or status; at least one.",
         destructive=True,
     ),
-    _tool(memory_get_context, "Read a conversation", "A whole conversation with all its messages."),
+    _tool(
+        memory_get_context,
+        verb="conversation",
+        title="Read a conversation",
+        description="A whole conversation with all its messages.",
+    ),
     _tool(
         memory_prune,
-        "What could be pruned",
-        "Old conversations of low importance, each with the reason. Proposes only; pinned ones never are.",
+        verb="prune",
+        title="What could be pruned",
+        description="Old conversations of low importance, each with the reason. Proposes only; pinned ones never are.",
         slow=True,
     ),
     _tool(
         memory_export,
-        "Export a conversation",
-        "A conversation as JSON that can be imported again, or as Markdown.",
+        verb="export_conversation",
+        title="Export a conversation",
+        description="A conversation as JSON that can be imported again, or as Markdown.",
     ),
     _tool(
         memory_stats,
-        "Statistics",
-        "How many conversations, messages and words there are, by folder, label and status.",
+        verb="stats",
+        title="Statistics",
+        description="How many conversations, messages and words there are, by folder, label and status.",
     ),
 )

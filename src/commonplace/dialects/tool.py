@@ -15,6 +15,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_orig
 
 from commonplace.dialects.reply_schema import Schema, schema_of
 from commonplace.errors import CommonplaceError, InvalidInput, StoreError, UnknownArgument
+from commonplace.library.verbs import VERBS, Verb
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import KINDS, is_spelled_out
 from commonplace.text.redact import (
@@ -167,7 +168,8 @@ class Tool:
     call: ToolFunction
     params: tuple[Param, ...]
     output: Schema
-    read_only: bool = True
+    # What it is a form of: it needs what that needs.
+    verb: Verb
     destructive: bool = False
     idempotent: bool = True
     # Whether it may take seconds, so that it must not keep others from the threads for ordinary calls.
@@ -175,11 +177,27 @@ class Tool:
     # Arguments that some clients send and that change nothing here; the reply's `notice` says so.
     ignored: tuple[str, ...] = ()
 
+    @property
+    def read_only(self) -> bool:
+        """Whether it changes nothing."""
+        return self.verb.needs == "read"
+
     @classmethod
     def of(
-        cls, dialect: Dialect, call: ToolFunction, title: str, description: str, *, name: str = "", **more: Any
+        cls,
+        call: ToolFunction,
+        *,
+        dialect: Dialect,
+        verb: str,
+        title: str,
+        description: str,
+        name: str = "",
+        **more: Any,
     ) -> Tool:
-        """The tool that a function is, by its own name unless another is given, as its signature describes it."""
+        """The tool that a function is, by its own name unless another is given, as its signature describes it.
+
+        `verb` is the name of the one that it is a form of.
+        """
         hints = get_type_hints(call, include_extras=True)
         params = [
             hints[one.name].__metadata__[0].resolved(one.name, hints[one.name].__origin__, one.default)
@@ -187,7 +205,17 @@ class Tool:
             if get_origin(hints[one.name]) is Annotated
         ]
         (data,) = get_args(hints["return"])
-        return cls(dialect, name or call.__name__, title, description, call, tuple(params), schema_of(data), **more)
+        return cls(
+            dialect=dialect,
+            name=name or call.__name__,
+            title=title,
+            description=description,
+            call=call,
+            params=tuple(params),
+            output=schema_of(data),
+            verb=VERBS[verb],
+            **more,
+        )
 
     def input_schema(self) -> dict[str, object]:
         """The arguments as JSON Schema, in words that the converters of every client library can read.

@@ -16,11 +16,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, StoreError
+from commonplace.helper_processes import Helpers
 from commonplace.http_responses import error_response
 from commonplace.http_server.auth import Authentication, KeyCache
 from commonplace.http_server.logs import AccessLog
 from commonplace.http_server.middleware import SERVICE_UNAVAILABLE, HealthProbes, HostCheck, RateLimits, without_details
-from commonplace.http_server.workers import OwnState, ServerState
+from commonplace.http_server.shared_state import OwnState, ServerState
 from commonplace.mcp.http import McpRoutes, mcp_routes
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.spaces import is_server_admin
@@ -31,7 +32,7 @@ from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import PageHandler
 from commonplace.web.routes import is_browser_request, is_page, not_found_handler
 from commonplace.web.routes import routes as web
-from commonplace.worker_threads_and_processes import AT_ONCE, WORKERS, Helpers, Workers, slow_workers
+from commonplace.worker_threads import AT_ONCE, WORKERS, Workers, slow_workers
 
 WELCOME = """\
 Commonplace is running.

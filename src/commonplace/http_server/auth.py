@@ -36,14 +36,14 @@ from commonplace.http_server.middleware import (
     rate_limited,
     without_details,
 )
-from commonplace.http_server.workers import OwnState, ServerState
+from commonplace.http_server.shared_state import OwnState, ServerState
 from commonplace.memory import api_keys, spaces
 from commonplace.memory.authors import http_writer, with_writer
 from commonplace.memory.local_memory import LocalMemory, for_project
 from commonplace.model import FIRST_KEY_NAME, Key
 from commonplace.web.login import LoginTickets
 from commonplace.web.page_handler import login_token
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 # A revoked key, or a login that was ended at another server, works at most this much longer.
 FRESH_SECONDS = 3.0

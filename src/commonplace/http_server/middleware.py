@@ -32,10 +32,10 @@ from commonplace.errors import (
     WrongMethod,
 )
 from commonplace.http_responses import error_response
-from commonplace.http_server.workers import Levels, OwnLevels, ServerState
+from commonplace.http_server.shared_state import Levels, OwnLevels, ServerState
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.status_and_stats import check_ready
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 LIVE, READY = "/live", "/ready"
 # A store that takes longer to answer a probe is unavailable.
@@ -262,30 +262,49 @@ class RateLimits:
         if declared.isdecimal() and int(declared) > most_mb * _MB:
             await error_response(error)(scope, receive, send)
             return
-        left, started = most_mb * _MB, False
-
-        async def counted_receive() -> Message:
-            nonlocal left
-            message = await receive()
-            size = len(message.get("body", b""))
-            left -= size
-            if left < 0:
-                raise error
-            if size and (pause := self._sent.spend(caller, size / _MB)):
-                await asyncio.sleep(pause)
-            return message
-
-        async def checked_send(message: Message) -> None:
-            nonlocal started
-            # Once the body is too large, what the application answers does not count, unless it had begun before.
-            if left >= 0 or started:
-                started = True
-                await send(message)
-
+        body = _CountedBody(receive, send, most_mb * _MB, error, lambda mb: self._sent.spend(caller, mb))
         try:
-            await self._app(scope, counted_receive, checked_send)
+            await self._app(scope, body.receive, body.send)
         except Exception:
-            if left >= 0 or started:
+            if not body.is_refused:
                 raise
-        if left < 0 and not started:
+        if body.is_refused:
             await error_response(error)(scope, receive, send)
+
+
+class _CountedBody:
+    """A request whose body is counted as it is read. Once it is too large, `error` is its answer.
+
+    `spend` takes the megabytes that arrived, and gives the seconds to wait before more is read.
+    """
+
+    def __init__(
+        self, receive: Receive, send: Send, most: int, error: TooLarge, spend: Callable[[float], float]
+    ) -> None:
+        self._receive = receive
+        self._send = send
+        self._left = most
+        self._error = error
+        self._spend = spend
+        self._started = False
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it is too large. What the application answers then does not count, unless it had begun before."""
+        return self._left < 0 and not self._started
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        size = len(message.get("body", b""))
+        self._left -= size
+        if self._left < 0:
+            raise self._error
+        pause = self._spend(size / _MB) if size else 0.0
+        if pause:
+            await asyncio.sleep(pause)
+        return message
+
+    async def send(self, message: Message) -> None:
+        if not self.is_refused:
+            self._started = True
+            await self._send(message)

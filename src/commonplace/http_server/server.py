@@ -32,7 +32,7 @@ from commonplace.errors import CommonplaceError, InvalidInput
 from commonplace.http_server import logs
 from commonplace.http_server.application import application
 from commonplace.http_server.auth import ensure_first_key, login_link, open_browser, read_key_file, should_open_browser
-from commonplace.http_server.workers import ServerState
+from commonplace.http_server.shared_state import ServerState
 from commonplace.malloc import collect_seldom, trim
 from commonplace.memory.background_tasks import BackgroundTasks, OtherSpacesTask
 from commonplace.memory.local_memory import LazyMemory, LocalMemory

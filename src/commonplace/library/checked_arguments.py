@@ -13,7 +13,6 @@ import reprlib
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from types import FunctionType
 from typing import Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar, Union
 
 from commonplace.errors import InvalidInput
@@ -81,7 +80,7 @@ def signature_of(method: Callable[..., Any]) -> inspect.Signature:
 
 
 def _check_call(method: Callable[..., Any], arguments: tuple[Any, ...], options: Mapping[str, Any]) -> None:
-    function = typing.cast(FunctionType, inspect.unwrap(method))
+    function = inspect.unwrap(method)
     signature = signature_of(function)
     hint = f"`help(Memory{'' if function.__name__ == '__init__' else '.' + function.__name__})` shows what it takes."
     try:
@@ -92,7 +91,7 @@ def _check_call(method: Callable[..., Any], arguments: tuple[Any, ...], options:
         parameter = signature.parameters[name]
         if parameter.annotation is parameter.empty:
             continue
-        kind = _annotation(function, name)
+        kind = annotation_of(function, name)
         if parameter.kind is parameter.VAR_POSITIONAL:
             for number, one in enumerate(value, start=1):
                 _check(one, kind, f"{name}, number {number},", hint)
@@ -113,9 +112,9 @@ def _check(value: object, kind: Any, name: str, hint: str) -> None:
 
 def _fits(value: object, kind: Any) -> bool:
     """Whether a value is what an annotation says."""
+    if kind in _FITS_PLAIN:
+        return _FITS_PLAIN[kind](value)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if kind is Any or kind is object:
-        return True
     if origin is Annotated:
         base, *bounds = arguments
         return _fits(value, base) and all(bound.admits(value) for bound in bounds)
@@ -123,19 +122,32 @@ def _fits(value: object, kind: Any) -> bool:
         return any(_fits(value, one) for one in arguments)
     if origin is Literal:
         return isinstance(value, str) and value in arguments
-    if kind is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if kind is None:
-        return value is None
-    if origin is tuple and Ellipsis not in arguments:
-        return _is_list(value) and len(value) == len(arguments) and all(map(_fits, value, arguments))
-    if isinstance(origin, type) and issubclass(origin, Mapping):
+    if origin is None:
+        return isinstance(value, kind)
+    return _fits_entries(value, origin, arguments)
+
+
+def _fits_entries(value: object, origin: type, arguments: tuple[Any, ...]) -> bool:
+    """The same for a type with parameters, such as `Sequence[str]`."""
+    if issubclass(origin, Mapping):
         return isinstance(value, Mapping) and all(_fits(one, arguments[1]) for one in value.values())
-    if isinstance(origin, type) and issubclass(origin, Iterable):
-        return _is_list(value) and all(_fits(one, arguments[0]) for one in value)
-    return isinstance(value, origin or kind)
+    if not issubclass(origin, Iterable):
+        return isinstance(value, origin)
+    if not _is_list(value):
+        return False
+    if origin is tuple and Ellipsis not in arguments:
+        return len(value) == len(arguments) and all(map(_fits, value, arguments))
+    return all(_fits(one, arguments[0]) for one in value)
+
+
+# Types that Python takes more loosely than a caller means them: True is no number.
+_FITS_PLAIN: dict[Any, Callable[[object], bool]] = {
+    Any: lambda _value: True,
+    object: lambda _value: True,
+    None: lambda value: value is None,
+    int: lambda value: isinstance(value, int) and not isinstance(value, bool),
+    float: lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+}
 
 
 def _is_list(value: object) -> typing.TypeGuard[Collection[Any]]:
@@ -190,8 +202,8 @@ class _Names(dict[str, Any]):
 
 
 @functools.cache
-def _annotation(function: FunctionType, name: str) -> Any:
-    """The type of a parameter; only the modules that it needs are imported."""
+def annotation_of(function: Callable[..., Any], name: str) -> Any:
+    """The type of a parameter, or of what comes back (`return`); only the modules that it needs are imported."""
     written = function.__annotations__[name]
     names = _Names({**vars(builtins), **function.__globals__})
     return eval(written, {}, names) if isinstance(written, str) else written

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.library.bound_methods import BoundMethods, Id, Limit, Number, Question, When, Words
+from commonplace.library.open_memory import Id, Limit, Narrowing, Number, OpenMemory, Question, When, Words
 
 if TYPE_CHECKING:
     from commonplace.library.results import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
 
 
-class ItemMethods(BoundMethods):
+class ItemMethods(OpenMemory):
     """Items: remember, edit, forget, search, context, rules."""
 
     def remember(
@@ -250,8 +250,19 @@ class ItemMethods(BoundMethods):
         from commonplace.memory.items import require_types
         from commonplace.memory.recall import recall
 
-        narrowed = (kind, type, tag, since, until, only_global, author, origin, as_of, include_expired)
-        scope = self._scope(project, *narrowed, with_global=with_global)
+        wanted = Narrowing(
+            kind=kind,
+            type=type,
+            tag=tag,
+            since=since,
+            until=until,
+            only_global=only_global,
+            author=author,
+            origin=origin,
+            as_of=as_of,
+            include_expired=include_expired,
+        )
+        scope = self._scope(project, wanted, with_global=with_global)
         if self._catches_up:
             from commonplace.memory.search_candidates import embed_for_question
 
@@ -357,7 +368,7 @@ class ItemMethods(BoundMethods):
         """What agents and capture proposed and nobody has accepted or dismissed yet, the newest first."""
         from commonplace.memory.review import list_proposals
 
-        return list_proposals(self._local, self._scope(project, author=author), limit, cursor)
+        return list_proposals(self._local, self._scope(project, Narrowing(author=author)), limit, cursor)
 
     def accept(
         self,
@@ -411,7 +422,19 @@ class ItemMethods(BoundMethods):
         """
         from commonplace.memory.items import browse_items, require_types
 
-        scope = self._scope(project, kind, type, tag, since, until, only_global, author, origin, as_of, include_expired)
+        wanted = Narrowing(
+            kind=kind,
+            type=type,
+            tag=tag,
+            since=since,
+            until=until,
+            only_global=only_global,
+            author=author,
+            origin=origin,
+            as_of=as_of,
+            include_expired=include_expired,
+        )
+        scope = self._scope(project, wanted)
         page = browse_items(self._local, scope, limit, cursor)
         if not page.items:
             require_types(self._local, scope.types)

@@ -6,40 +6,40 @@ database, and `Memory("https://...", key=...)` one behind a server; the methods 
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from commonplace.library.bound_methods import File, When
+from commonplace.library.checked_arguments import checked
 from commonplace.library.item_methods import ItemMethods
 from commonplace.library.session_methods import SessionMethods
+from commonplace.library.store_methods import StoreMethods
+from commonplace.library.verbs import VERBS, Verb
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
-    from commonplace.library.results import Backup, ConversationStats, Fault, ImportReport, PastImport, SyncSummary
+    from commonplace.library.remote_calls import RemoteCalls
     from commonplace.memory.local_memory import LocalMemory
 
 SERVERS = ("http://", "https://")
 
 
-class Memory(ItemMethods, SessionMethods):
+class Memory(ItemMethods, SessionMethods, StoreMethods):
     """One memory, open until it is closed; `with Memory() as memory:` closes it at the end of the block.
 
     Errors are `commonplace.CommonplaceError`s: each has a message, and a hint that says what to do. A memory may be
     used from any number of threads.
     """
 
-    def __new__(cls, where: str | os.PathLike[str] | None = None, **_options: Any) -> Memory:
-        if cls is Memory and isinstance(where, str) and where.startswith(SERVERS):
-            from commonplace.library.remote_calls import RemoteMemory
+    # What answers if the memory is behind a server.
+    _server: RemoteCalls | None = None
 
-            return object.__new__(RemoteMemory)
-        return object.__new__(cls)
-
+    @checked
     def __init__(
         self,
+        /,
         where: str | os.PathLike[str] | None = None,
         *,
         key: str | None = None,
@@ -51,12 +51,20 @@ class Memory(ItemMethods, SessionMethods):
         `key` is for a server only. What is not given is taken from the environment and the configuration file.
         """
         from commonplace.errors import InvalidInput
-        from commonplace.memory.local_memory import open_memory
 
+        if isinstance(where, str) and where.startswith(SERVERS):
+            from commonplace.library.remote_calls import RemoteCalls
+
+            if space is not None:
+                raise InvalidInput("A key opens one space of a server.", "Leave the space out, or use another key.")
+            self._server = RemoteCalls(where, key, settings)
+            return
         if key is not None:
             raise InvalidInput(
                 "Only a server asks for a key.", 'Give its address first: Memory("https://...", key=...).'
             )
+        from commonplace.memory.local_memory import open_memory
+
         self._local = open_memory(_settings(where, space, settings))
         self._owned = self._catches_up = True
 
@@ -73,17 +81,26 @@ class Memory(ItemMethods, SessionMethods):
 
     @property
     def local(self) -> LocalMemory:
-        """What the functions of `commonplace.memory` take."""
+        """What the functions of `commonplace.memory` take; of a memory behind a server there is none."""
+        if self._server is not None:
+            from commonplace.errors import InvalidInput
+
+            raise InvalidInput("The memory is on a server.", "Use the methods of Memory.")
         return self._local
 
     @property
     def embedding_state(self) -> str:
         """Whether search understands meaning: "ready", "not loaded", "off", or "failed: " and why."""
-        return self._local.embeddings.state
+        if self._server is None:
+            return self._local.embeddings.state
+        model = self.status()["model"]
+        return str(model["state"]) if isinstance(model, dict) else ""
 
     def close(self) -> None:
         """Close it. What was written is safe without that, too."""
-        if self._owned:
+        if self._server is not None:
+            self._server.close()
+        elif self._owned:
             self._local.close()
 
     def __enter__(self) -> Self:
@@ -94,132 +111,21 @@ class Memory(ItemMethods, SessionMethods):
     ) -> None:
         self.close()
 
-    def stats(self, folder: str | None = None) -> ConversationStats:
-        """How many conversations, messages and words there are, by folder, label and status."""
-        from commonplace.memory.status_and_stats import conversation_stats
 
-        return conversation_stats(self._local, folder)
+def _method(verb: Verb) -> Callable[..., Any]:
+    """The method of a verb: it checks its arguments, and asks the server if the memory is behind one."""
 
-    def status(self) -> dict[str, object]:
-        """What is stored where, how much of it, and whether everything works."""
-        from commonplace.memory.status_and_stats import status
+    @functools.wraps(verb.function)
+    def method(self: Memory, /, *arguments: Any, **options: Any) -> Any:
+        if self._server is not None:
+            return self._server.call(verb, arguments, options)
+        return verb.function(self, *arguments, **options)
 
-        return status(self._local)
+    return checked(method)
 
-    def import_(
-        self,
-        path: File,
-        *,
-        format: str | None = None,
-        folder: str | None = None,
-        project: str | None = None,
-        dry_run: bool = False,
-        accept: bool = False,
-    ) -> ImportReport:
-        """Import an export of ChatGPT, Claude or another product, a folder of chats, or an archive of Commonplace.
 
-        Rules of other products wait for review, unless you `accept` them. Doing it again adds only what is new. What
-        cannot be read is skipped and counted in the report.
-        """
-        from commonplace.capture.import_files import ImportRun
-        from commonplace.temporary_files import private_temporary_files
-
-        run = ImportRun(None if dry_run else self._local, folder=folder, project=project, format_=format, accept=accept)
-        with private_temporary_files(self._local.settings.data_dir):
-            run.add(_existing(path))
-            return run.finish()
-
-    def imports(self) -> list[PastImport]:
-        """The imports so far that brought something in, the newest first."""
-        from commonplace.memory.imports import list_imports
-
-        return list_imports(self._local)
-
-    def undo_import(self, id: str) -> PastImport:
-        """Take back all that an import brought in, by its id."""
-        from commonplace.memory.imports import undo_import
-
-        return undo_import(self._local, id)
-
-    def redo_import(self, id: str) -> PastImport:
-        """Bring back what `undo_import` took back."""
-        from commonplace.memory.imports import redo_import
-
-        return redo_import(self._local, id)
-
-    def ingest(self, *paths: File, project: str | None = None) -> ImportReport:
-        """Read the sessions that coding agents left on this machine: in their usual places, or at `paths`.
-
-        Only what is new since the last time is read.
-        """
-        from commonplace.capture.ingest_transcripts import IngestRun
-        from commonplace.capture.transcripts import transcript_folders
-        from commonplace.hosts.host import locations_here
-        from commonplace.memory.graph import link_pending
-
-        found = [_existing(path) for path in paths] or transcript_folders(locations_here())
-        run = IngestRun(self._local, project=project)
-        run.add(found, named=bool(paths))
-        link_pending(self._local)
-        return run.report
-
-    def export(
-        self,
-        path: File,
-        *,
-        projects: Sequence[str] = (),
-        since: When | None = None,
-        overwrite: bool = False,
-    ) -> Path:
-        """Write everything as an archive that others can read and `import_` takes: a zip file; returns its path."""
-        from commonplace.memory.sync_and_archive import Archive, SyncScope
-        from commonplace.temporary_files import written_file
-
-        since_ms = None if since is None else self._moment(since)
-        archive = Archive(self._local, SyncScope(projects=tuple(projects)), since_ms)
-        with written_file(Path(path), overwrite=overwrite) as file:
-            for piece in archive.zipped():
-                file.write(piece)
-        return Path(path)
-
-    def sync(
-        self,
-        url: str | None = None,
-        *,
-        key: str | None = None,
-        projects: Sequence[str] = (),
-        pull: bool = True,
-        push: bool = True,
-        dry_run: bool = False,
-    ) -> SyncSummary:
-        """Exchange what changed with a space on a server, by default the one of the settings.
-
-        What is tagged `private` stays here. Where both sides changed something, the later change stands and the
-        history keeps the other one.
-        """
-        from commonplace.remote_sync import sync_with
-
-        settings = self._local.settings
-        server = (url or settings.remote_url, key or settings.remote_key)
-        return sync_with(self._local, *server, projects=projects, pull=pull, push=push, dry_run=dry_run)
-
-    def backup(self, path: File | None = None) -> Backup:
-        """Make a verified copy of the store: in its folder of backups, or at `path`."""
-        from commonplace.memory.backup import back_up_store
-
-        return back_up_store(self._local, None if path is None else Path(path))
-
-    def backups(self) -> list[Backup]:
-        """The copies in the folder of backups, the newest first."""
-        from commonplace.memory.backup import list_backups
-
-        return list_backups(self._local.settings)
-
-    def check(self, *, quick: bool = False) -> list[Fault]:
-        """What is wrong with the store; empty if it is sound. `quick` reads no texts."""
-        from commonplace.memory.check_and_repair import check_store
-
-        return check_store(self._local, quick=quick)
+for _verb in VERBS.values():
+    setattr(Memory, _verb.name, _method(_verb))
 
 
 def _settings(where: str | os.PathLike[str] | None, space: str | None, options: Mapping[str, object]) -> Settings:
@@ -232,12 +138,3 @@ def _settings(where: str | os.PathLike[str] | None, space: str | None, options: 
     elif where is not None:
         given["data_dir"] = os.fspath(where)
     return load(given)
-
-
-def _existing(path: File) -> Path:
-    from commonplace.errors import InvalidInput
-
-    found = Path(path).expanduser()
-    if not found.exists():
-        raise InvalidInput(f"There is no file or folder {found}.", "Name one that is there.")
-    return found

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from commonplace.library.bound_methods import BoundMethods, Id, Limit, Number, Question, When, Words, as_words
+from commonplace.library.open_memory import (
+    Id,
+    Limit,
+    Narrowing,
+    Number,
+    OpenMemory,
+    Question,
+    When,
+    Words,
+    as_words,
+)
 
 if TYPE_CHECKING:
     from commonplace.library.results import (
@@ -26,7 +36,7 @@ if TYPE_CHECKING:
     )
 
 
-class SessionMethods(BoundMethods):
+class SessionMethods(OpenMemory):
     """Conversations and sessions: store, read, recall, explain, predict, report."""
 
     def recall(
@@ -46,7 +56,7 @@ class SessionMethods(BoundMethods):
         from commonplace.memory.recall_chunks import recall_chunks
 
         scope = self._place(project, with_global=with_global)
-        self._catch_up(question, scope)
+        self._embed_for(question, scope)
         return recall_chunks(self._local, question, limit, min_score, scope)
 
     def explain(
@@ -56,7 +66,7 @@ class SessionMethods(BoundMethods):
         from commonplace.memory.explain import explain
 
         scope = self._place(project, with_global=with_global)
-        self._catch_up(topic, scope)
+        self._embed_for(topic, scope)
         return explain(self._local, topic, depth, scope)
 
     def predict(
@@ -66,7 +76,7 @@ class SessionMethods(BoundMethods):
         from commonplace.memory.predict import predict
 
         scope = self._place(project, with_global=with_global)
-        self._catch_up(context, scope)
+        self._embed_for(context, scope)
         return predict(self._local, context, limit, scope)
 
     def report(
@@ -82,7 +92,7 @@ class SessionMethods(BoundMethods):
 
         from_ms, now = self._moment(since), self._local.clock()
         to_ms = now if until is None else self._moment(until, end=True)
-        return report(self._local, self._scope(project, only_global=only_global), from_ms, to_ms)
+        return report(self._local, self._scope(project, Narrowing(only_global=only_global)), from_ms, to_ms)
 
     def overview(self, project: str | None = None) -> ProjectOverview:
         """Where a project stands: what is open, decided, contradicted and failed, who works on what, its last week.

@@ -25,7 +25,7 @@ from commonplace.errors import CommonplaceError, Unauthorized
 from commonplace.mcp.jsonrpc import check_message, error_for_message
 from commonplace.mcp.plain_requests import PlainRequests
 from commonplace.mcp.server import MEMORIES_PATH, build_http_server
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 # Longer messages are checked in a thread, so that others need not wait.
 LONG = 1 << 20

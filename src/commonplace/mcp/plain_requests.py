@@ -116,26 +116,31 @@ def _head(asked: PlainRequest) -> bytes:
 
 def parse_plain_request(request: Request, body: bytes, tools: Collection[str]) -> PlainRequest | None:
     """The plain request that this is; None if it is anything else, or not sure to be one."""
-    if (
-        request.headers.get("content-type", "").partition(";")[0].strip() != _JSON
-        or not check_accept_headers(request)[0]
-    ):
+    media = request.headers.get("content-type", "").partition(";")[0].strip()
+    if media != _JSON or not check_accept_headers(request)[0]:
         return None
     try:
         message = from_json(body)
     except ValueError:
         return None
-    if type(message) is not dict or message.get("jsonrpc") != "2.0" or type(message.get("method")) is not str:
+    if not _is_jsonrpc(message):
         return None
-    method, params, id_ = message["method"], message.get("params", {}), message.get("id")
+    method, params = message["method"], message.get("params", {})
     known = _REQUESTS.get(method) if "id" in message else _NOTIFICATIONS.get(method)
-    if known is None or not message.keys() <= {"jsonrpc", "id", "method", "params"} or type(params) is not dict:
-        return None
-    if ("id" in message and type(id_) not in (int, str)) or not params.keys() <= {*known, "_meta"}:
+    if known is None or type(params) is not dict or not params.keys() <= {*known, "_meta"}:
         return None
     version = request.headers.get("mcp-protocol-version", types.DEFAULT_NEGOTIATED_VERSION)
-    asked = PlainRequest(id_, version, method, params)
+    asked = PlainRequest(message.get("id"), version, method, params)
     return asked if _is_usual(asked, request, message) and _is_valid(asked, tools) else None
+
+
+def _is_jsonrpc(message: Any) -> bool:
+    """Whether it is one request or notification of JSON-RPC, and has no other fields."""
+    if type(message) is not dict or message.get("jsonrpc") != "2.0" or type(message.get("method")) is not str:
+        return False
+    if "id" in message and type(message["id"]) not in (int, str):
+        return False
+    return message.keys() <= {"jsonrpc", "id", "method", "params"}
 
 
 def _is_usual(asked: PlainRequest, request: Request, message: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
 from typing import Any, TypeVar
 
 import anyio
@@ -20,6 +20,7 @@ from commonplace.dialects.memories_records import sdk_error, sdk_reply
 from commonplace.dialects.tool import LONGEST_NOTICE, Tool, compact_json, error_body
 from commonplace.dialects.tool_profiles import tools_of
 from commonplace.errors import CommonplaceError, Forbidden, RateLimited
+from commonplace.helper_processes import CallerLeft, Helpers
 from commonplace.mcp import resources_and_prompts
 from commonplace.mcp.jsonrpc import SERVER_INFO, LineServer, PlainContext
 from commonplace.mcp.plain_requests import PlainRequests
@@ -30,7 +31,7 @@ from commonplace.memory.remember import MAX_TEXT
 from commonplace.model import Author, Key
 from commonplace.text.redact import escape_control_characters, redact
 from commonplace.text.sentences import shorten
-from commonplace.worker_threads_and_processes import CallerLeft, Workers
+from commonplace.worker_threads import Workers
 
 log = logging.getLogger(__name__)
 
@@ -124,8 +125,11 @@ class _RequestHandlers:
         one_caller: bool,
         caller: Hashable,
     ) -> None:
-        self._profile, self._caller = profile, caller
-        self._reach, self._workers, self._one_caller = reach, workers, one_caller
+        self._profile = profile
+        self._caller = caller
+        self._reach = reach
+        self._workers = workers
+        self._one_caller = one_caller
         self.tools = {tool.name: tool for tool in tools_of(profile)}
         self._listed = [tool_description(tool) for tool in self.tools.values()]
         self._writing = anyio.Lock()
@@ -144,27 +148,27 @@ class _RequestHandlers:
         if state is not None:
             # For whoever counts and logs calls over HTTP.
             state.tool = tool.name
-        result = await self._called(context, tool, params.arguments or {})
+        result = await self._run_in_turn(context, tool, params.arguments or {})
         if _from_memories_sdk(context):
             result.structured_content = _for_memories_sdk(result)
         if state is not None and result.is_error:
             state.error = (result.structured_content or {})["error"]["code"]
         return result
 
-    async def _called(self, context: _Context, tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
-        if not tool.read_only:
-            if not _may_write(context):
-                return _error_result(
-                    error_body(tool.dialect, Forbidden(f"This key can only read, and {tool.name} writes."))
-                )
-            async with self._writing if self._one_caller else contextlib.nullcontext():
-                result = await self._do(context, tool, arguments)
-                for waiting in self._waiting_for_writes:
-                    waiting.deadline = anyio.current_time() + WAIT_FOR_WRITES
-                return result
-        if self._one_caller and self._writing.locked():
-            await self._wait_for_writes()
-        return await self._do(context, tool, arguments)
+    async def _run_in_turn(self, context: _Context, tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
+        """Run a tool if the key allows it; what one caller asks after a write waits for it."""
+        key = _key_of(context)
+        if key is not None and not key.allows(tool.verb.key_scope):
+            return _refusal(tool, Forbidden(f"This key can only read, and {tool.name} writes."))
+        if tool.read_only:
+            if self._one_caller and self._writing.locked():
+                await self._wait_for_writes()
+            return await self._run(context, tool, arguments)
+        async with self._writing if self._one_caller else contextlib.nullcontext():
+            result = await self._run(context, tool, arguments)
+            for waiting in self._waiting_for_writes:
+                waiting.deadline = anyio.current_time() + WAIT_FOR_WRITES
+            return result
 
     async def _wait_for_writes(self) -> None:
         """Wait until what was asked to be written before is written, or nothing of it ended for too long."""
@@ -176,30 +180,49 @@ class _RequestHandlers:
             finally:
                 self._waiting_for_writes.discard(waiting)
 
-    async def _do(self, context: _Context, tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
-        """Have it done where it delays nobody else: in threads of its kind, or by a helper if much was sent."""
-        key, state, helpers = _key_of(context), getattr(context.request, "state", None), self._workers.helpers
-        large = _is_large(context) and not _is_refused_for_length(arguments)
-        if helpers is not None and key is not None and state is not None and large:
+    async def _run(self, context: _Context, tool: Tool, arguments: dict[str, Any]) -> types.CallToolResult:
+        """Run a tool where it delays nobody else: in threads of its kind, or in a helper if much was sent."""
+        key = _key_of(context)
+        state = getattr(context.request, "state", None)
+        helpers = self._workers.helpers
+        is_large = _is_large(context) and not _is_refused_for_length(arguments)
+        if is_large and helpers is not None and key is not None and state is not None:
             memory: LocalMemory = for_agent(state.memory, _agent_of(context))
-            try:
-                return await helpers.do(
-                    *(_call_in_helper, memory.settings, memory.open_spaces.home, key.project, memory.writer),
-                    *(self._profile, tool.name, arguments),
-                    caller=key.id,
-                    left=state.left,
-                )
-            except CommonplaceError as error:
-                return _error_result(error_body(tool.dialect, error))
-            except CallerLeft:
-                # Nobody reads it.
-                return _error_result(error_body(tool.dialect, CommonplaceError("The caller left.")))
+            return await self._run_in_helper(helpers, memory, key, state.left, tool, arguments)
         workers = self._workers.slow if tool.slow else self._workers
         reach = self._reach_of(context)
         try:
             return await workers.do(lambda: _call(reach, tool, arguments), self._caller_of(context))
         except RateLimited as error:
-            return _error_result(error_body(tool.dialect, error))
+            return _refusal(tool, error)
+
+    async def _run_in_helper(
+        self,
+        helpers: Helpers,
+        memory: LocalMemory,
+        key: Key,
+        left: Callable[[], Awaitable[None]],
+        tool: Tool,
+        arguments: dict[str, Any],
+    ) -> types.CallToolResult:
+        try:
+            return await helpers.do(
+                _call_in_helper,
+                memory.settings,
+                memory.open_spaces.home,
+                key.project,
+                memory.writer,
+                self._profile,
+                tool.name,
+                arguments,
+                caller=key.id,
+                left=left,
+            )
+        except CommonplaceError as error:
+            return _refusal(tool, error)
+        except CallerLeft:
+            # Nobody reads it.
+            return _refusal(tool, CommonplaceError("The caller left."))
 
     async def list_resources(self, context: _Context, _params: object) -> types.ListResourcesResult:
         return types.ListResourcesResult(
@@ -352,11 +375,6 @@ def _call_in_helper(
     return _call(lambda: reopen_memory(settings, home, project, writer), tool, arguments)
 
 
-def _may_write(context: _Context) -> bool:
-    key = _key_of(context)
-    return key is None or key.allows("write")
-
-
 def _open_or_raise(reach: Callable[[], LocalMemory]) -> LocalMemory:
     """The memory, or a protocol error where nothing else can say that it cannot be opened."""
     try:
@@ -370,10 +388,10 @@ def _call(reach: Callable[[], LocalMemory], tool: Tool, arguments: dict[str, Any
     try:
         reply = tool.run(reach(), arguments)
     except CommonplaceError as error:
-        return _error_result(error_body(tool.dialect, error))
+        return _refusal(tool, error)
     except Exception as error:
         log.exception("%s failed", tool.name)
-        return _error_result(error_body(tool.dialect, CommonplaceError(f"{tool.name} failed: {type(error).__name__}.")))
+        return _refusal(tool, CommonplaceError(f"{tool.name} failed: {type(error).__name__}."))
     # The same as `reply.text`, in a quarter of the time.
     text = escape_control_characters(to_json(reply.data).decode()) if reply.words is None else reply.words
     return types.CallToolResult(
@@ -381,7 +399,9 @@ def _call(reach: Callable[[], LocalMemory], tool: Tool, arguments: dict[str, Any
     )
 
 
-def _error_result(body: dict[str, Any]) -> types.CallToolResult:
+def _refusal(tool: Tool, error: CommonplaceError) -> types.CallToolResult:
+    """An error as the dialect of the tool shows it."""
+    body = error_body(tool.dialect, error)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=compact_json(body))], structured_content=body, is_error=True
     )

@@ -29,7 +29,7 @@ from commonplace.mcp.server import build_server
 from commonplace.memory.background_tasks import BackgroundTasks
 from commonplace.memory.local_memory import LazyMemory, LocalMemory
 from commonplace.memory.projects import detect_known_project
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 # Seconds for the client's first questions, which need no store, before ours is opened unasked.
 OPEN_AFTER = 1.0

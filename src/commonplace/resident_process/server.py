@@ -56,7 +56,7 @@ from commonplace.resident_process.prepared_replies import window_name, write_han
 from commonplace.resident_process.stdio_link import PING, PONG, RECEIVED
 from commonplace.text.redact import redact
 from commonplace.watchdog import Watchdog
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 if TYPE_CHECKING:
     from commonplace.capture.hooks.team_hints import TeamServers

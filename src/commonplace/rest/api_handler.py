@@ -48,7 +48,7 @@ from commonplace.rest.metrics import RequestMetrics
 from commonplace.rest.openapi import document
 from commonplace.rest.request_parsing import ReceivedBody, is_large, parse_body, parse_query, receive_body
 from commonplace.text.redact import redact_data
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 IDEMPOTENCY_KEY = re.compile(r"[!-~]{1,200}")
 _TAG = re.compile(r'(?:W/)?("[^"]*")')
@@ -80,12 +80,20 @@ class ApiHandler(MethodHandler[Endpoint]):
 
     async def _computed(self, endpoint: Endpoint, key: Key | None, request: Request, body: ReceivedBody) -> Answer[Any]:
         """Have it done where it delays nobody else: in threads of its kind, or by a helper if much was sent."""
-        workers, state, memory = self._server.workers, request.scope["state"], memory_of(request)
+        workers = self._server.workers
+        state = request.scope["state"]
+        memory = memory_of(request)
         sent = _ReceivedRequest.of(request, body)
         if workers.helpers is not None and key is not None and is_large(body):
-            where = (memory.settings, memory.open_spaces.home)
             return await workers.helpers.do(
-                *(_answered_in_helper, *where, memory.writer, endpoint.method, endpoint.path, key, sent),
+                _answered_in_helper,
+                memory.settings,
+                memory.open_spaces.home,
+                memory.writer,
+                endpoint.method,
+                endpoint.path,
+                key,
+                sent,
                 caller=key.id,
                 left=state["left"],
             )

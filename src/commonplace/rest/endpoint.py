@@ -17,7 +17,7 @@ from commonplace.errors import Conflict
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import Item, Key, Session
 from commonplace.text.untrusted_json import MAX_VALUES
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Scope = Literal["read", "write", "admin"]

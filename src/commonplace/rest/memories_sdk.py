@@ -5,7 +5,7 @@ Every reply is `{"ok": true, "data": {...}, "error": null, "meta": {...}}`, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Generic, Literal, NotRequired, TypedDict, TypeVar
 
@@ -278,8 +278,8 @@ def get_context(memory: LocalMemory, request: ApiRequest[None, SdkContext]) -> A
     """Active rules, and the memories relevant to the query."""
     wanted = request.body
     data = _run("get_context", memory, query=wanted.query, limit=wanted.limit, project_id=wanted.project)
-    rules = [sdk_memory(row) for row in (*data["project_rules"], *data["global_rules"])]
-    memories = [sdk_memory(row) for row in data["memories"]]
+    rules = _rows(data["project_rules"]) + _rows(data["global_rules"])
+    memories = _rows(data["memories"])
     working = [one for one in memories if one["layer"] == "working"]
     lasting = [one for one in memories if one["layer"] != "working"]
     chosen = {"all": memories, "working": working, "long_term": lasting, "rules_only": []}[wanted.mode]
@@ -384,25 +384,34 @@ def vacuum(_memory: LocalMemory, _request: ApiRequest[None, SdkAnyScope]) -> Ans
 def _matching(memory: LocalMemory, filters: SdkFilters) -> Iterator[Item]:
     """The memories that meet every filter, newest first."""
     scope = Scope(project=filters.project_id, kinds=("memory",), types=tuple(filters.types or ()))
-    before = None if filters.older_than_days is None else memory.clock() - filters.older_than_days * DAY_MS
-    tags = {tag.casefold() for tag in filters.tags or ()}
-    pattern = f"*{filters.pattern.casefold()}*" if filters.pattern else ""
+    now_ms = memory.clock()
     cursor, count = None, 0
     while True:
         page = browse_items(memory, scope, MAX_PAGE, cursor)
         for item in page.items:
-            if before is not None and item.created_ms > before:
-                continue
-            if tags and not tags.intersection(tag.casefold() for tag in item.tags):
-                continue
-            if pattern and not fnmatchcase(item.text.casefold(), pattern):
+            if not _meets(item, filters, now_ms):
                 continue
             count += 1
             if count > MAX_FORGOTTEN:
                 raise TooLarge(f"More than {MAX_FORGOTTEN} memories match.", "Narrow the filters, and call again.")
             yield item
-        if (cursor := page.next_cursor) is None:
+        cursor = page.next_cursor
+        if cursor is None:
             return
+
+
+def _meets(item: Item, filters: SdkFilters, now_ms: int) -> bool:
+    if filters.older_than_days is not None and item.created_ms > now_ms - filters.older_than_days * DAY_MS:
+        return False
+    if filters.tags:
+        wanted = {tag.casefold() for tag in filters.tags}
+        if wanted.isdisjoint(tag.casefold() for tag in item.tags):
+            return False
+    return not filters.pattern or fnmatchcase(item.text.casefold(), f"*{filters.pattern.casefold()}*")
+
+
+def _rows(data: Sequence[Mapping[str, Any]]) -> list[SdkMemory]:
+    return [sdk_memory(row) for row in data]
 
 
 def _run(name: str, memory: LocalMemory, **arguments: Any) -> dict[str, Any]:
@@ -411,7 +420,7 @@ def _run(name: str, memory: LocalMemory, **arguments: Any) -> dict[str, Any]:
 
 
 def _listed(endpoint: str, data: dict[str, Any], notices: list[str] | None = None) -> Answer[Envelope[MemoriesData]]:
-    memories = [sdk_memory(row) for row in data["memories"]]
+    memories = _rows(data["memories"])
     return _done(endpoint, {"memories": memories, "count": len(memories)}, notices)
 
 

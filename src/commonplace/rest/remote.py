@@ -23,7 +23,8 @@ from commonplace.capture.hooks.send_events import (
 from commonplace.dialects.reply_schema import Json
 from commonplace.errors import Forbidden, NotFound
 from commonplace.library.memory import Memory
-from commonplace.library.remote_calls import READ_VERBS, WRITE_VERBS, encode, unpack
+from commonplace.library.remote_calls import encode, unpack
+from commonplace.library.verbs import VERBS
 from commonplace.memory import sync_and_archive
 from commonplace.memory.hints import Seen
 from commonplace.memory.local_memory import LocalMemory
@@ -232,15 +233,19 @@ class Arguments(RootModel[dict[str, Any]]):
     """The arguments of the method, by their names."""
 
 
+_ANSWERED = {name: verb for name, verb in VERBS.items() if verb.server == "verbs"}
+
+
 def call_verb(memory: LocalMemory, request: ApiRequest[None, Arguments]) -> Answer[VerbReply]:
     """Call a method of the library with the space and the rights of the key."""
-    verb = request.path["verb"]
-    if verb not in READ_VERBS | WRITE_VERBS:
-        raise NotFound(f"There is no method {verb[:60]!r}.", f"There is {', '.join(sorted(READ_VERBS | WRITE_VERBS))}.")
-    if verb in WRITE_VERBS and (request.key is None or not request.key.allows("write")):
-        raise Forbidden(f"This key can only read; {verb} needs one of scope write.")
+    name = request.path["verb"]
+    verb = _ANSWERED.get(name)
+    if verb is None:
+        raise NotFound(f"There is no method {name[:60]!r}.", f"There is {', '.join(sorted(_ANSWERED))}.")
+    if request.key is None or not request.key.allows(verb.key_scope):
+        raise Forbidden(f"This key can only read; {name} needs one of scope {verb.key_scope}.")
     arguments, options = unpack(verb, request.body.root)
-    return Answer({"result": encode(getattr(Memory.over(memory), verb)(*arguments, **options))})
+    return Answer({"result": encode(getattr(Memory.over(memory), name)(*arguments, **options))})
 
 
 MAX_TOKENS, MAX_SHOWN, MAX_TOLD = 50_000, 2_000, 10_000

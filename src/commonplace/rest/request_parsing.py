@@ -26,7 +26,7 @@ from commonplace.model import KINDS
 from commonplace.rest.endpoint import Endpoint
 from commonplace.rest.fields import PATTERN_HINTS
 from commonplace.text.untrusted_json import check_json, unpack_gzip, unpacked_for
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 MOST_PARAMETERS = 2000
 # How many of the problems of a request an error names.

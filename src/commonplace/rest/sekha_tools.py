@@ -23,7 +23,7 @@ from commonplace.rest.search import Query, answers
 from commonplace.rest.status_and_events import CountedFilters, statistics_data
 
 CHANGEABLE = ("label", "folder", "importance_score", "status")
-_BY_NAME = {tool.name: tool for tool in TOOLS}
+TOOL_BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 class StoreCall(Strict):
@@ -167,7 +167,7 @@ def memory_stats(memory: LocalMemory, request: ApiRequest[None, CountedFilters])
 
 
 def _run(name: str, memory: LocalMemory, arguments: dict[str, Any]) -> dict[str, Any]:
-    return dict(_BY_NAME[name].run(memory, arguments).data)
+    return dict(TOOL_BY_NAME[name].run(memory, arguments).data)
 
 
 def _done(data: dict[str, Any]) -> Answer[ToolAnswer]:

@@ -24,7 +24,7 @@ from commonplace.memory.projects import list_projects, short_project_names
 from commonplace.model import Key
 from commonplace.text.dates import DAY_SECONDS
 from commonplace.web.rendering import Templates
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 Method = Literal["GET", "POST"]
 KeyScope = Literal["read", "write", "admin"]

@@ -25,7 +25,7 @@ from commonplace.web import (
 from commonplace.web.login import KeyCheck, LoginPages, LoginTickets
 from commonplace.web.page_handler import Page, PageHandler, PageRequest
 from commonplace.web.rendering import STATIC_TREE, Templates, send_static_file
-from commonplace.worker_threads_and_processes import Workers
+from commonplace.worker_threads import Workers
 
 PAGES: tuple[Page, ...] = (
     Page("GET", "/", "read", home_and_projects.home_page, "home"),
