@@ -207,56 +207,60 @@ class OpenFile:
         if self._refused == files:
             raise self._unsound()
         try:
-            others = self._record.hold()
-            record = self._record.read()
-            if record is not None:
-                self._adopt_log(files, record, others=others)
-                files = files_at(self._paths)
-            joined = others and record is not None and record.stamp == files.stamp
-            connection = self._open(new=not files.stamp[0])
-            try:
-                # From the first transaction on SQLite has the log open.
-                connection.execute(_READ).fetchall()
-                opened = files_at(self._paths)
-                if files.main is not None and (opened.main != files.main or (joined and opened.stamp != files.stamp)):
-                    raise self._replaced_meanwhile()
-            except BaseException:
-                connection.close()
-                raise
-        except (apsw.CorruptError, apsw.NotADBError) as error:
+            connection, opened = self._open_together(files)
+        except BaseException as error:
             self._release(clean=not self._had)
-            if self._had:
-                self._refused = files
-            if self._had or files_at(self._paths).stamp != files.stamp:
+            is_damaged = isinstance(error, apsw.CorruptError | apsw.NotADBError)
+            if is_damaged and self._had:
+                self._refused = files_at(self._paths)
+            if is_damaged and (self._had or files_at(self._paths).stamp != files.stamp):
                 raise self._unsound() from error
-            raise
-        except BaseException:
-            self._release(clean=not self._had)
             raise
         self._files, self._opened_at = opened, time.time()
         self._write_record()
         self._had, self._refused = True, None
         return connection
 
+    def _open_together(self, files: Files) -> tuple[SqliteConnection, Files]:
+        """A connection to the database with the log that belongs to it, and what lies at the path then."""
+        others = self._record.hold()
+        record = self._record.read()
+        if record is not None:
+            self._adopt_log(files, record, others=others)
+            files = files_at(self._paths)
+        connection = self._open(new=not files.stamp[0])
+        try:
+            # From the first transaction on SQLite has the log open.
+            connection.execute(_READ).fetchall()
+            opened = files_at(self._paths)
+            joined = others and record is not None and record.stamp == files.stamp
+            if files.main not in (None, opened.main) or (joined and opened.stamp != files.stamp):
+                raise self._replaced_meanwhile()
+        except BaseException:
+            connection.close()
+            raise
+        return connection, opened
+
     def _adopt_log(self, files: Files, record: Record, *, others: bool) -> None:
         """Before a store is opened: let its log be the one that belongs to it.
 
         StoreReplaced if other processes have to fold in a removed log first, or if the content is not sound.
         """
-        log = inode_of(files.log)
+        log, used = inode_of(files.log), others or self._had
+        is_recorded = bool(log) and log == record.log
         if files.main is None and others:
             # They refuse too: two stores would go apart.
             raise self._missing()
         if record.main != inode_of(files.main):
-            if log and log == record.log:
-                # The database was replaced, and this is the log of the one before.
+            # The database was replaced, and the log may be that of the one before.
+            if is_recorded:
                 self._put_log_aside()
-        elif others and record.log and log != record.log:
+            return
+        if others and record.log and not is_recorded:
             raise self._log_removed()
-        elif record.stamp != files.stamp and not record.checkpointing:
-            used = others or self._had
-            if used or (log == record.log and not is_log_empty(self.path)):
-                self._settle_overwritten(files.stamp, used=used)
+        is_overwritten = record.stamp != files.stamp and not record.checkpointing
+        if is_overwritten and (used or (is_recorded and not is_log_empty(self.path))):
+            self._settle_overwritten(files.stamp, used=used)
 
     def _settle_overwritten(self, stamp: tuple[int, int], *, used: bool) -> None:
         """Of a database that others overwrote: fold its log in if both fit together, else put that aside.
