@@ -145,10 +145,10 @@ def _is_changed(row: tuple[str, int], done: RepairResult) -> bool:
 def _say_missing(
     known: Rows, before: Rows, after: Rows, done: RepairResult | None, where: str, outcome: Outcome
 ) -> None:
-    """What SQLite could not read: saved from its page all the same, or named as lost."""
+    """What SQLite could not read before the repair: read in another way after all, or named as lost."""
     for table, number in known.keys() - before.keys():
         if (table, number) in after:
-            outcome.count("rows saved that SQLite could not read")
+            outcome.count("rows saved that could not be read by their numbers")
         elif done is not None and done.saved is not None:
             outcome.count("rows lost and named")
             names = (f"{table.removesuffix('s')} {number}", f"{table}: rows ")

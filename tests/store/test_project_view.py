@@ -301,8 +301,6 @@ REFUSED: Mapping[str, Callable[[World], object]] = {
     "items_by_id": lambda w: w.maintenance.items_by_id(0, 9),
     "unsplit_items": lambda w: w.maintenance.unsplit_items(9),
     "resplit": lambda w: w.maintenance.resplit(w.theirs, ()),
-    "stale_fts_items": lambda w: w.maintenance.stale_fts_items(print),
-    "reindex_items": lambda w: w.maintenance.reindex_items([w.theirs]),
     "miscounted_sessions": lambda w: w.maintenance.miscounted_sessions(0, 9),
     "recount_sessions": lambda w: w.maintenance.recount_sessions([w.their_session]),
     "backup": lambda w: w.maintenance.backup(Path("copy.db")),

@@ -100,7 +100,11 @@ def _show_repaired(call: Call, done: RepairResult, dry_run: bool) -> None:
     if done.saved is not None:
         call.say(f"Saved {sum(done.saved.rows.values()):,} rows of the damaged file.", bold=True)
         if done.saved.lost:
-            call.say(f"Could not save: {', '.join(done.saved.lost)}.", fg="red")
+            more = f", and {len(done.saved.lost) - MAX_NAMED:,} more" if len(done.saved.lost) > MAX_NAMED else ""
+            call.say(f"Could not save: {', '.join(done.saved.lost[:MAX_NAMED])}{more}.", fg="red")
+            call.note(
+                "A backup may have it: `commonplace backup list` shows them, `commonplace backup restore` restores one."
+            )
     if not done.left:
         call.say("No faults found.", bold=True)
 

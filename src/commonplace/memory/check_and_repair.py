@@ -37,8 +37,8 @@ from commonplace.memory.status_and_stats import Fault, save_check_result
 from commonplace.model import Item, ref
 from commonplace.store.damaged_values import DamagedRow
 from commonplace.store.invariants import Invariant
-from commonplace.store.maintenance import FileDamage, ReportProgress, RowKey
 from commonplace.store.maintenance import IndexState as IndexState
+from commonplace.store.maintenance import ReportProgress, RowKey
 from commonplace.store.sql.integrity_and_scrubbing import AUTHORED
 
 if TYPE_CHECKING:
@@ -80,29 +80,34 @@ def all_spaces(memory: LocalMemory) -> list[LocalMemory]:
 
 def check_store(memory: LocalMemory, *, quick: bool = False, advance: ReportProgress = ignore_progress) -> list[Fault]:
     """Everything that is wrong with the store, in all of its spaces; `quick` reads no texts."""
-    settings = memory.settings
-    damage: list[FileDamage] = []
-    faults = list(
-        _guarded(settings, "file", lambda: map(partial(_damaged, settings), _engine_damage(memory, quick, damage)))
-    )
-    every = [memory]
-    faults += _guarded(settings, "file", partial(_spaces, memory, every))
-    words = not quick and all(one.repair != "words" for one in damage)
-    for one in every:
-        faults += _faults(one, quick, words, advance)
+    spaces = [memory]
+    faults = [*_guarded(memory.settings, "file", partial(_file_faults, memory, quick))]
+    faults += _guarded(memory.settings, "file", partial(_add_other_spaces, memory, spaces))
+    for space in spaces:
+        for invariant in space.maintenance.invariants():
+            faults += _guarded(space.settings, invariant.part, partial(_breaches, space, invariant))
+        if not quick:
+            faults += _guarded(space.settings, "rows", partial(_item_faults, space, advance))
+            faults += _guarded(space.settings, "rows", partial(_other_row_faults, space))
+            faults += _guarded(space.settings, "counts", partial(_count_faults, space))
     # Several parts may meet the same damage of the file.
     return list(dict.fromkeys(faults))
 
 
-def _spaces(memory: LocalMemory, every: list[LocalMemory]) -> Iterable[Fault]:
-    every += all_spaces(memory)[1:]
+def _file_faults(memory: LocalMemory, quick: bool) -> Iterator[Fault]:
+    """What the engine finds wrong with its own files."""
+    for damage in memory.maintenance.file_damage(quick=quick):
+        if damage.repair == "rows":
+            yield Fault("rows", DISALLOWED, 1, (damage.sentence,), False, RECOVER)
+        elif damage.repair:
+            yield Fault("file", "indexes of the file are damaged", 1, (damage.sentence,), True, REBUILT_BY_REPAIR)
+        else:
+            yield damaged_file_fault(memory.settings, damage.sentence)
+
+
+def _add_other_spaces(memory: LocalMemory, spaces: list[LocalMemory]) -> Iterable[Fault]:
+    spaces += all_spaces(memory)[1:]
     return ()
-
-
-def _engine_damage(memory: LocalMemory, quick: bool, damage: list[FileDamage]) -> list[FileDamage]:
-    """What the engine finds wrong with its own files; also added to `damage`."""
-    damage += memory.maintenance.file_damage(quick=quick)
-    return damage
 
 
 def _guarded(settings: Settings, part: str, find: Callable[[], Iterable[Fault]]) -> Iterator[Fault]:
@@ -165,36 +170,20 @@ def check_newest(memory: LocalMemory) -> list[Fault]:
     return list(dict.fromkeys(found))
 
 
-def _faults(memory: LocalMemory, quick: bool, words: bool, advance: ReportProgress) -> Iterator[Fault]:
-    settings = memory.settings
-    for invariant in memory.maintenance.invariants():
-        yield from _guarded(settings, invariant.part, partial(_breaches, memory, invariant))
-    if quick:
-        return
-    yield from _guarded(settings, "rows", partial(_texts, memory, advance))
-    yield from _guarded(settings, "rows", partial(_rows, memory))
-    if words:
-        yield from _guarded(settings, "words", partial(_words, memory, advance))
-    yield from _guarded(settings, "counts", partial(_counts, memory))
-
-
 def _breaches(memory: LocalMemory, invariant: Invariant, newest: int | None = None) -> Iterator[Fault]:
     found = memory.maintenance.violations(invariant, newest)
     if found.count:
         yield _fault(invariant.part, invariant.says, found.count, found.examples, invariant.derived)
 
 
-def _words(memory: LocalMemory, advance: ReportProgress) -> Iterator[Fault]:
-    if wrong := _named("item", memory.maintenance.stale_fts_items(advance)):
-        yield _fault("words", "items are indexed under the wrong words", *wrong, derived=True)
+def _count_faults(memory: LocalMemory) -> Iterator[Fault]:
+    wrong = [id_ for some in miscounted_sessions(memory) for id_ in some]
+    if wrong:
+        names = tuple(f"session {id_}" for id_ in wrong[:MAX_EXAMPLES])
+        yield _fault("counts", "sessions count their messages wrongly", len(wrong), names, derived=True)
 
 
-def _counts(memory: LocalMemory) -> Iterator[Fault]:
-    if wrong := _named("session", [id_ for some in miscounted_sessions(memory) for id_ in some]):
-        yield _fault("counts", "sessions count their messages wrongly", *wrong, derived=True)
-
-
-def _rows(memory: LocalMemory) -> Iterator[Fault]:
+def _other_row_faults(memory: LocalMemory) -> Iterator[Fault]:
     """Rows other than items that cannot be read whole."""
     damaged: list[DamagedRow] = []
     for part in AUTHORED:
@@ -204,10 +193,10 @@ def _rows(memory: LocalMemory) -> Iterator[Fault]:
             damaged += found
             if after is None:
                 break
-    yield from _of_damaged(damaged)
+    yield from _damaged_rows(damaged)
 
 
-def _of_damaged(rows: Sequence[DamagedRow]) -> Iterator[Fault]:
+def _damaged_rows(rows: Sequence[DamagedRow]) -> Iterator[Fault]:
     if rows:
         names = tuple(f"{row.name} ({', '.join(row.fields)})" for row in rows[:MAX_DAMAGED_NAMED])
         yield _fault("rows", "rows are damaged and only partly readable", len(rows), names, derived=False)
@@ -222,21 +211,29 @@ def miscounted_sessions(memory: LocalMemory) -> Iterator[list[int]]:
             yield some
 
 
-def _texts(memory: LocalMemory, advance: ReportProgress) -> Iterator[Fault]:
-    nameless, changed, after = [], [], 0
+def _item_faults(memory: LocalMemory, advance: ReportProgress) -> Iterator[Fault]:
     damaged: list[DamagedRow] = []
-    while some := memory.maintenance.items_by_id(after, _STEP):
-        after = some[-1].id
-        damaged += [DamagedRow(f"item {item.id}", tuple(item.damaged)) for item in some if item.damaged]
-        nameless += [item.id for item in some if not _is_named(item)]
-        # What was forgotten is in no answer, and needs nobody to look at it.
-        changed += [item.id for item in some if not (item.forgotten_ms or item.damaged or _matches_hash(item))]
-        advance(len(some))
-    yield from _of_damaged(damaged)
-    if wrong := _named("item", nameless):
-        yield _fault("rows", "items have no valid UUID", *wrong, derived=False)
-    if wrong := _named("item", sorted({*changed, *_altered(memory)}), MAX_DAMAGED_NAMED):
-        yield _fault("rows", ALTERED, *wrong, derived=False)
+    nameless: list[int] = []
+    altered = {*_altered(memory)}
+    after = 0
+    while items := memory.maintenance.items_by_id(after, _STEP):
+        after = items[-1].id
+        for item in items:
+            if item.damaged:
+                damaged.append(DamagedRow(f"item {item.id}", tuple(item.damaged)))
+            elif not item.forgotten_ms and not _matches_hash(item):
+                # What was forgotten is in no answer, and needs nobody to look at it.
+                altered.add(item.id)
+            if not _is_named(item):
+                nameless.append(item.id)
+        advance(len(items))
+    yield from _damaged_rows(damaged)
+    if nameless:
+        names = tuple(f"item {id_}" for id_ in nameless[:MAX_EXAMPLES])
+        yield _fault("rows", "items have no valid UUID", len(nameless), names, derived=False)
+    if altered:
+        names = tuple(f"item {id_}" for id_ in sorted(altered)[:MAX_DAMAGED_NAMED])
+        yield _fault("rows", ALTERED, len(altered), names, derived=False)
 
 
 def _altered(memory: LocalMemory) -> Iterator[int]:
@@ -272,18 +269,6 @@ def _matches_hash(item: Item) -> bool:
 
 def _fault(part: str, says: str, count: int, examples: tuple[str, ...], derived: bool) -> Fault:
     return Fault(part, says, count, examples, derived, REBUILT_BY_REPAIR if derived else COMPARE_WITH_BACKUP)
-
-
-def _named(kind: str, ids: Sequence[int], most: int = MAX_EXAMPLES) -> tuple[int, tuple[str, ...]] | None:
-    return (len(ids), tuple(f"{kind} {id_}" for id_ in ids[:most])) if ids else None
-
-
-def _damaged(settings: Settings, damage: FileDamage) -> Fault:
-    if damage.repair == "rows":
-        return Fault("rows", DISALLOWED, 1, (damage.sentence,), False, RECOVER)
-    if damage.repair:
-        return Fault("file", "indexes of the file are damaged", 1, (damage.sentence,), True, REBUILT_BY_REPAIR)
-    return damaged_file_fault(settings, damage.sentence)
 
 
 def damaged_file_fault(settings: Settings, sentence: str) -> Fault:
@@ -337,25 +322,20 @@ def repair_store(
     try:
         if memory is not None:
             found = check_store(memory, advance=advance)
-        pages = any(_is_lost(fault) for fault in found) and not settings.database_url
-        if dry_run or not (pages or any(fault.derived for fault in found)):
+        is_damaged = any(_is_lost(fault) for fault in found) and not settings.database_url
+        if dry_run or not (is_damaged or any(fault.derived for fault in found)):
+            if found and not dry_run:
+                save_check_result(settings, "all", found, clock())
             return RepairResult(tuple(found), None, None, (), tuple(found))
-        old_copy, saved, done = None, None, list[str]()
-        if memory is not None and not pages:
-            try:
-                old_copy = copy_before_change(memory, "repair")
-                done = _repair_all_spaces(memory, advance, last_try=bool(settings.database_url))
-            except NOT_DAMAGE:
-                raise
-            except Exception:  # noqa: BLE001 - whatever a damaged store makes of it
-                # What is derived cannot be rebuilt in this file: its rows go into a new one.
-                pages = True
-        if pages:
+        rebuilt = None if memory is None or is_damaged else _rebuild_after_copy(memory, found)
+        if rebuilt is not None:
+            (old_copy, done), saved = rebuilt, None
+        else:
             if memory is not None:
                 memory.close()
             old_copy, saved = _recover(settings, clock())
             memory = open_memory(settings, clock)
-            done = _repair_all_spaces(memory, advance, last_try=True)
+            done = _rebuild_all_spaces(memory, None)
         assert memory is not None
         left = check_store(memory, advance=advance)
         save_check_result(settings, "all", left, clock())
@@ -370,6 +350,18 @@ def _is_lost(fault: Fault) -> bool:
     return not fault.derived and (fault.part == "file" or fault.says in (UNCHECKED, DISALLOWED))
 
 
+def _rebuild_after_copy(memory: LocalMemory, found: Sequence[Fault]) -> tuple[Path | None, list[str]] | None:
+    """Where the store was copied to, and what was rebuilt; None if the file does not allow that."""
+    try:
+        return copy_before_change(memory, "repair"), _rebuild_all_spaces(memory, found)
+    except NOT_DAMAGE:
+        raise
+    except Exception:
+        if memory.settings.database_url:
+            raise
+        return None
+
+
 def _recover(settings: Settings, now_ms: int) -> tuple[Path, Recovered]:
     """Copy a damaged file aside, and save every row of it that can be read."""
     from commonplace.store.sqlite.recover_damaged_file import recover
@@ -379,72 +371,34 @@ def _recover(settings: Settings, now_ms: int) -> tuple[Path, Recovered]:
     return aside, recover(settings.database, aside, store_key(settings), int(settings.busy_timeout * 1000))
 
 
-def _repair_all_spaces(memory: LocalMemory, advance: ReportProgress, *, last_try: bool) -> list[str]:
-    """Rebuild what is derived, in every space, and say what was done. On the last try a step that fails is skipped."""
-    every = all_spaces(memory)
-    done = [line for one in every for line in _repair_space(one, advance, last_try)]
-    # An index that was made anew for one of them was emptied for all.
-    for one in every:
-        index_missing_words(one)
+def _rebuild_all_spaces(memory: LocalMemory, found: Sequence[Fault] | None) -> list[str]:
+    """Rebuild what is derived, in every space, and say what was done. `found`: only the parts that have faults."""
+    parts = None if found is None else {fault.part for fault in found}
+    spaces, done = all_spaces(memory), list[str]()
+    if parts is None or "file" in parts:
+        memory.maintenance.reindex()
+        done.append("The indexes of the tables were rebuilt.")
+    for space in spaces:
+        done += _resplit_items(space)
+        for invariant in space.maintenance.invariants():
+            if invariant.repair:
+                done += _repair_invariant(space, invariant)
+        done += _recount_sessions(space)
+    if parts is None or parts & {"file", "words", "passages"}:
+        # All spaces share one index, and it is emptied for all of them.
+        for space in spaces:
+            space.maintenance.clear_text_index()
+        words = sum(index_missing_words(space) for space in spaces)
+        done.append(f"The words of {words:,} items were indexed again.")
     return done
 
 
-def _repair_space(memory: LocalMemory, advance: ReportProgress, last_try: bool) -> Iterator[str]:
-    steps: list[Callable[[], Iterable[str]]] = [
-        lambda: _rebuilt_indexes(memory),
-        lambda: _resplit_items(memory),
-        *(partial(_repair_invariant, memory, one) for one in memory.maintenance.invariants() if one.repair),
-        lambda: _reindex_words(memory, advance),
-        lambda: _recount_sessions(memory),
-    ]
-    for step in steps:
-        try:
-            yield from step()
-        except NOT_DAMAGE:
-            raise
-        except Exception as error:
-            if not last_try:
-                raise
-            yield f"A step failed: {type(error).__name__}: {error}."
-
-
-def _rebuilt_indexes(memory: LocalMemory) -> Iterator[str]:
-    for repair in {damage.repair for damage in memory.maintenance.file_damage(quick=False)}:
-        if repair == "indexes":
-            memory.maintenance.reindex()
-            yield "The indexes of the tables were rebuilt."
-        elif repair == "words":
-            yield f"The words of {index_missing_words(memory, rebuild=True):,} items were indexed again."
-
-
-def _reindex_words(memory: LocalMemory, advance: ReportProgress) -> Iterator[str]:
-    if done := index_missing_words(memory):
-        yield f"{done:,} rows of the index were added or removed."
-    try:
-        wrong = memory.maintenance.stale_fts_items(advance)
-    except NOT_DAMAGE:
-        raise
-    except Exception:  # noqa: BLE001 - whatever a damaged store makes of it
-        # An index that cannot be read is written again from the items.
-        yield f"The words of {index_missing_words(memory, rebuild=True):,} items were indexed again."
-        return
-    if wrong:
-        _in_steps(wrong, memory.maintenance.reindex_items)
-        if memory.maintenance.stale_fts_items(advance):
-            # Rows that the index does not list cannot be taken out of it.
-            index_missing_words(memory, rebuild=True)
-        yield f"{len(wrong):,} items were indexed again under their own words."
-
-
 def _recount_sessions(memory: LocalMemory) -> Iterator[str]:
-    if wrong := [id_ for some in miscounted_sessions(memory) for id_ in some]:
-        _in_steps(wrong, memory.maintenance.recount_sessions)
+    wrong = [id_ for some in miscounted_sessions(memory) for id_ in some]
+    for start in range(0, len(wrong), _STEP):
+        memory.maintenance.recount_sessions(wrong[start : start + _STEP])
+    if wrong:
         yield f"{len(wrong):,} sessions were counted again."
-
-
-def _in_steps(ids: Sequence[int], step: Callable[[Sequence[int]], None]) -> None:
-    for start in range(0, len(ids), _STEP):
-        step(ids[start : start + _STEP])
 
 
 def _resplit_items(memory: LocalMemory) -> Iterator[str]:

@@ -46,10 +46,23 @@ def _derived(part: str, says: str, rows: str, key: str, named: str, repair: str,
     return Invariant(part, says, rows, key, named, repair, newest, derived=True)
 
 
-def _deleted(part: str, says: str, rows: str, key: str, named: str, table: str, keys: str) -> Invariant:
-    """Derived rows of a table, told apart by some columns, that are deleted."""
-    columns = ", ".join(column.split(".")[-1] for column in keys.split(", "))
-    delete = f"DELETE FROM {table} WHERE ({columns}) IN (SELECT {keys} {rows} LIMIT {{limit}})"
+# What tells the rows of derived tables apart, with the name that a table has in `rows`.
+_KEYS = {
+    "vectors": ("v.space_id", "v.seq"),
+    "token_vectors": ("t.space_id", "t.passage_id"),
+    "jobs": ("j.space_id", "j.id"),
+    "edges": ("e.space_id", "e.src", "e.rel", "e.dst"),
+    "mentions": ("m.space_id", "m.thing", "m.passage_id"),
+    "cluster_passages": ("m.cluster_id", "m.passage_id"),
+    "passages": ("p.space_id", "p.id"),
+}
+
+
+def _deleted(part: str, says: str, rows: str, table: str, key: str, named: str = "passage {}") -> Invariant:
+    """Rows of a derived table that are deleted."""
+    keys = _KEYS[table]
+    columns = [name.split(".")[1] for name in keys]
+    delete = f"DELETE FROM {table} WHERE ({', '.join(columns)}) IN (SELECT {', '.join(keys)} {rows} LIMIT {{limit}})"
     return _derived(part, says, rows, key, named, delete)
 
 
@@ -132,7 +145,6 @@ _MISCOUNTED = f"""FROM (SELECT * FROM tally WHERE {_HERE}) t FULL JOIN (
     SELECT coalesce(i.project_id, 0) AS place, i.kind AS kind, count(*) AS n FROM items i
      WHERE i.{_HERE} AND {LIVE} GROUP BY 1, 2) g ON g.place = t.project_id AND g.kind = t.kind
  WHERE coalesce(t.items, 0) <> coalesce(g.n, 0)"""
-_VECTOR = ("v.passage_id", "passage {}", "vectors", "v.space_id, v.seq")
 
 # Repaired in this order: a row is deleted before those that it belongs to.
 DERIVED = (
@@ -155,29 +167,20 @@ DERIVED = (
         f"UPDATE items SET tagged = NOT tagged WHERE {_HERE} AND id IN (SELECT i.id {_MISTAGGED} LIMIT {{limit}})",
         "i.id",
     ),
-    _deleted("vectors", "vectors belong to nothing searchable", STRAY_VECTORS, *_VECTOR),
-    _deleted("vectors", "vectors have the wrong shape", _BAD_VECTORS, *_VECTOR),
-    _deleted("vectors", "vectors have a different project or kind from their items", _MISPLACED_VECTORS, *_VECTOR),
+    _deleted("vectors", "vectors belong to nothing searchable", STRAY_VECTORS, "vectors", "v.passage_id"),
+    _deleted("vectors", "vectors have the wrong shape", _BAD_VECTORS, "vectors", "v.passage_id"),
     _deleted(
-        *("vectors", "token vectors belong to no vector", STRAY_TOKENS, "t.passage_id", "passage {}"),
-        *("token_vectors", "t.space_id, t.passage_id"),
+        "vectors",
+        "vectors have a different project or kind from their items",
+        _MISPLACED_VECTORS,
+        "vectors",
+        "v.passage_id",
     ),
-    _deleted(
-        *("jobs", "jobs are for nothing searchable", _STRAY_JOBS, "j.id", "job {}"),
-        *("jobs", "j.space_id, j.id"),
-    ),
-    _deleted(
-        *("links", "links have a missing end", _STRAY_EDGES, "e.src", "passage {}"),
-        *("edges", "e.space_id, e.src, e.rel, e.dst"),
-    ),
-    _deleted(
-        *("links", "mentions belong to no passage", _STRAY_MENTIONS, "m.passage_id", "passage {}"),
-        *("mentions", "m.space_id, m.thing, m.passage_id"),
-    ),
-    _deleted(
-        *("topics", "members of topics have no vector", _STRAY_MEMBERS, "m.passage_id", "passage {}"),
-        *("cluster_passages", "m.cluster_id, m.passage_id"),
-    ),
+    _deleted("vectors", "token vectors belong to no vector", STRAY_TOKENS, "token_vectors", "t.passage_id"),
+    _deleted("jobs", "jobs are for nothing searchable", _STRAY_JOBS, "jobs", "j.id", "job {}"),
+    _deleted("links", "links have a missing end", _STRAY_EDGES, "edges", "e.src"),
+    _deleted("links", "mentions belong to no passage", _STRAY_MENTIONS, "mentions", "m.passage_id"),
+    _deleted("topics", "members of topics have no vector", _STRAY_MEMBERS, "cluster_passages", "m.passage_id"),
     _derived(
         "topics",
         "topics have wrong counts of passages",
@@ -187,10 +190,7 @@ DERIVED = (
         f"UPDATE clusters SET size = {_MEMBERS.format('clusters')}"
         f" WHERE {_HERE} AND id IN (SELECT c.id {_MISCOUNTED_TOPICS} LIMIT {{limit}})",
     ),
-    _deleted(
-        *("passages", "passages belong to no item", _STRAY_PASSAGES, "p.id", "passage {}"),
-        *("passages", "p.space_id, p.id"),
-    ),
+    _deleted("passages", "passages belong to no item", _STRAY_PASSAGES, "passages", "p.id"),
     _derived(
         "vectors",
         "passages have no vector and are not queued for one",

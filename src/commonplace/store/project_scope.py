@@ -62,7 +62,7 @@ REFUSALS: Mapping[str, str] = {
     **dict.fromkeys(("damaged_rows", "altered_items"), "checks no store"),
     **dict.fromkeys(("invariants", "violations", "repair", "file_damage", "file_problems", "reindex"), _NO_CHECK),
     **dict.fromkeys(("index_state", "clear_text_index", "repair_text_index", "items_by_id"), _NO_CHECK),
-    **dict.fromkeys(("unsplit_items", "resplit", "stale_fts_items", "reindex_items"), _NO_CHECK),
+    **dict.fromkeys(("unsplit_items", "resplit"), _NO_CHECK),
     **dict.fromkeys(("miscounted_sessions", "recount_sessions"), _NO_CHECK),
     "backup": "copies no store",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -18,7 +17,7 @@ from commonplace.store.postgres.migrate import migrate as run_migrations
 from commonplace.store.postgres.pool_and_replicas import MOST
 from commonplace.store.postgres.vector_search import Vectors
 from commonplace.store.sql.connection import Connection
-from commonplace.store.sql.integrity_and_scrubbing import TEXT_TABLES, DifferentRows, Integrity
+from commonplace.store.sql.integrity_and_scrubbing import TEXT_TABLES, Integrity
 from commonplace.store.sql.items import Filter
 from commonplace.store.sql.shared_store import SharedStore
 from commonplace.text.dates import DAY_MS
@@ -48,11 +47,6 @@ _OWN = (
         " ON CONFLICT (space_id) DO UPDATE SET items = excluded.items, bytes = excluded.bytes"
     ),
 )
-_DIFFERENT = """
-SELECT e.id FROM unnest(%s::bigint[], %s::integer[], %s::text[], %s::text[]) AS e (id, length, streams, v)
-  LEFT JOIN words w ON w.space_id = %s AND w.id = e.id
- WHERE w.id IS NULL OR w.length <> e.length OR w.streams <> e.streams OR w.v <> e.v::tsvector
-"""
 
 
 class PostgresIntegrity(Integrity):
@@ -77,13 +71,6 @@ class PostgresIntegrity(Integrity):
         pages = [FileDamage(f"{bad} pages of the database failed their checksums")] if bad else []
         indexes = [FileDamage(f"the index {name} is not valid") for (name,) in connection.rows(_BAD_INDEXES)]
         return [*pages, *indexes]
-
-    def _compare_index(self) -> contextlib.nullcontext[DifferentRows]:
-        return contextlib.nullcontext(self._different_rows)
-
-    def _different_rows(self, connection: PostgresConnection, rows: Sequence[Sequence[Any]]) -> set[int]:
-        columns = [[*column] for column in zip(*rows, strict=True)]
-        return {id_ for (id_,) in connection.execute(_DIFFERENT, (*columns, self._space_id))} if rows else set()
 
     def clear_text_index(self) -> None:
         with self._database.write() as connection:

@@ -5,7 +5,7 @@ Only live items are indexed. Forgetting takes the derived rows away, restoring m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import takewhile
 
@@ -86,17 +86,6 @@ def show(connection: Connection, space_id: int, items: Sequence[tuple[int | None
         gather(rows, item.id, project_id, item, passages[item.id])
     rows.write()
     _queue(connection, space_id, [id_ for of_item in passages.values() for id_, _text in of_item])
-
-
-def wanted_rows(
-    connection: Connection, space_id: int, items: Sequence[tuple[int | None, Item]]
-) -> Iterator[tuple[Item, FullTextRows]]:
-    """What the index should hold of items (project, item), not written."""
-    passages = _passages_of(connection, space_id, [item.id for _project, item in items])
-    for project_id, item in items:
-        rows = connection.fulltext_rows(space_id)
-        gather(rows, item.id, project_id, item, passages[item.id])
-        yield item, rows
 
 
 def reindex(connection: Connection, space_id: int, project_id: int | None, item: Item) -> None:

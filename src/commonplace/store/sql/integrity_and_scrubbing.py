@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from commonplace.errors import StoreError
 from commonplace.model import Draft, Item, Passage
 from commonplace.store.damaged_values import DamagedRow, DamagedText, Reader, parsed
-from commonplace.store.invariants import LIVE, SEARCHED, STRAY_TOKENS, STRAY_VECTORS, UNSPLIT, VECTORLESS, Invariant
-from commonplace.store.maintenance import FileDamage, IndexState, ReportProgress, RowKey, TextRow, Violations
+from commonplace.store.invariants import SEARCHED, STRAY_TOKENS, STRAY_VECTORS, UNSPLIT, VECTORLESS, Invariant
+from commonplace.store.maintenance import FileDamage, IndexState, RowKey, TextRow, Violations
 from commonplace.store.records import separate_hash
 from commonplace.store.sql import indexing, item_changes, items, sessions
 from commonplace.store.sql.connection import Connection, Space
@@ -254,18 +253,9 @@ def _clean_item(connection: Connection, space_id: int, item: Item, draft: Draft)
 
 
 EXAMPLES = 5
-# So many items at once are compared with the full-text index.
-_ITEMS = 200
-_LIVE_ITEMS = (
-    f"SELECT i.id, i.project_id FROM items i WHERE i.space_id = ? AND i.id > ? AND {LIVE} ORDER BY i.id LIMIT ?"
-)
 _LAST = {"p.id": "passages", "i.id": "items"}
 _GIVEN_UP = f"FROM jobs WHERE space_id = {{space}} AND kind = 'embed' AND tries >= {MAX_EMBED_TRIES}"
 _WAITING = f"FROM jobs WHERE space_id = {{space}} AND kind = 'embed' AND tries < {MAX_EMBED_TRIES}"
-
-
-# Those of some full-text rows, as they should be, that are others in the index.
-DifferentRows = Callable[[Any, Sequence[Sequence[Any]]], set[int]]
 
 
 class Integrity(Space):
@@ -279,10 +269,6 @@ class Integrity(Space):
     _INVARIANTS: Sequence[Invariant]
 
     def _file_damage(self, connection: Any, *, quick: bool) -> list[FileDamage]:
-        raise NotImplementedError
-
-    def _compare_index(self) -> AbstractContextManager[DifferentRows]:
-        """Tells for as long as it is open which full-text rows are not as they should be."""
         raise NotImplementedError
 
     def invariants(self) -> Sequence[Invariant]:
@@ -351,34 +337,6 @@ class Integrity(Space):
             indexing.add_passages(connection, self._space_id, item_id, passages)
             if item_changes.is_live(item):
                 indexing.show(connection, self._space_id, [(project_id, item)])
-
-    def reindex_items(self, item_ids: Sequence[int]) -> None:
-        with self._database.write() as connection:
-            locations = item_changes.locations_of(connection, self._space_id, item_ids)
-            for item in items.get(connection, self._space_id, item_ids).values():
-                if item_changes.is_live(item):
-                    indexing.reindex(connection, self._space_id, locations[item.id].project_id, item)
-
-    def stale_fts_items(self, advance: ReportProgress) -> list[int]:
-        found: list[int] = []
-        after = 0
-        with self._compare_index() as different:
-            while True:
-                with self._database.read() as connection:
-                    projects = dict(connection.rows(_LIVE_ITEMS, (self._space_id, after, _ITEMS)))
-                    if not projects:
-                        return found
-                    read = items.get(connection, self._space_id, projects)
-                    located = [(project_id, read[id_]) for id_, project_id in projects.items()]
-                    wanted = {
-                        row[0]: (item.id, row)
-                        for item, rows in indexing.wanted_rows(connection, self._space_id, located)
-                        for row in rows.rows
-                    }
-                    wrong = different(connection, [row for _item_id, row in wanted.values()])
-                found += dict.fromkeys(item_id for rowid, (item_id, _row) in wanted.items() if rowid in wrong)
-                after = max(projects)
-                advance(len(projects))
 
     def miscounted_sessions(self, after: int, limit: int) -> tuple[list[int], int | None]:
         select = "SELECT id, messages, words, bytes, sketch FROM sessions WHERE +space_id = ? AND id > ?"

@@ -1,116 +1,20 @@
-"""Checking a SQLite file: SQLite's own check, the invariants of its tables, and the words of the full-text index.
-
-The index has no rows to compare: it lists each word with the places where it stands, word by word. So every place is
-hashed and added up for its row, in one pass over the index, and the same is done with what each item should have there.
-16 bytes a row are held in memory.
-"""
+"""Checking a SQLite file: SQLite's own check, and the invariants of its tables."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from commonplace.store.damaged_values import content_checksum
 from commonplace.store.invariants import AUTHORED, DERIVED, LIVE, SEARCHED, SPLIT, USED, Invariant, counted_use, indexed
 from commonplace.store.maintenance import FileDamage
-from commonplace.store.rows import COLUMNS
-from commonplace.store.sql.integrity_and_scrubbing import DifferentRows, Integrity
+from commonplace.store.sql.integrity_and_scrubbing import Integrity
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.content_fingerprint import WIPED
 from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.encryption_and_copies import ROW_PROBLEMS
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-_PLACES = 100_000
-_ODD = 0x9E3779B97F4A7C15
-
-# Column and offset of a place, in one number.
-_SHIFT = 40
-_NUMBER = {name: n for n, name in enumerate((*COLUMNS, "scope"))}
-# As the table is made (0001_everything.sql).
-_TOKENIZER = ("unicode61", ["remove_diacritics", "0", "tokenchars", "="])
-
-Tokens = Callable[[str], Sequence[str]]
-
-
-class _IndexSums:
-    """For each row of the index, the sum of the hashes of its places."""
-
-    def __init__(self, connection: SqliteConnection) -> None:
-        import numpy as np
-
-        question = "SELECT id FROM passages_fts_docsize ORDER BY id"
-        self._rows = np.fromiter((row[0] for row in connection.stream(question)), np.int64)
-        self._sums = np.zeros(len(self._rows), np.uint64)
-        connection.execute(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab (main, passages_fts, instance)"
-        )
-        cursor = connection.stream("SELECT term, doc, col, offset FROM temp.places")
-        while places := list(islice(cursor, _PLACES)):
-            self._add(places)
-
-    def _add(self, places: Sequence[tuple[Any, ...]]) -> None:
-        import numpy as np
-
-        terms, docs, columns, offsets = zip(*places, strict=True)
-        known: dict[str, int] = {}
-        hashes = np.array([known.get(t) or known.setdefault(t, _hash(t)) for t in terms], np.uint64)
-        positions = np.array([_NUMBER[c] << _SHIFT for c in columns], np.uint64) + np.array(offsets, np.uint64)
-        at = np.searchsorted(self._rows, np.array(docs, np.int64))
-        # A word of a row that is not listed belongs to nothing, which is told of elsewhere.
-        there = at < len(self._rows)
-        there[there] = self._rows[at[there]] == np.array(docs, np.int64)[there]
-        np.add.at(self._sums, at[there], _mixed(hashes[there], positions[there]))
-
-    def sum_of(self, rowid: int) -> int | None:
-        import numpy as np
-
-        at = int(np.searchsorted(self._rows, rowid))
-        return int(self._sums[at]) if at < len(self._rows) and self._rows[at] == rowid else None
-
-
-def _mixed(hashes: NDArray[np.uint64], positions: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    import numpy as np
-
-    mixed = (hashes ^ (positions * np.uint64(_ODD))) * np.uint64(_ODD)
-    return mixed ^ (mixed >> np.uint64(29))
-
-
-def _sum(columns: Sequence[str], tokens: Tokens) -> int:
-    """The sum of the hashes of a row, given its columns in the order of the table."""
-    import numpy as np
-
-    hashes, positions = [], []
-    for number, text in enumerate(columns):
-        for offset, token in enumerate(tokens(text)):
-            hashes.append(_hash(token))
-            positions.append((number << _SHIFT) + offset)
-    return int(_mixed(np.array(hashes, np.uint64), np.array(positions, np.uint64)).sum(dtype=np.uint64))
-
-
-def _hash(term: str) -> int:
-    return int.from_bytes(blake2b(term.encode("utf-8", "replace"), digest_size=8).digest(), "big")
-
-
-def _tokens(connection: SqliteConnection) -> Tokens:
-    """How the index cuts a text that was made for it."""
-    cut = connection.fts5_tokenizer(*_TOKENIZER)
-
-    def tokens(text: str) -> Sequence[str]:
-        flags = apsw.FTS5_TOKENIZE_DOCUMENT
-        return [*map(str, cut(text.encode(), flags, None, include_offsets=False, include_colocated=False))]
-
-    return tokens
-
 
 MAX_PROBLEMS = 100
 WORDS = "passages_fts"
@@ -176,17 +80,6 @@ class SqliteIntegrity(Integrity):
             if known is not None and forgotten is None and known != content_checksum(*(part or b"" for part in content))
         ]
         return wrong, rows[-1][0] if rows else None
-
-    @contextlib.contextmanager
-    def _compare_index(self) -> Iterator[DifferentRows]:
-        # Open all the while: the index and the items have to be of one moment.
-        with self._database.read() as connection:
-            index_sums, tokens = _IndexSums(connection), _tokens(connection)
-
-            def different(_connection: SqliteConnection, rows: Sequence[Sequence[Any]]) -> set[int]:
-                return {rowid for rowid, *columns in rows if index_sums.sum_of(rowid) != _sum(columns, tokens)}
-
-            yield different
 
     def clear_text_index(self) -> None:
         with self._database.write() as connection:

@@ -78,24 +78,6 @@ def _without_foreign_keys(database: Database) -> Iterator[None]:
             connection.pragma("foreign_keys", True)
 
 
-def version_of(found: set[str], header_version: int | None) -> int | None:
-    """The version of a damaged file, by the tables that it still names and by what its header says; None: the newest.
-
-    The header is believed where the tables agree with it. Otherwise it is the newest version that has no other ones.
-    """
-    made: dict[int, set[str]] = {}
-    with contextlib.closing(SqliteConnection(":memory:")) as empty:
-        for name, function in FUNCTIONS.items():
-            empty.create_scalar_function(name, function)
-        for number, _name, script in migrations():
-            empty.execute(script).fetchall()
-            made[number] = {row[0] for row in empty.rows("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    ours = found & made[max(made)]
-    if header_version in made and (made[header_version] & ours == ours or not ours):
-        return header_version
-    return max((number for number, tables in made.items() if tables >= ours), default=None)
-
-
 def _bytes(value: object) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode()
 
