@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.hooks.hint_output import SessionHints, hint_files
-from commonplace.capture.hooks.spool import spool_folder
 from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.doctor import editor_checks
 from commonplace.doctor.doctor_context import DoctorContext
+from commonplace.fast.session_hints import SessionHints, hint_files
+from commonplace.fast.spool import spool_folder
 from commonplace.hosts.connections import (
     DesiredConnection,
     apply_plan,

@@ -17,11 +17,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
-from commonplace.capture.hooks.context_cache import settings_stamp
 from commonplace.capture.hooks.drain_inline import BackgroundDrain
 from commonplace.cli.terminal import CallerTerminal, caller_terminal
 from commonplace.config import Settings, load
 from commonplace.errors import CommonplaceError, InvalidInput, StoreBusy
+from commonplace.fast.context_cache import settings_stamp
 from commonplace.memory.authors import local_writer, person_named
 from commonplace.memory.background_tasks import BackgroundTasks, Task
 from commonplace.memory.hints import warm_up

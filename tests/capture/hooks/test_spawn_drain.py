@@ -13,8 +13,8 @@ import pytest
 from tests.polling import until
 
 from commonplace.capture.hooks.drain_inline import drain_all
-from commonplace.capture.hooks.drain_process import DRAIN_VARIABLE, spawn_drain
 from commonplace.config import Settings
+from commonplace.fast.drain_process import DRAIN_VARIABLE, spawn_drain
 from commonplace.memory.local_memory import open_memory
 from commonplace.model import Scope
 

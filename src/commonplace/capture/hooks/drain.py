@@ -20,7 +20,6 @@ from typing import Any
 
 from commonplace.capture.hooks.context_refresh import contexts_wanted_after
 from commonplace.capture.hooks.drain_attempts import DrainAttempts
-from commonplace.capture.hooks.drain_process import DrainLock
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.capture.hooks.spool_reader import (
     UnreadableEvent,
@@ -34,6 +33,7 @@ from commonplace.capture.hooks.spool_reader import (
 )
 from commonplace.config import Settings
 from commonplace.errors import InvalidInput, StoreError, TimedOut
+from commonplace.fast.drain_process import DrainLock
 from commonplace.hosts.hook_event import Event, HookRecord
 from commonplace.hosts.host import hooks_of
 from commonplace.memory.local_memory import LocalMemory

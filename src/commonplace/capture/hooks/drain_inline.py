@@ -14,12 +14,14 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.capture.hooks.context_cache import cache_context, cached_contexts, content_stamp
-from commonplace.capture.hooks.spool import UnsafeFolder, count_failure, failure_reason, seconds_to_wait, spool_folder
 from commonplace.capture.hooks.spool_reader import has_waiting_events, spool_path, waiting_events
 from commonplace.config import Settings
 from commonplace.data_folder import TEAMS, is_team_folder
 from commonplace.errors import CommonplaceError, StoreBusy
+from commonplace.fast.context_cache import cache_context, cached_contexts, content_stamp
+from commonplace.fast.drain_process import SpawnLock
+from commonplace.fast.spool import UnsafeFolder, count_failure, failure_reason, seconds_to_wait, spool_folder
+from commonplace.memory.content_fingerprint import content_fingerprint
 
 if TYPE_CHECKING:
     from commonplace.capture.hooks.context_refresh import ContextRefresher
@@ -65,8 +67,6 @@ def drain_all(settings: Settings, seconds: float | None = None) -> DrainResult:
     Events for servers elsewhere are sent there. With `seconds`, what cannot be stored or sent is tried again until they
     are over; without, it still waits.
     """
-    from commonplace.capture.hooks.drain_process import SpawnLock
-
     lock, end, pause = SpawnLock(str(settings.data_dir)), time.monotonic() + (seconds or 0.0), _FIRST_PAUSE
     result = _drain_once(settings, seconds)
     while True:
@@ -169,7 +169,7 @@ def drop_stale_contexts(
     """
     data = str(settings.data_dir)
     found = list(cached_contexts(data))
-    now = content_stamp(data, env, read_fingerprint) if found else ""
+    now = content_stamp(data, env, content_fingerprint, read_fingerprint) if found else ""
     for path, stamp, folder, session in reversed(found):
         if stamp not in ("", now):
             with contextlib.suppress(OSError, UnsafeFolder):

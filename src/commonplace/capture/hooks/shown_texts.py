@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.capture.hooks.hint_output import hint_files, hint_path, read_lines
 from commonplace.data_folder import TEAMS
+from commonplace.fast.session_hints import hint_files, hint_path, read_lines
 
 if TYPE_CHECKING:
     from commonplace.config import Settings

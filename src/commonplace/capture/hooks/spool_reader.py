@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.capture.hooks.spool import (
+from commonplace.config import Settings
+from commonplace.fast.spool import (
     CONTEXT_FAILURE,
     DISK_FULL,
     EVENT,
@@ -30,7 +31,6 @@ from commonplace.capture.hooks.spool import (
     ensure_private_folder,
     spool_folder,
 )
-from commonplace.config import Settings
 
 if TYPE_CHECKING:
     from commonplace.hosts.hook_event import HookRecord
