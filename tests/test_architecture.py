@@ -43,6 +43,8 @@ SLOW_TO_LOAD = {
     *("asyncio", "contextlib", "dataclasses", "enum", "functools", "inspect", "json", "logging", "pathlib", "re"),
     *("socket", "ssl", "subprocess", "tempfile", "threading", "tomllib", "traceback", "typing", "urllib"),
 }
+# In these rooms no module imports one that imports it.
+FREE_OF_CIRCLES = {"fast", "capture", "hosts", "resident_client", "resident_process"}
 # A room (a top-level folder) imports itself, the foundation, and these.
 ROOMS: dict[str, set[str]] = {
     "text": set(),
@@ -158,6 +160,24 @@ def test_rooms_import_in_one_direction(modules: dict[Path, ast.Module]) -> None:
         if name.startswith(".") or not is_allowed(room_of(path), name)
     ]
     assert not wrong
+
+
+def test_modules_do_not_import_each_other_in_circles(modules: dict[Path, ast.Module]) -> None:
+    """Also not by imports inside functions. Types alone may be imported both ways."""
+    known = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): tree for path, tree in modules.items()}
+    left: dict[str, set[str]] = {name: set() for name in known if name.split(".")[1] in FREE_OF_CIRCLES}
+    for name, imported in left.items():
+        for wanted in imports(_without_types(known[name])):
+            # A name is a module, or something in one.
+            imported |= {wanted, wanted.rpartition(".")[0]} & left.keys() - {name}
+    while free := {name for name, imported in left.items() if not imported & left.keys()}:
+        left = {name: imported for name, imported in left.items() if name not in free}
+    assert not left, "these import each other, or one that does"
+
+
+def _without_types(tree: ast.Module) -> ast.Module:
+    body = [node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))]
+    return ast.Module(body, [])
 
 
 def test_modules_and_functions_are_short_and_modules_say_what_they_are(modules: dict[Path, ast.Module]) -> None:

@@ -118,7 +118,7 @@ def drain(call: Call, seconds: float | None) -> None:
 
     Servers, and hooks at the end of a turn, do this by themselves. Other commands store some of them.
     """
-    from commonplace.capture.hooks.drain_inline import drain_all
+    from commonplace.capture.hooks.drain_all import drain_all
 
     drained = drain_all(call.settings(), seconds)
     data: dict[str, Any] = {

@@ -149,23 +149,32 @@ class EditorProxy:
 
     def _wait(self) -> None:
         """Wait for something to happen, and move what can be moved."""
-        link = self._link
-        waiting = sum(len(line.raw) for line in self._waiting) if self._waiting else 0
-        reads = [self._in] if self._input_open and waiting < MAX_WAITING_BYTES else []
-        out = self._out.descriptor
-        writes = [out] if self._out.waiting and sys.platform != "win32" else []
-        if link is not None:
-            reads.append(link.reads)
-            writes += [link.writes] if link.outgoing else []
+        link, out = self._link, self._out.descriptor
+        reads, writes = self._descriptors()
         readable, writable, _ = select(reads, writes, [], self._seconds_to_wait())
         if self._in in readable:
             self._read_input()
-        if link is not None and link.writes in writable:
-            link.send()
-        if link is not None and link.reads in readable:
-            self._receive(link)
+        if link is not None:
+            if link.writes in writable:
+                link.send()
+            if link.reads in readable:
+                self._receive(link)
         if self._out.waiting:
             self._out.send(ready=out in writable)
+
+    def _descriptors(self) -> tuple[list[int], list[int]]:
+        """What to wait for, until it can be read or written."""
+        reads, writes = [], []
+        waiting = sum(len(line.raw) for line in self._waiting)
+        if self._input_open and waiting < MAX_WAITING_BYTES:
+            reads.append(self._in)
+        if self._out.waiting and sys.platform != "win32":
+            writes.append(self._out.descriptor)
+        if self._link is not None:
+            reads.append(self._link.reads)
+            if self._link.outgoing:
+                writes.append(self._link.writes)
+        return reads, writes
 
     def _seconds_to_wait(self) -> float | None:
         link = self._link
@@ -299,22 +308,29 @@ class EditorProxy:
         """Connect if that is needed, and notice a server that hangs."""
         link, now = self._link, time.monotonic()
         if link is None:
-            if not self._is_wanted() or not (self._input_open or self._waiting):
-                return
-            if self._is_store_gone():
-                self._refuse_what_waits(now)
-            elif not self.connect():
-                self._start_again(now)
+            self._look_for_server(now)
         elif not link.is_greeted:
             if now > self._deadline:
                 self._close_link()
                 self._serve_here()
-        elif link.confirms and (self._begun or self._given) and now - link.heard > PING_SECONDS:
-            if now - link.heard > PING_SECONDS + self._hang_seconds:
-                self._lose("does not answer", hangs=True)
-            elif not link.is_pinged:
-                link.is_pinged = True
-                link.outgoing += PING
+        elif link.confirms and (self._begun or self._given):
+            self._look_for_life(link, now - link.heard)
+
+    def _look_for_server(self, now: float) -> None:
+        if not self._is_wanted() or not (self._input_open or self._waiting):
+            return
+        if self._is_store_gone():
+            self._refuse_what_waits(now)
+        elif not self.connect():
+            self._start_again(now)
+
+    def _look_for_life(self, link: Link, silent_seconds: float) -> None:
+        """Ask a server that owes an answer whether it lives, and give it up if it does not say so."""
+        if silent_seconds > PING_SECONDS + self._hang_seconds:
+            self._lose("does not answer", hangs=True)
+        elif silent_seconds > PING_SECONDS and not link.is_pinged:
+            link.is_pinged = True
+            link.outgoing += PING
 
     def _start_again(self, now: float) -> None:
         """Start the process if it is not there, unless that was tried often enough."""

@@ -11,7 +11,7 @@ import sys
 import time
 
 from commonplace.data_folder import is_team_folder
-from commonplace.fast.host_events import HOSTS, normalised_name
+from commonplace.fast.host_events import HOSTS, SUBAGENT_START, normalised_name
 from commonplace.fast.payload import Payload
 from commonplace.fast.spool import (
     CONTEXT_FAILURE,
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from commonplace.fast.host_events import HostEvents
     from commonplace.fast.whole_program import LoadForHooks
 
-SUBAGENT_START = "subagentstart"
 # How the tools of our own server are called by Claude Code, which is told before them, too.
 OWN_TOOLS = "mcp__commonplace__"
 # What the output of a tool that failed has in it, mostly.

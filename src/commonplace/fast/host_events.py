@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
+# Here a sub-agent starts, in the hosts that tell of it. It is told something, and it is nothing to remember.
+SUBAGENT_START = "subagentstart"
+
+
 def normalised_name(name: str) -> str:
     """A name without case, hyphens and underscores, so that all spellings of it are equal."""
     return name.replace("_", "").replace("-", "").lower()

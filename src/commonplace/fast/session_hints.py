@@ -66,21 +66,23 @@ class SessionHints:
         self.unused = [hint for hint in self.unused if hint[0][0] not in self._used]
 
     def _read(self, line: list[str]) -> None:
-        kind, number = line[0], len(line)
-        if kind == "shown" and number == 5:
-            ids = line[3].split(",")
-            if line[2] == START:
-                self.at_start.update(id_ for id_ in ids if id_ not in self.shown)
-            else:
-                self.at_start.difference_update(ids)
-                self.unused.append((ids, line[4].split()))
-            self.shown.update(ids)
-        elif kind == "used" and number == 3:
-            self._used.add(line[2])
-        elif kind == "asked" and number == 3 and line[1].isdecimal():
-            self._asked[line[2]] = int(line[1])
-        elif kind == "breach" and number == 3 and line[1].isdecimal():
-            self._breaches[line[2]] = int(line[1])
+        kind, at, *fields = [*line, ""]
+        if kind == "shown" and len(line) == 5:
+            self._read_shown(*fields[:3])
+        elif kind == "used" and len(line) == 3:
+            self._used.add(fields[0])
+        elif kind in ("asked", "breach") and len(line) == 3 and at.isdecimal():
+            last = self._asked if kind == "asked" else self._breaches
+            last[fields[0]] = int(at)
+
+    def _read_shown(self, moment: str, ids: str, words: str) -> None:
+        shown = ids.split(",")
+        if moment == START:
+            self.at_start.update(id_ for id_ in shown if id_ not in self.shown)
+        else:
+            self.at_start.difference_update(shown)
+            self.unused.append((shown, words.split()))
+        self.shown.update(shown)
 
     def was_asked(self, about: str) -> bool:
         """Whether the same was asked about a short while ago."""

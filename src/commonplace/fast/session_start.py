@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from commonplace.data_folder import is_team_folder, own_data_folder
 from commonplace.fast.context_cache import cache_context, cached_context, content_stamp
-from commonplace.fast.hook_command import SUBAGENT_START
+from commonplace.fast.host_events import SUBAGENT_START
 from commonplace.fast.json_text import field_text
 from commonplace.fast.session_hints import ids_in, note_start, session_name, shown_ids
 from commonplace.fast.settings import is_remote_store, may_start_resident

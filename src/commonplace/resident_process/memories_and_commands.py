@@ -217,6 +217,7 @@ def take_streams() -> None:
 
 def run_command(memories: Memories, caller: Caller) -> dict[str, Any]:
     """Run the command line of a shell; what it printed and its exit code, or nothing if the shell has to run it."""
+    # Windows are served before commands; `warm_up` loads it, too.
     from commonplace.cli import main as command_line
 
     arguments, terminals = caller.request.get("arguments"), caller.request.get("terminals")

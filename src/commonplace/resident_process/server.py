@@ -275,6 +275,7 @@ class Resident:
         return self._team_servers().answer(self.data, params, caller.env, reach)
 
     def _team_servers(self) -> TeamServers:
+        # Most people have no team's server.
         from commonplace.capture.hooks.team_hints import TeamServers
 
         with self._lock:

@@ -20,7 +20,7 @@ from tests.polling import until
 from tests.rest.conftest import Site, running, settings_in
 from tests.whole_items import all_words
 
-from commonplace.capture.hooks.drain_inline import drain_all
+from commonplace.capture.hooks.drain_all import drain_all
 from commonplace.capture.hooks.team_server import (
     EVERY_FOLDER,
     TeamServer,

@@ -43,6 +43,7 @@ from commonplace.fast.spool import (
     spool_folder,
 )
 from commonplace.hosts.hook_event import Event
+from commonplace.hosts.tool_text import command_of, files_of
 from commonplace.http_client import TRIES, HttpClient
 from commonplace.memory.detect_project import detect_project
 from commonplace.memory.private_projects import is_private, private_projects_of
@@ -187,8 +188,6 @@ def event_stays_here(server: TeamServer, settings: Settings, event: Event, folde
     Of a command's words only what lies in a repository counts: the folders of programs and of temporary files say
     nothing of whose it is.
     """
-    from commonplace.hosts.tool_text import command_of, files_of
-
     where = folders.of(event.cwd)
     if stays_here(server, settings, where.project):
         return True
