@@ -6,6 +6,7 @@ It always exits with 0, waits for nobody, and imports so little that it takes ab
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -108,6 +109,8 @@ class HookCall:
 
 def main(arguments: Arguments, load_whole_program: LoadForHooks) -> NoReturn:
     """Handle the event and end the process at once: there is nothing to clean up."""
+    # Nor is it worth looking for garbage, which takes a millisecond.
+    gc.disable()
     try:
         _ignore_signals(True)
         hook = HookCall(arguments, os.environ, load_whole_program)
