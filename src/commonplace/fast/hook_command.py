@@ -241,7 +241,9 @@ def _refused_tool(hook: HookCall) -> bytes:
         if not is_team_folder(hook.data) or not field_text(hook.fields, "tool_name").startswith(OWN_TOOLS):
             return b""
         folder = field_text(hook.fields, "cwd") or hook.folder
-        why = hook.load_whole_program().tool_refusal(hook.data, folder, hook.env)
+        given = hook.fields.get("tool_input")
+        given = given if isinstance(given, dict) else {}
+        why = hook.load_whole_program().tool_refusal(hook.data, folder, hook.env, given)
     except Exception as error:  # noqa: BLE001 - what cannot be told to be shared stays here
         why = "Whether this folder is shared with the team's memory cannot be told."
         hook.report_failure(f"{HINT_FAILURE}{failure_reason(error)}")

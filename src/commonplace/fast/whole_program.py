@@ -23,8 +23,8 @@ class WholeProgramForHooks(Protocol):
     def team_context(self, data: str, folder: str, session: str, env: Mapping[str, str]) -> str | None:
         """The context that a team's server gives; None if what happens in the folder stays on this machine."""
 
-    def tool_refusal(self, data: str, folder: str, env: Mapping[str, str]) -> str:
-        """Why an agent may not use the tools of a team's server in a folder; empty if it may."""
+    def tool_refusal(self, data: str, folder: str, env: Mapping[str, str], given: Mapping[str, object]) -> str:
+        """Why an agent may not call the tools of a team's server like this in a folder; empty if it may."""
 
     def read_hints(self, data: str, env: Mapping[str, str], request: Mapping[str, Any]) -> dict[str, Any]:
         """The hints for an event, by words alone."""

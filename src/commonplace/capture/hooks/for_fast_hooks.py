@@ -44,11 +44,11 @@ def team_context(data: str, folder: str, session: str, env: Mapping[str, str]) -
     return team_server.team_context(data, folder, session, env)
 
 
-def tool_refusal(data: str, folder: str, env: Mapping[str, str]) -> str:
-    """Why an agent may not use the tools of a team's server in a folder; empty if it may."""
+def tool_refusal(data: str, folder: str, env: Mapping[str, str], given: Mapping[str, object]) -> str:
+    """Why an agent may not call the tools of a team's server like this in a folder; empty if it may."""
     from commonplace.capture.hooks import team_server
 
-    return team_server.tool_refusal(data, folder, env)
+    return team_server.tool_refusal(data, folder, env, given)
 
 
 def read_hints(data: str, env: Mapping[str, str], request: Mapping[str, Any]) -> dict[str, Any]:
