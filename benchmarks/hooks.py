@@ -23,11 +23,11 @@ from pathlib import Path
 from benchmarks.stores import store_of
 from commonplace import config
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.spool import SECONDS_VARIABLE, encode_record, spool_folder, write_event
 from commonplace.capture.hooks.spool_reader import remove_events, waiting_events
+from commonplace.fast.ask_resident import ask
+from commonplace.fast.find_or_start import start
+from commonplace.fast.spool import SECONDS_VARIABLE, encode_record, spool_folder, write_event
 from commonplace.memory.local_memory import open_memory
-from commonplace.resident_client.ask_resident import ask
-from commonplace.resident_client.find_or_start import start
 
 ROUNDS, ITEMS, EVENTS = 31, 100_000, 10_000
 MOST_MS, MOST_TIMES, MOST_SECONDS = 60, 3, 20

@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.client import StdioClient, commonplace_server, environment, median_ms
 from benchmarks.process_memory import shared_memory_mb, wait_until_idle
 from benchmarks.stores import store_of
-from commonplace.resident_client.ask_resident import ask
+from commonplace.fast.ask_resident import ask
 
 ROUNDS, WINDOWS, ITEMS = 5, 6, 1_000
 # A resident process that was told to end has so long.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 
-from commonplace.capture.hooks.context_cache import session_start_output
+from commonplace.capture.hooks import for_fast_hooks
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.hook_command import HOSTS
-from commonplace.capture.hooks.spool import encode_record, spool_folder, write_event
+from commonplace.fast.arguments import Arguments
+from commonplace.fast.hook_command import HookCall
+from commonplace.fast.host_events import HOSTS
+from commonplace.fast.session_start import session_start_text
+from commonplace.fast.spool import encode_record, spool_folder, write_event
 from fuzzing import workspace
 from fuzzing.target import must
 
@@ -33,11 +36,13 @@ def take(data: bytes) -> None:
     drained = drain(workspace.memory(), workspace.settings())
     must(drained.done == 1 and not drained.left, "an event is drained")
     must(not [why for why in drained.refused if why.startswith("not-rememberable")], f"it fails: {drained.refused}")
-    if host in HOSTS[:5]:
-        _opened(session_start_output(folder, host, event, str(workspace.folder()), payload, {}), host)
+    if host in HOSTS and HOSTS[host].starts:
+        hook = HookCall(Arguments(["--data-dir", folder, "hook", host, event]), {}, lambda: for_fast_hooks)
+        hook.folder, hook.content = str(workspace.folder()), payload
+        _opened(hook.shape(session_start_text(hook)), host)
 
 
 def _opened(received: bytes, host: str) -> None:
     """What a host is told when a session starts is in the shape that it reads."""
-    if received and host != "kiro":
+    if received and HOSTS[host].output != "plain_text":
         must(isinstance(json.loads(received), dict), "a host is told an object")

@@ -38,6 +38,14 @@ FOUNDATION = {
     "watchdog",
     "worker_threads",
 }
+# The fast program: of ours it imports only itself and these, of the standard library only what loads as quickly.
+FAST_IMPORTS = {"__init__", "caller_variables", "data_folder", "detached_process", "errors"}
+SLOW_TO_LOAD = {
+    *("asyncio", "contextlib", "dataclasses", "enum", "functools", "inspect", "json", "logging", "pathlib", "re"),
+    *("socket", "ssl", "subprocess", "tempfile", "threading", "tomllib", "traceback", "typing", "urllib"),
+}
+# In these rooms no module imports one that imports it.
+FREE_OF_CIRCLES = {"fast", "capture", "hosts", "resident_client", "resident_process"}
 # A room (a top-level folder) imports itself, the foundation, and these.
 ROOMS: dict[str, set[str]] = {
     "text": set(),
@@ -45,22 +53,34 @@ ROOMS: dict[str, set[str]] = {
     "embed": {"http_client", "text"},
     "store": {"text"},
     "memory": {"store", "ranking", "embed", "text"},
-    "hosts": {"memory", "text"},
+    "hosts": {"fast", "memory", "text"},
     "http_client": {"text"},
     "remote_sync": {"http_client", "memory", "text"},
-    "resident_client": {"text"},
-    "capture": {"hosts", "http_client", "memory", "resident_client", "text"},
+    "fast": set(),
+    "resident_client": {"fast", "text"},
+    "capture": {"fast", "hosts", "http_client", "memory", "text"},
     "library": {"capture", "hosts", "http_client", "remote_sync", "memory", "text"},
     "dialects": {"library", "memory", "ranking", "text"},
-    "doctor": {"http_client", "library", "hosts", "capture", "memory", "resident_client", "text"},
+    "doctor": {"fast", "http_client", "library", "hosts", "capture", "memory", "resident_client", "text"},
     "http_responses": {"memory", "text"},
     "mcp": {"dialects", "library", "memory", "capture", "text"},
     "rest": {"http_responses", "dialects", "library", "memory", "capture", "text"},
     "web": {"http_responses", "doctor", "library", "hosts", "capture", "memory", "text"},
     "http_server": {"http_responses", "mcp", "rest", "web", "library", "memory", "capture", "text"},
-    "resident_process": {"resident_client", "mcp", "cli", "memory", "capture", "text"},
-    "cli": {"dialects", "library", "hosts", "memory", "capture", "doctor", "resident_client", "text", "remote_sync"},
-    "__main__": {"cli", "capture", "resident_client", "resident_process"},
+    "resident_process": {"fast", "resident_client", "mcp", "cli", "memory", "capture", "text"},
+    "cli": {
+        "dialects",
+        "fast",
+        "library",
+        "hosts",
+        "memory",
+        "capture",
+        "doctor",
+        "resident_client",
+        "text",
+        "remote_sync",
+    },
+    "__main__": {"cli", "capture", "fast", "resident_process"},
 }
 # The command line starts the servers: it may import these modules of rooms that it cannot import otherwise.
 SERVERS = {
@@ -123,8 +143,11 @@ def is_allowed(room: str, name: str) -> bool:
         target = rest.partition(".")[0] or "__init__"
         if room == "__init__" or any(room == who and name.startswith(server) for who, server in SERVERS):
             return True
-        allowed = FOUNDATION if room in FOUNDATION else FOUNDATION | ROOMS[room] | {room}
+        foundation = FAST_IMPORTS if room == "fast" else FOUNDATION
+        allowed = foundation if room in FOUNDATION else foundation | ROOMS[room] | {room}
         return target in allowed or target.startswith("__version")
+    if room == "fast":
+        return top in sys.stdlib_module_names
     return top not in LIBRARIES or room in LIBRARIES[top]
 
 
@@ -138,6 +161,24 @@ def test_rooms_import_in_one_direction(modules: dict[Path, ast.Module]) -> None:
         if name.startswith(".") or not is_allowed(room_of(path), name)
     ]
     assert not wrong
+
+
+def test_modules_do_not_import_each_other_in_circles(modules: dict[Path, ast.Module]) -> None:
+    """Also not by imports inside functions. Types alone may be imported both ways."""
+    known = {".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): tree for path, tree in modules.items()}
+    left: dict[str, set[str]] = {name: set() for name in known if name.split(".")[1] in FREE_OF_CIRCLES}
+    for name, imported in left.items():
+        for wanted in imports(_without_types(known[name])):
+            # A name is a module, or something in one.
+            imported |= {wanted, wanted.rpartition(".")[0]} & left.keys() - {name}
+    while free := {name for name, imported in left.items() if not imported & left.keys()}:
+        left = {name: imported for name, imported in left.items() if name not in free}
+    assert not left, "these import each other, or one that does"
+
+
+def _without_types(tree: ast.Module) -> ast.Module:
+    body = [node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))]
+    return ast.Module(body, [])
 
 
 def test_modules_and_functions_are_short_and_modules_say_what_they_are(modules: dict[Path, ast.Module]) -> None:
@@ -192,6 +233,20 @@ def test_the_memory_room_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_fast_program_loads_quickly() -> None:
+    # One module has types only, and is never loaded.
+    fast = [f"commonplace.fast.{path.stem}" for path in (PACKAGE / "fast").glob("*.py") if path.stem != "whole_program"]
+    script = (
+        f"import sys; before = set(sys.modules); import {', '.join(fast)}; print(*sorted(set(sys.modules) - before))"
+    )
+    # -S: what the set-up of an interpreter imports is not ours.
+    python = [sys.executable, "-S", "-c", f"import sys; sys.path[:0] = [{str(PACKAGE.parent)!r}]; {script}"]
+    loaded = set(subprocess.run(python, capture_output=True, text=True, check=True).stdout.split())
+    assert not loaded & SLOW_TO_LOAD
+    ours = {name.removeprefix("commonplace.") for name in loaded if name.startswith("commonplace.")}
+    assert {name for name in ours if name.partition(".")[0] != "fast"} <= FAST_IMPORTS
 
 
 def test_a_search_runs_code_of_few_files() -> None:

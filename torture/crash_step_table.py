@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import apsw
 
-from commonplace.capture.hooks.spool import encode_record, spool_folder, write_event
 from commonplace.capture.hooks.spool_reader import spool_path, waiting_events
+from commonplace.fast.spool import encode_record, spool_folder, write_event
 from commonplace.memory import streamed_memories
 from commonplace.memory.backup import list_backups
 from commonplace.memory.remember import NewItem, remember

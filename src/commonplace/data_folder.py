@@ -26,6 +26,11 @@ def is_team_folder(data: str) -> bool:
     return os.path.basename(os.path.dirname(os.path.abspath(data))) == TEAMS
 
 
+def own_data_folder(data: str) -> str:
+    """The data folder of this machine's own memory, also for one of hooks that send to a server."""
+    return os.path.dirname(os.path.dirname(os.path.abspath(data))) if is_team_folder(data) else data
+
+
 def _usual(env: Mapping[str, str]) -> str:
     home = env.get("HOME") or env.get("USERPROFILE") or os.path.expanduser("~")
     if sys.platform == "win32":

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.capture.hooks.hook_runner import put
 
-from commonplace.capture.hooks.drain_process import DrainLock
 from commonplace.config import Settings
+from commonplace.fast.drain_process import DrainLock
 
 from .conftest import Run
 

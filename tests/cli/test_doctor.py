@@ -16,8 +16,8 @@ from typing import Any
 import apsw
 import pytest
 
-from commonplace.capture.hooks.hook_command import HOSTS
 from commonplace.doctor.editor_checks import SLOW_ADVICE
+from commonplace.fast.host_events import HOSTS
 from commonplace.hosts.host import EDITOR_NAMES
 
 from .conftest import Outcome, Run

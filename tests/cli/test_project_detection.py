@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from commonplace.capture.hooks.spool import encode_record, spool_folder, write_event
+from commonplace.fast.spool import encode_record, spool_folder, write_event
 
 from .conftest import Run
 

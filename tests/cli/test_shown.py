@@ -68,7 +68,7 @@ def test_of_an_encrypted_memory_no_text_is_kept(
     started = fire(spawn, folder, "SessionStart", source="startup")
     database = settings.database.read_bytes()
     settings.database.write_bytes(b"\x8a" * 16 + database[16:])
-    from commonplace.capture.hooks.hint_output import note_start
+    from commonplace.fast.session_hints import note_start
 
     note_start(str(settings.data_dir), "claude-code:other", started)
     settings.database.write_bytes(database)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.hooks.spool import count_failure, spool_folder
 from commonplace.config import Settings
+from commonplace.fast.spool import count_failure, spool_folder
 from commonplace.memory.local_memory import wall_clock
 from commonplace.memory.status_and_stats import Fault, save_check_result
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.hooks.hint_output import SessionHints, hint_files
-from commonplace.capture.hooks.spool import spool_folder
 from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.doctor import editor_checks
 from commonplace.doctor.doctor_context import DoctorContext
+from commonplace.fast.session_hints import SessionHints, hint_files
+from commonplace.fast.spool import spool_folder
 from commonplace.hosts.connections import (
     DesiredConnection,
     apply_plan,
@@ -218,9 +218,9 @@ def test_what_hooks_showed_and_what_was_used_is_told(context: DoctorContext) -> 
     assert "have not shown" in nothing.sentence and "hooks_recall is full" in nothing.sentence
     for session in ("claude-code:1", "codex:2"):
         shown = SessionHints(str(context.settings.data_dir), session)
-        shown.add("shown", "1", "session-start", "a" * 12, "")
-        shown.add("shown", "2", "prompt", "b" * 12, "some words")
-    shown.add("used", "3", "b" * 12)
+        shown.add("shown", "session-start", "a" * 12, "")
+        shown.add("shown", "prompt", "b" * 12, "some words")
+    shown.add("used", "b" * 12)
     (found,) = editor_checks.check_recall(context)
     assert "showed 2 memories in 2 sessions; agents used 1 of them" in found.sentence
     (off,) = editor_checks.check_recall(replace(context, settings=replace(context.settings, hooks_recall="off")))

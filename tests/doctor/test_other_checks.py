@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import commonplace
-from commonplace.capture.hooks.spool import count_failure, encode_record, spool_folder, write_event
 from commonplace.doctor import checkup, editor_checks, memory_checks
 from commonplace.doctor.doctor_context import DoctorContext, doctor_context
 from commonplace.doctor.mcp_probe import ProbeResult
+from commonplace.fast.spool import count_failure, encode_record, spool_folder, write_event
 
 from .conftest import failing, states
 

@@ -1,12 +1,15 @@
-"""The table of hosts, and what the light path of hooks repeats of it."""
+"""The table of hosts, and the table that hooks have of their events."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from commonplace.capture.hooks.context_cache import OUTPUT_SHAPES
-from commonplace.capture.hooks.hook_command import _ENDS, _HINTS, _STARTS, HOSTS
-from commonplace.hosts.hook_event import normalised_name
+from commonplace.fast import host_events
+from commonplace.fast.host_events import HOSTS, normalised_name
+from commonplace.fast.output_shapes import SHAPES
+from commonplace.hosts.event_table import row_of, with_table
 from commonplace.hosts.host import (
     BUILT_IN,
     EDITOR_NAMES,
@@ -42,27 +45,28 @@ def test_the_tables_of_names_say_what_the_hosts_have() -> None:
     assert tuple(transcript_sources()) == SOURCE_NAMES
 
 
-def test_a_hook_knows_the_hosts_without_importing_them() -> None:
-    assert set(HOSTS) == {name for name in BUILT_IN if host_named(name).hooks}
+def test_the_table_of_hooks_is_what_the_hosts_say() -> None:
+    source = Path(host_events.__file__).read_text(encoding="utf-8")
+    assert source == with_table(source), "run `python -m commonplace.hosts.event_table`"
+    assert {name for name in BUILT_IN if host_named(name).hooks} == set(HOSTS)
 
 
 @pytest.mark.parametrize("name", HOSTS)
-def test_a_hook_knows_where_sessions_start_and_turns_end(name: str) -> None:
+def test_a_row_of_the_table_is_that_of_the_host(name: str) -> None:
     hooks = host_named(name).hooks
     assert hooks is not None
-    assert set(map(normalised_name, hooks.starts)) == {event for event, hosts in _STARTS.items() if name in hosts}
-    assert set(map(normalised_name, hooks.ends)) <= set(_ENDS)
-    # Whatever is written into its settings and ends something is known to end it.
-    assert {event for event in hooks.events if normalised_name(event) in _ENDS} <= set(hooks.ends)
-    assert bool(hooks.starts) == (name in OUTPUT_SHAPES)
+    row, known = row_of(hooks), HOSTS[name]
+    for field in ("starts", "ends", "hints", "replies", "prompt_variable"):
+        assert getattr(row, field) == getattr(known, field)
+    assert isinstance(known.output, str) and SHAPES[known.output] is row.output
 
 
 @pytest.mark.parametrize("name", HOSTS)
-def test_a_hook_knows_where_memories_can_be_shown(name: str) -> None:
+def test_events_with_a_meaning_are_heard(name: str) -> None:
     hooks = host_named(name).hooks
     assert hooks is not None
-    known = {event: moment for event, (moment, hosts) in _HINTS.items() if name in hosts}
-    assert {normalised_name(event): moment for event, moment in hooks.hints.items()} == known
-    assert not hooks.hints or name in OUTPUT_SHAPES
-    # Whatever is shown somewhere is written into its settings, in one of its spellings.
-    assert set(hooks.hints.values()) == {hooks.hints[event] for event in hooks.events if event in hooks.hints}
+    heard = {normalised_name(event) for event in hooks.events}
+    row = HOSTS[name]
+    assert heard & set(row.ends) and (not row.starts or heard & set(row.starts))
+    # What is shown somewhere is written into its settings, in one of its spellings.
+    assert set(row.hints.values()) == {row.hints[event] for event in heard & row.hints.keys()}

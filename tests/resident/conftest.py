@@ -13,8 +13,9 @@ import pytest
 from tests.cli.conftest import spawn_in_terminal
 from tests.polling import until
 
-from commonplace.resident_client.ask_resident import OFF_VARIABLE, ask
-from commonplace.resident_client.find_or_start import FOLDER, SECONDS_VARIABLE, is_running, start
+from commonplace.fast.ask_resident import ask
+from commonplace.fast.find_or_start import FOLDER, SECONDS_VARIABLE, is_running, start
+from commonplace.fast.settings import RESIDENT_VARIABLE
 
 __all__ = ["spawn_in_terminal"]
 
@@ -25,7 +26,7 @@ Status = dict[str, Any]
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The data folder of this test. Nothing is given up because the machine is busy."""
     folder = tmp_path / "data"
-    monkeypatch.delenv(OFF_VARIABLE)
+    monkeypatch.delenv(RESIDENT_VARIABLE)
     monkeypatch.setenv("COMMONPLACE_DATA_DIR", str(folder))
     monkeypatch.setenv("COMMONPLACE_EMBEDDER", "off")
     monkeypatch.setenv(SECONDS_VARIABLE, "60")

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from tests.polling import until
 
-from commonplace.resident_client.ask_resident import OFF_VARIABLE, ask
-from commonplace.resident_client.find_or_start import SECONDS_VARIABLE
+from commonplace.fast.ask_resident import ask
+from commonplace.fast.find_or_start import SECONDS_VARIABLE
+from commonplace.fast.settings import RESIDENT_VARIABLE
 
 from .conftest import Status
 
@@ -50,7 +51,7 @@ def run(*arguments: str, resident: str = "on", stdin: bytes = b"", **env: str) -
         [sys.executable, "-m", "commonplace", *arguments],
         input=stdin,
         capture_output=True,
-        env={**os.environ, OFF_VARIABLE: resident, **env},
+        env={**os.environ, RESIDENT_VARIABLE: resident, **env},
         timeout=60,
         check=False,
     )
@@ -107,7 +108,9 @@ def test_a_terminal_shows_the_same(
     assert run("add", "--jsonl", "-", resident="off", stdin=json.dumps(stored).encode())[0] == 0
     resident()
     for columns in ("80", "120"):
-        both = [spawn_in_terminal("search", "sessions", COLUMNS=columns, **{OFF_VARIABLE: on}) for on in ("on", "off")]
+        both = [
+            spawn_in_terminal("search", "sessions", COLUMNS=columns, **{RESIDENT_VARIABLE: on}) for on in ("on", "off")
+        ]
         assert both[0] == both[1]
     assert commands_run() == 2
 

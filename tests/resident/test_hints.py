@@ -13,9 +13,9 @@ from tests.polling import until
 
 from commonplace import Memory
 from commonplace.config import Settings, load
+from commonplace.fast.ask_resident import ask
+from commonplace.fast.find_or_start import is_running
 from commonplace.memory.remember import NewItem
-from commonplace.resident_client.ask_resident import ask
-from commonplace.resident_client.find_or_start import is_running
 
 from .conftest import Status
 

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from tests.polling import until
 
-from commonplace.resident_client.ask_resident import ask
-from commonplace.resident_client.find_or_start import (
+from commonplace.fast.ask_resident import ask
+from commonplace.fast.find_or_start import (
     FOLDER,
     SECONDS_VARIABLE,
     identity,
@@ -39,7 +39,7 @@ def test_without_one_nothing_is_answered(data: str) -> None:
 
 
 def test_started_at_once_by_many_there_is_one(data: str, resident: Resident) -> None:
-    script = f"from commonplace.resident_client.find_or_start import start; assert start({data!r})"
+    script = f"from commonplace.fast.find_or_start import start; assert start({data!r})"
     many = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(5)]
     assert [one.wait(60) for one in many] == [0] * 5
     pid = resident()["pid"]
@@ -141,7 +141,7 @@ def test_one_of_another_version_ends_for_the_new_one(data: str, resident: Reside
     """The same program under the name of another interpreter is another copy of it."""
     other = tmp_path / "python"
     other.symlink_to(sys.executable)
-    script = f"from commonplace.resident_client.find_or_start import start; assert start({data!r})"
+    script = f"from commonplace.fast.find_or_start import start; assert start({data!r})"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([other, "-c", script], env=env, timeout=60, check=True)
     until(lambda: resident_processes(data))

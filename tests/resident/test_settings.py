@@ -11,12 +11,12 @@ import pytest
 from tests.capture.hooks.hook_runner import fire, names
 from tests.polling import until
 
-from commonplace.capture.hooks.context_cache import cached_contexts
 from commonplace.config import Settings, load
+from commonplace.fast.ask_resident import ask
+from commonplace.fast.context_cache import cached_contexts
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember_item
 from commonplace.model import Item, Scope
-from commonplace.resident_client.ask_resident import ask
 from commonplace.resident_process.memories_and_commands import OF_THE_CALLER
 
 from .conftest import Status

@@ -24,10 +24,8 @@ from tests.mcp.test_stdio import INITIALIZE, INITIALIZED, Message, calling
 from tests.polling import until
 
 from commonplace.detached_process import take_lock
-from commonplace.mcp.stdio import static_replies
-from commonplace.memory.local_memory import LocalMemory
-from commonplace.resident_client.ask_resident import OFF_VARIABLE, ask, hello
-from commonplace.resident_client.find_or_start import (
+from commonplace.fast.ask_resident import ask, hello
+from commonplace.fast.find_or_start import (
     FOLDER,
     SECONDS_VARIABLE,
     connect,
@@ -36,8 +34,11 @@ from commonplace.resident_client.find_or_start import (
     resident_file,
     start,
 )
+from commonplace.fast.prepared_replies import PreparedReplies, window_file, window_name
+from commonplace.fast.settings import RESIDENT_VARIABLE
+from commonplace.mcp.stdio import static_replies
+from commonplace.memory.local_memory import LocalMemory
 from commonplace.resident_client.list_and_stop import stop_residents
-from commonplace.resident_process.prepared_replies import PreparedReplies, window_file, window_name
 from commonplace.worker_threads import Workers
 
 from .conftest import Status
@@ -380,7 +381,7 @@ def test_without_it_everything_is_done_here(data: str, resident: Resident, windo
         Path(data, "config.toml").write_text('resident = "off"\n', encoding="utf-8")
     elif why == "environment":
         resident()
-    env = {"off": {OFF_VARIABLE: "off"}, "environment": {"TZ": "Asia/Tokyo"}}.get(why, {})
+    env = {"off": {RESIDENT_VARIABLE: "off"}, "environment": {"TZ": "Asia/Tokyo"}}.get(why, {})
     one = window(**env)
     assert one.greet()["result"]["serverInfo"]["name"] == "commonplace"
     assert one.call("add_memory", content="Deploy on Tuesdays", project_id="x")
@@ -395,7 +396,7 @@ def test_wrong_settings_are_reported_as_without_it(data: str, resident: Resident
             [sys.executable, "-m", "commonplace", "mcp"],
             input=json.dumps(INITIALIZE).encode(),
             capture_output=True,
-            env={**os.environ, "COMMONPLACE_RERANKER": "none", OFF_VARIABLE: resident_},
+            env={**os.environ, "COMMONPLACE_RERANKER": "none", RESIDENT_VARIABLE: resident_},
             timeout=60,
             check=False,
         )

@@ -18,9 +18,9 @@ from tests.capture.hooks.test_team_server import free_port, serving
 from tests.polling import until
 
 from commonplace import Memory
-from commonplace.capture.hooks.spool import SECONDS_VARIABLE
 from commonplace.capture.hooks.team_server import EVERY_FOLDER, TeamServer, save_server, team_server
 from commonplace.config import Settings, load
+from commonplace.fast.spool import SECONDS_VARIABLE
 from commonplace.memory.remember import NewItem
 
 from .conftest import Status

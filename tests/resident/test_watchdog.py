@@ -13,11 +13,11 @@ from tests.hosts.test_plugins import install
 from tests.polling import until
 
 from commonplace.capture.hooks.drain import ENDED_THE_DRAIN
-from commonplace.capture.hooks.spool import REFUSED
 from commonplace.capture.hooks.spool_reader import spool_path, spool_state
 from commonplace.config import Settings, load
+from commonplace.fast.find_or_start import start
+from commonplace.fast.spool import REFUSED
 from commonplace.memory.local_memory import open_memory
-from commonplace.resident_client.find_or_start import start
 from commonplace.watchdog import SECONDS_VARIABLE, log_path
 
 from .conftest import Status

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.spool import SPOOL, count_failure, encode_record, spool_folder, write_event
 from commonplace.capture.import_files import import_path
 from commonplace.capture.watched_folder import WatchedFolder
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, StoreError
+from commonplace.fast.spool import SPOOL, count_failure, encode_record, spool_folder, write_event
 from commonplace.http_server.auth import ensure_first_key
 from commonplace.memory import status_and_stats
 from commonplace.memory.background_tasks import MaintenanceTask

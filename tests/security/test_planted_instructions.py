@@ -25,10 +25,10 @@ from tests.store_template import write_new_store
 from commonplace import config
 from commonplace.capture.hooks.context_refresh import compose_context
 from commonplace.capture.hooks.hint_answers import answer_hints
-from commonplace.capture.hooks.spool import encode_record, spool_folder, write_event
 from commonplace.capture.import_files import import_path
 from commonplace.config import Settings
 from commonplace.errors import Forbidden
+from commonplace.fast.spool import encode_record, spool_folder, write_event
 from commonplace.hosts.learn_rule_files import learn
 from commonplace.hosts.rules_markdown import NOTED, as_markdown
 from commonplace.memory.authors import for_agent, with_writer

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from commonplace.capture.hooks.shown_texts import scrub_shown_texts
-from commonplace.capture.hooks.spool_reader import scrub_spool
+from commonplace.capture.hooks.scrub_captured import scrub_shown_texts, scrub_spool
 from commonplace.cli import tables
 from commonplace.cli.command import Call, command
 from commonplace.cli.terminal import progress

@@ -143,7 +143,7 @@ Value = tuple[str, str]
 
 def stored_values(ctx: click.Context, what: str, incomplete: str) -> list[CompletionItem]:
     """The values that begin like this, each with a few words about it."""
-    from commonplace.resident_client.ask_resident import ask
+    from commonplace.fast.ask_resident import ask
 
     call = ctx.ensure_object(Call)
     params = {"what": what, "incomplete": incomplete}

@@ -49,8 +49,8 @@ def trust(call: Call, folder: Path | None) -> None:
 
     A clone is recognised by its commits. Only one that shares no commit with earlier clones needs this.
     """
-    from commonplace.capture.hooks.context_cache import drop_cached_contexts
     from commonplace.capture.hooks.working_folder import record_commit
+    from commonplace.fast.context_cache import drop_cached_contexts
     from commonplace.memory.detect_project import detect_project
 
     here = (folder or Path.cwd()).resolve()

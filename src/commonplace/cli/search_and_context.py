@@ -169,7 +169,7 @@ def _show_start(call: Call) -> None:
     folder = str(current_folder())
     _project, servers = call.shared_here()
     if servers:
-        text = team_context(str(servers[0].folder), folder, "", environment(), lambda *_own: "")
+        text = team_context(str(servers[0].folder), folder, "", environment()) or ""
         call.note(f"From {servers[0].url}, whose memory agents have here.")
     else:
         with call.local_memory(drain_more=True) as memory:

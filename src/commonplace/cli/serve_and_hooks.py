@@ -102,10 +102,13 @@ def hook(call: Call, host: str, event: str) -> None:
     HOST is claude-code, codex, gemini, cursor, kiro, windsurf or opencode; EVENT is what the host calls it. It always
     exits with 0 and never waits: the event is stored later, by a server, at the end of the turn, or by a command.
     """
-    from commonplace.capture.hooks.hook_command import handle_event
+    from commonplace.capture.hooks import for_fast_hooks
+    from commonplace.fast.arguments import Arguments
+    from commonplace.fast.hook_command import HookCall, handle_event
 
     folder = ["--data-dir", call.data_dir] if call.data_dir else []
-    click.echo(handle_event([*folder, "hook", host, event], os.environ), nl=False)
+    arguments = Arguments([*folder, "hook", host, event])
+    click.echo(handle_event(HookCall(arguments, os.environ, lambda: for_fast_hooks)), nl=False)
 
 
 @command("drain", "commonplace drain", "commonplace drain --seconds 10")
@@ -115,7 +118,7 @@ def drain(call: Call, seconds: float | None) -> None:
 
     Servers, and hooks at the end of a turn, do this by themselves. Other commands store some of them.
     """
-    from commonplace.capture.hooks.drain_inline import drain_all
+    from commonplace.capture.hooks.drain_all import drain_all
 
     drained = drain_all(call.settings(), seconds)
     data: dict[str, Any] = {

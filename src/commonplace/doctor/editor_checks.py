@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from commonplace.capture.hooks.drain import ENDED_THE_DRAIN, drain
-from commonplace.capture.hooks.hint_output import count_hints
-from commonplace.capture.hooks.spool import PART, SAMPLE, SPOOL, spool_folder
 from commonplace.capture.hooks.spool_reader import (
     SpoolState,
     clear_failures,
@@ -37,6 +35,8 @@ from commonplace.doctor.team_checks import (
     run_hook,
 )
 from commonplace.errors import CommonplaceError
+from commonplace.fast.session_hints import count_hints
+from commonplace.fast.spool import PART, SAMPLE, SPOOL, spool_folder
 from commonplace.hosts.connections import (
     Connection,
     DesiredConnection,

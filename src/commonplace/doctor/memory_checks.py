@@ -15,12 +15,12 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from commonplace.capture.hooks.context_cache import CONTEXT_FOLDER
-from commonplace.capture.hooks.spool import REFUSED, SPOOL
 from commonplace.config import FOLDER, embedder_kind
 from commonplace.data_folder import closed_folder, on_read_only_disk, read_only_files
 from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark
 from commonplace.errors import CommonplaceError, StoreCorrupt, TimedOut
+from commonplace.fast.context_cache import CONTEXT_FOLDER
+from commonplace.fast.spool import REFUSED, SPOOL
 from commonplace.memory.check_and_repair import (
     IndexState,
     file_errors,

@@ -13,13 +13,13 @@ from urllib.parse import urlencode
 
 from commonplace.capture.hooks.drain import drain_to
 from commonplace.capture.hooks.send_events import EventSender, event_record
-from commonplace.capture.hooks.spool import EVENT, SAMPLE, SAMPLE_VARIABLE, event_name, spool_folder
 from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.capture.hooks.team_hints import HINTS_PATH, NEAR_SECONDS
 from commonplace.capture.hooks.team_server import TeamServer, team_servers
 from commonplace.capture.hooks.working_folder import WorkingFolder
 from commonplace.doctor.doctor_context import DoctorContext, Finding, Fix, failure, ok, remark
 from commonplace.errors import CommonplaceError
+from commonplace.fast.spool import EVENT, SAMPLE, SAMPLE_VARIABLE, event_name, spool_folder
 from commonplace.hosts.connections import Connection, Hook
 from commonplace.hosts.hook_event import Event
 from commonplace.text.dates import time_ago

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from commonplace.fast.output_shapes import hook_specific_output
 from commonplace.hosts.hook_event import (
     Event,
     EventTable,
@@ -410,6 +411,7 @@ HOST = Host(
             "PostToolUse": "after-tool",
             "PostToolUseFailure": "after-tool",
         },
+        output=hook_specific_output,
     ),
     rule_files=RuleFiles(
         name="claude",

@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from commonplace.fast.output_shapes import hook_specific_output
 from commonplace.hosts.claude_code import read_event
 from commonplace.hosts.hook_event import Event, HookRecord, PayloadFields, find_exit_code
 from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, Transcripts, locations_here
@@ -423,6 +424,7 @@ HOST = Host(
         ends=("PreCompact", "Stop", "SessionEnd"),
         # It refuses context before a tool is used.
         hints={"UserPromptSubmit": "prompt", "PostToolUse": "after-tool"},
+        output=hook_specific_output,
     ),
     transcripts=Transcripts(
         folders=_session_folders,

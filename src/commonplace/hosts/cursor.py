@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from commonplace.fast.output_shapes import additional_context
 from commonplace.hosts.hook_event import (
     Event,
     EventTable,
@@ -275,6 +276,8 @@ HOST = Host(
         ends=("afterAgentResponse", "preCompact", "stop", "sessionEnd"),
         # A prompt can only be let through or stopped there.
         hints={"postToolUse": "after-tool"},
+        output=additional_context,
+        replies={"beforeSubmitPrompt": '{"continue": true}\n'},
     ),
     rule_files=RuleFiles(
         name="cursor",

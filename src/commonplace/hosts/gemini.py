@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from commonplace.fast.output_shapes import hook_specific_output
 from commonplace.hosts.hook_event import EventTable, PayloadFields, event_from_table, tool_details
 from commonplace.hosts.host import NAME, Entry, Hooks, Host, Locations, McpSettings, RuleFiles, Transcripts, http_entry
 from commonplace.hosts.rule_files import single_file
@@ -316,6 +317,8 @@ HOST = Host(
         starts=("SessionStart",),
         ends=("AfterAgent", "SessionEnd"),
         hints={"BeforeAgent": "prompt", "AfterTool": "after-tool"},
+        output=hook_specific_output,
+        replies={"*": "{}\n"},
     ),
     rule_files=RuleFiles(
         name="gemini",

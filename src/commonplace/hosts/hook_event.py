@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+from commonplace.fast.host_events import normalised_name
 from commonplace.text.untrusted_json import parse_if_json
 
 EventKind = Literal["session-start", "prompt", "tool", "compact", "stop", "subagent-stop", "session-end"]
@@ -68,11 +69,6 @@ _CODES = ("exit_code", "exit_status", "return_code", "returncode")
 # Where hosts put the exit code of a command, next to what it printed.
 _AROUND_CODES = ("metadata", "result", "output", "response")
 _DEEPEST = 4
-
-
-def normalised_name(name: str) -> str:
-    """A name without case, hyphens and underscores, so that all spellings of it are equal."""
-    return name.replace("_", "").replace("-", "").lower()
 
 
 class PayloadFields:

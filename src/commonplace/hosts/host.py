@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from commonplace import plugins
 from commonplace.errors import InvalidInput
+from commonplace.fast.output_shapes import plain_text
 
 if TYPE_CHECKING:
     from commonplace.hosts.hook_event import Event, HookRecord
@@ -157,6 +158,7 @@ class Hooks:
     windows: Shell = "cmd"
     # What a person has to do before the hooks run, if anything.
     advice: str = ""
+    # The next five are also in the table of fast/host_events.py: run `python -m commonplace.hosts.event_table`.
     # Events at which a session starts: the hook prints what is remembered.
     starts: tuple[str, ...] = ()
     # Events after which what was captured is stored: a turn or a session ended.
@@ -165,8 +167,12 @@ class Hooks:
     hints: Mapping[str, HintMoment] = field(default_factory=dict)
     # What the matcher of a hook before tools also matches with a server elsewhere: the tools of that server.
     server_tools: str = ""
-    # The shape in which a plugin prints that (event, text). For our own hosts it is in capture/hooks/context_cache.py.
-    output: Callable[[str, str], str] = lambda _event, text: text
+    # The shape in which the hook prints that (event, text); those of our own hosts are in fast/output_shapes.py.
+    output: Callable[[str, str], str] = plain_text
+    # What the host has to read after an event at which nothing is printed; "*" stands for all other events.
+    replies: Mapping[str, str] = field(default_factory=dict)
+    # The environment variable in which it may pass a prompt. Then it may write nothing, and leave standard input open.
+    prompt_variable: str = ""
 
 
 @dataclass(frozen=True, slots=True)

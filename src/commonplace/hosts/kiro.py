@@ -96,6 +96,7 @@ HOST = Host(
         starts=("SessionStart", "agentSpawn"),
         ends=("Stop", "agentStop"),
         hints={"UserPromptSubmit": "prompt", "promptSubmit": "prompt"},
+        prompt_variable="USER_PROMPT",
     ),
     rule_files=RuleFiles(
         name="kiro",

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from commonplace.fast.host_events import normalised_name
 from commonplace.hosts.hook_event import (
     Event,
     EventTable,
@@ -18,7 +19,6 @@ from commonplace.hosts.hook_event import (
     command_details,
     is_failure,
     make_event,
-    normalised_name,
 )
 from commonplace.hosts.host import Entry, Hooks, Host, Locations, McpSettings, RuleFiles, http_entry
 from commonplace.hosts.rule_file_parts import comma_globs, write

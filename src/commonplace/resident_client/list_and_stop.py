@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.detached_process import take_lock
-from commonplace.resident_client.ask_resident import LineReader, hello
-from commonplace.resident_client.find_or_start import connect, is_private, resident_folder, seconds_allowed
+from commonplace.fast.ask_resident import LineReader, hello
+from commonplace.fast.find_or_start import connect, is_private, resident_folder, seconds_allowed
 from commonplace.text.dates import describe_seconds
 
 # Seconds for an answer, and for the end after that was asked for.

@@ -17,11 +17,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
-from commonplace.capture.hooks.context_cache import settings_stamp
 from commonplace.capture.hooks.drain_inline import BackgroundDrain
 from commonplace.cli.terminal import CallerTerminal, caller_terminal
 from commonplace.config import Settings, load
 from commonplace.errors import CommonplaceError, InvalidInput, StoreBusy
+from commonplace.fast.context_cache import settings_stamp
 from commonplace.memory.authors import local_writer, person_named
 from commonplace.memory.background_tasks import BackgroundTasks, Task
 from commonplace.memory.hints import warm_up
@@ -217,6 +217,7 @@ def take_streams() -> None:
 
 def run_command(memories: Memories, caller: Caller) -> dict[str, Any]:
     """Run the command line of a shell; what it printed and its exit code, or nothing if the shell has to run it."""
+    # Windows are served before commands; `warm_up` loads it, too.
     from commonplace.cli import main as command_line
 
     arguments, terminals = caller.request.get("arguments"), caller.request.get("terminals")

@@ -24,20 +24,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from commonplace.capture.hooks.hint_output import TEAM_QUESTION
 from commonplace.config import Settings, load
 from commonplace.data_folder import TEAMS
 from commonplace.detached_process import take_lock
 from commonplace.errors import CommonplaceError, Forbidden, InvalidInput
-from commonplace.malloc import collect_seldom, trim
-from commonplace.mcp.jsonrpc import line_or_refusal, serve_lines
-from commonplace.mcp.server import build_server
-from commonplace.mcp.stdio import static_replies
-from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.projects import detect_known_project
-from commonplace.memory.recall import recall
-from commonplace.model import Scope
-from commonplace.resident_client.find_or_start import (
+from commonplace.fast.find_or_start import (
     MAX_SOCKET_PATH,
     SAME_VARIABLES,
     TCP,
@@ -50,10 +41,19 @@ from commonplace.resident_client.find_or_start import (
     resident_folder,
     seconds_allowed,
 )
+from commonplace.fast.hints import TEAM_QUESTION
+from commonplace.fast.prepared_replies import window_name, write_handshakes, write_replies
+from commonplace.fast.stdio_link import PING, PONG, RECEIVED
+from commonplace.malloc import collect_seldom, trim
+from commonplace.mcp.jsonrpc import line_or_refusal, serve_lines
+from commonplace.mcp.server import build_server
+from commonplace.mcp.stdio import static_replies
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.projects import detect_known_project
+from commonplace.memory.recall import recall
+from commonplace.model import Scope
 from commonplace.resident_client.list_and_stop import retire_others
 from commonplace.resident_process.memories_and_commands import Caller, Memories, run_command, take_streams
-from commonplace.resident_process.prepared_replies import window_name, write_handshakes, write_replies
-from commonplace.resident_process.stdio_link import PING, PONG, RECEIVED
 from commonplace.text.redact import redact
 from commonplace.watchdog import Watchdog
 from commonplace.worker_threads import Workers
@@ -275,6 +275,7 @@ class Resident:
         return self._team_servers().answer(self.data, params, caller.env, reach)
 
     def _team_servers(self) -> TeamServers:
+        # Most people have no team's server.
         from commonplace.capture.hooks.team_hints import TeamServers
 
         with self._lock:

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.hooks.spool import encode_record, spool_folder, write_event
 from commonplace.capture.hooks.spool_reader import spool_path, waiting_events
 from commonplace.config import Settings
 from commonplace.detached_process import take_lock
+from commonplace.fast.spool import encode_record, spool_folder, write_event
 
 COMMAND = str(Path(sys.executable).with_name("commonplace.exe" if sys.platform == "win32" else "commonplace"))
 SECONDS = 60

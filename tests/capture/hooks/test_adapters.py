@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.capture.hooks.drain import close_truncated_json, read_event
-from commonplace.capture.hooks.hook_command import HOSTS
 from commonplace.capture.hooks.spool_reader import UnreadableEvent
+from commonplace.fast.host_events import HOSTS
 from commonplace.hosts.hook_event import Event, HookRecord
 from commonplace.hosts.host import editors, hooks_of
 
@@ -201,7 +201,7 @@ def test_mended_json_is_json(value: Any, data: st.DataObject) -> None:
     assert isinstance(json.loads(close_truncated_json(cut)), dict)
 
 
-@given(st.sampled_from(HOSTS), st.sampled_from(EVENTS), JSON)
+@given(st.sampled_from(list(HOSTS)), st.sampled_from(EVENTS), JSON)
 def test_no_payload_breaks_an_adapter(host: str, event: str, payload: Any) -> None:
     result = payload if isinstance(payload, dict) else {"tool_info": payload, "tool_input": payload, "edits": payload}
     found = read_event(record(host, event, json.dumps(result).encode()))
@@ -211,7 +211,9 @@ def test_no_payload_breaks_an_adapter(host: str, event: str, payload: Any) -> No
         assert isinstance(found.input, dict) and isinstance(found.failed, bool)
 
 
-@given(st.sampled_from(HOSTS), st.sampled_from(EVENTS), st.binary(max_size=200), st.sampled_from(["whole", "cut"]))
+@given(
+    st.sampled_from(list(HOSTS)), st.sampled_from(EVENTS), st.binary(max_size=200), st.sampled_from(["whole", "cut"])
+)
 def test_no_bytes_break_the_reading(host: str, event: str, payload: bytes, ended: str) -> None:
     with contextlib.suppress(UnreadableEvent):
         read_event(record(host, event, payload, ended=ended))

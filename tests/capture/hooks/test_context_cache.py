@@ -11,12 +11,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-from commonplace.capture.hooks.context_cache import CONTEXT_FOLDER, OTHERS_HEADING
 from commonplace.capture.hooks.drain_inline import BackgroundDrain, drop_stale_contexts
-from commonplace.capture.hooks.spool import SECONDS_VARIABLE
 from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.capture.hooks.working_folder import KNOWN_COMMITS_FILE
 from commonplace.config import Settings
+from commonplace.fast.context_cache import CONTEXT_FOLDER
+from commonplace.fast.session_start import OTHERS_HEADING
+from commonplace.fast.spool import SECONDS_VARIABLE
 from commonplace.memory.authors import machine_person, with_writer
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory, open_memory, wall_clock

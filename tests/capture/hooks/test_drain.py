@@ -15,12 +15,12 @@ from tests.polling import until
 
 from commonplace.capture.hooks.drain import ENDED_THE_DRAIN, drain, drain_to
 from commonplace.capture.hooks.drain_attempts import BEGUN
-from commonplace.capture.hooks.drain_process import DrainLock
-from commonplace.capture.hooks.spool import EVENT, PART, REFUSED
 from commonplace.capture.hooks.spool_reader import clear_failures, remove_leftovers, spool_path, spool_state
 from commonplace.config import Settings
 from commonplace.doctor.editor_checks import try_hook
 from commonplace.errors import StoreBusy
+from commonplace.fast.drain_process import DrainLock
+from commonplace.fast.spool import EVENT, PART, REFUSED
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.model import Item, Scope
 
@@ -29,7 +29,7 @@ from .hook_runner import COMMAND, SECONDS, argv, environment, fire, names, put
 HOLD_LOCK = """
 import sys
 from pathlib import Path
-from commonplace.capture.hooks.drain_process import DrainLock
+from commonplace.fast.drain_process import DrainLock
 with DrainLock(Path(sys.argv[1])) as ours:
     print(ours, flush=True)
     sys.stdin.read()

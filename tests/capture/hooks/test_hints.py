@@ -13,9 +13,9 @@ import pytest
 
 from commonplace.capture.hooks.drain import drain
 from commonplace.capture.hooks.hint_answers import answer_hints
-from commonplace.capture.hooks.hint_output import SessionHints, hint_files, ids_in
-from commonplace.capture.hooks.spool import HINT_FOLDER
 from commonplace.config import Settings
+from commonplace.fast.session_hints import SessionHints, hint_files, ids_in
+from commonplace.fast.spool import HINT_FOLDER
 from commonplace.memory.edit_and_forget import forget_items, mark_superseded
 from commonplace.memory.hints import MOST_TOKENS
 from commonplace.memory.items import get_item
@@ -358,7 +358,7 @@ def test_a_hook_with_nothing_to_ask_loads_next_to_nothing(settings: Settings, wo
         [*command, "UserPromptSubmit"], input=payload, capture_output=True, timeout=SECONDS, check=True
     )
     loaded = {line.split("|")[-1].strip() for line in done.stderr.decode().splitlines()}
-    assert "commonplace.capture.hooks.hint_output" in loaded
+    assert "commonplace.fast.hints" in loaded
     assert not loaded & {"json", "re", "dataclasses", "pathlib", "threading", "apsw", "commonplace.memory.hints"}
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from tests.conftest import Clock
 
-from commonplace.capture.hooks.context_cache import SUBAGENTS
-from commonplace.capture.hooks.hint_output import SessionHints, hint_files
-from commonplace.capture.hooks.spool import HINT_FOLDER
 from commonplace.config import Settings
+from commonplace.fast.session_hints import SessionHints, hint_files
+from commonplace.fast.session_start import SUBAGENTS
+from commonplace.fast.spool import HINT_FOLDER
 from commonplace.memory import session_context
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory, open_memory

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from tests.polling import until
 
-from commonplace.capture.hooks.hook_command import HOSTS
-from commonplace.capture.hooks.spool import SECONDS_VARIABLE, SPOOL, has_disk_space, seconds_to_wait
 from commonplace.capture.hooks.spool_reader import clear_failures, read_record, spool_path, spool_state
 from commonplace.config import Settings
+from commonplace.fast.host_events import HOSTS
+from commonplace.fast.spool import SECONDS_VARIABLE, SPOOL, has_disk_space, seconds_to_wait
 
 from .hook_runner import COMMAND, SECONDS, argv, environment, fire, names
 
@@ -235,10 +235,10 @@ def test_a_hook_imports_next_to_nothing(settings: Settings) -> None:
     usual = subprocess.run(bare, capture_output=True, timeout=SECONDS, check=True)
     loaded, anyway = ({line.split("|")[-1].strip() for line in r.stderr.decode().splitlines()} for r in (done, usual))
     ours = {name for name in loaded - anyway if name.startswith("commonplace")}
-    rooms = {"commonplace", "commonplace.__main__", "commonplace.capture", "commonplace.data_folder"}
-    mine = {f"commonplace.capture.hooks{name}" for name in ("", ".hook_command", ".spool")}
+    rooms = {"commonplace", "commonplace.__main__", "commonplace.fast", "commonplace.data_folder"}
+    mine = {f"commonplace.fast.{name}" for name in ("arguments", "hook_command", "host_events", "payload", "spool")}
     assert mine <= ours <= mine | rooms
-    assert loaded - anyway - ours <= {"__future__", "errno", "select", "time", "importlib", "imported package"}
+    assert loaded - anyway - ours <= {"__future__", "errno", "gc", "select", "time", "importlib", "imported package"}
 
 
 def test_help_is_for_people() -> None:

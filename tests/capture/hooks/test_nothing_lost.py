@@ -19,11 +19,11 @@ from tests.polling import until
 from tests.rest.conftest import Site, running, settings_in
 
 from commonplace.capture.hooks.drain import drain
-from commonplace.capture.hooks.drain_process import DRAIN_VARIABLE
-from commonplace.capture.hooks.spool import SECONDS_VARIABLE, encode_record, spool_folder, write_event
 from commonplace.capture.hooks.spool_reader import read_record, spool_path
 from commonplace.capture.hooks.team_server import EVERY_FOLDER, save_server, team_server
 from commonplace.config import Settings
+from commonplace.fast.drain_process import DRAIN_VARIABLE
+from commonplace.fast.spool import SECONDS_VARIABLE, encode_record, spool_folder, write_event
 from commonplace.memory.local_memory import open_memory
 
 from .hook_runner import COMMAND, SECONDS, argv, fire, is_drain_running, names
@@ -161,7 +161,7 @@ def test_a_hook_that_is_killed_while_the_disk_is_busy_has_left_its_event(setting
     spool = spool_folder(str(settings.data_dir))
     script = (
         "import os, signal; os.fsync = lambda _file: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "from commonplace.capture.hooks.spool import write_event\n"
+        "from commonplace.fast.spool import write_event\n"
         f"write_event({spool!r}, b'all of it')"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL

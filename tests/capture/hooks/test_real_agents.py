@@ -15,7 +15,7 @@ from tests.capture.ingest_helpers import ingest
 from tests.capture.transcripts.corpus import reading
 
 from commonplace.capture.hooks.drain import read_event
-from commonplace.capture.hooks.drain_inline import drain_all
+from commonplace.capture.hooks.drain_all import drain_all
 from commonplace.capture.hooks.tool_calls import command_line, command_outcome, named_files, output_and_error
 from commonplace.config import Settings
 from commonplace.hosts.hook_event import Event, HookRecord

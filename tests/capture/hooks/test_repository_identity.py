@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from commonplace.capture.hooks.context_cache import cached_context, content_stamp
 from commonplace.capture.hooks.context_refresh import compose_context
 from commonplace.capture.hooks.working_folder import KNOWN_COMMITS_FILE, has_object, head_commit, is_known_repository
 from commonplace.config import Settings
+from commonplace.fast.context_cache import cached_context, content_stamp
+from commonplace.memory.content_fingerprint import content_fingerprint
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 
@@ -46,7 +47,8 @@ def clone(of: Path, folder: Path, *options: str) -> Path:
 
 def start(settings: Settings, folder: Path) -> str:
     """What a session that starts in a folder is shown, composed as its hook does."""
-    shown = cached_context(str(settings.data_dir), str(folder), "", content_stamp(str(settings.data_dir), {}))
+    now = content_stamp(str(settings.data_dir), {}, content_fingerprint)
+    shown = cached_context(str(settings.data_dir), str(folder), "", now)
     return compose_context(str(settings.data_dir), str(folder), "", {}) if shown is None else shown
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from commonplace.capture.hooks.context_cache import cache_context
 from commonplace.capture.hooks.context_refresh import ContextRefresher
 from commonplace.capture.hooks.drain import drain
 from commonplace.capture.hooks.working_folder import projects_sharing_a_name
 from commonplace.config import Settings
+from commonplace.fast.context_cache import cache_context
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 

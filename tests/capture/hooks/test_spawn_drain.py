@@ -12,9 +12,9 @@ import apsw
 import pytest
 from tests.polling import until
 
-from commonplace.capture.hooks.drain_inline import drain_all
-from commonplace.capture.hooks.drain_process import DRAIN_VARIABLE, spawn_drain
+from commonplace.capture.hooks.drain_all import drain_all
 from commonplace.config import Settings
+from commonplace.fast.drain_process import DRAIN_VARIABLE, spawn_drain
 from commonplace.memory.local_memory import open_memory
 from commonplace.model import Scope
 

@@ -20,8 +20,7 @@ from tests.polling import until
 from tests.rest.conftest import Site, running, settings_in
 from tests.whole_items import all_words
 
-from commonplace.capture.hooks.drain_inline import drain_all
-from commonplace.capture.hooks.spool import spool_folder
+from commonplace.capture.hooks.drain_all import drain_all
 from commonplace.capture.hooks.team_server import (
     EVERY_FOLDER,
     TeamServer,
@@ -33,6 +32,7 @@ from commonplace.capture.hooks.team_server import (
 )
 from commonplace.config import Settings
 from commonplace.errors import Unauthorized
+from commonplace.fast.spool import spool_folder
 from commonplace.memory.api_keys import create_key, list_keys, revoke_key
 from commonplace.memory.local_memory import LocalMemory, for_space, open_memory
 from commonplace.memory.projects import alias_project

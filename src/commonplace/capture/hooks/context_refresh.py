@@ -14,11 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.capture.hooks.context_cache import UNKNOWN_STAMP, cache_context, cached_contexts, content_stamp
-from commonplace.capture.hooks.hint_output import shown_ids
 from commonplace.capture.hooks.working_folder import checked_out_branch, folder_context, own_git_folder
 from commonplace.config import load
-from commonplace.memory.content_fingerprint import fingerprint_reader
+from commonplace.fast.context_cache import UNKNOWN_STAMP, cache_context, cached_contexts, content_stamp
+from commonplace.fast.session_hints import shown_ids
+from commonplace.memory.content_fingerprint import content_fingerprint, fingerprint_reader
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.session_context import NO_CHANGES, WorkInProgress, session_context
 from commonplace.text.redact import redact
@@ -37,7 +37,7 @@ def compose_context(data: str, folder: str, session: str, env: Mapping[str, str]
     settings = load({"data_dir": data}, env)
     if settings.opening_tokens == 0:
         return ""
-    stamp = content_stamp(data, env)
+    stamp = content_stamp(data, env, content_fingerprint)
     memory = open_memory(replace(settings, busy_timeout=_BUSY_TIMEOUT, embedder="off"), migrate=False)
     try:
         text = start_context(memory, folder, session)
@@ -59,7 +59,7 @@ class ContextRefresher:
         """Rebuild what is out of date, and build the contexts for these folders and sessions."""
         data = str(memory.settings.data_dir)
         self._wanted |= dict.fromkeys(starts)
-        now = content_stamp(data, self._env, fingerprint_reader(memory))
+        now = content_stamp(data, self._env, content_fingerprint, fingerprint_reader(memory))
         if now in ("", UNKNOWN_STAMP) or (now == self._last_stamp and not self._wanted):
             # There is no store, nothing has changed, or its state is unknown at this moment.
             return

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 import time
 from collections import Counter
@@ -20,7 +21,6 @@ from typing import Any
 
 from commonplace.capture.hooks.context_refresh import contexts_wanted_after
 from commonplace.capture.hooks.drain_attempts import DrainAttempts
-from commonplace.capture.hooks.drain_process import DrainLock
 from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.capture.hooks.spool_reader import (
     UnreadableEvent,
@@ -34,6 +34,7 @@ from commonplace.capture.hooks.spool_reader import (
 )
 from commonplace.config import Settings
 from commonplace.errors import InvalidInput, StoreError, TimedOut
+from commonplace.fast.drain_process import DrainLock
 from commonplace.hosts.hook_event import Event, HookRecord
 from commonplace.hosts.host import hooks_of
 from commonplace.memory.local_memory import LocalMemory
@@ -83,29 +84,34 @@ def _payload(record: HookRecord) -> dict[str, Any]:
     return found
 
 
+# What decides where JSON can be closed: its strings, brackets and commas.
+_JSON_MARK = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?)|[{}\[\],]', re.DOTALL)
+
+
 def close_truncated_json(text: str) -> str:
     """Close JSON that was cut off: whatever was open ends there, and an incomplete member is dropped."""
     closers: list[str] = []
-    inside = escaped = False
     # Where the last complete value or member ended, and what has to be closed there.
     safe, closing = 0, ""
-    for position, letter in enumerate(text):
-        if inside:
-            inside = escaped or letter != '"'
-            escaped = letter == "\\" and not escaped
-        elif letter == '"':
-            inside = True
-        elif letter in "{[":
-            closers.append("}" if letter == "{" else "]")
-            safe, closing = position + 1, "".join(reversed(closers))
-        elif letter in "}]" and closers:
+    whole = text
+    for mark in _JSON_MARK.finditer(text):
+        sign = mark[0]
+        if sign.startswith('"'):
+            if not mark["end"]:
+                # The text ends in this string, maybe with half an escape.
+                whole = text[: mark.end()] + '"'
+            continue
+        if sign in "{[":
+            closers.append("}" if sign == "{" else "]")
+        elif sign in "}]":
+            if not closers:
+                continue
             closers.pop()
-            safe, closing = position + 1, "".join(reversed(closers))
-        elif letter == ",":
-            safe, closing = position, "".join(reversed(closers))
         if len(closers) > _MAX_DEPTH:
             raise UnreadableEvent("too-deep")
-    whole = text[: -1 if escaped else None] + ('"' if inside else "") + "".join(reversed(closers))
+        safe = mark.start() if sign == "," else mark.end()
+        closing = "".join(reversed(closers))
+    whole += "".join(reversed(closers))
     try:
         json.loads(whole)
     except ValueError:

@@ -58,8 +58,12 @@ def reason_to_skip(event: Event, state: SessionState) -> str | None:
         return FORGOTTEN
     if event.kind == "stop":
         return _answer_reason(clean_text(event.text), state)
-    if event.kind != "tool":
-        return _text_reason(clean_text(event.text), by_person=event.kind == "prompt")
+    if event.kind == "tool":
+        return _tool_reason(event, state)
+    return _text_reason(clean_text(event.text), by_person=event.kind == "prompt")
+
+
+def _tool_reason(event: Event, state: SessionState) -> str | None:
     type_, line = tool_type(event.tool), tool_calls.command_line(event)
     if type_ == OWN_MEMORY_TOOL or (type_ == "command" and is_our_command(line)):
         return OWN_MEMORY_USE
@@ -69,7 +73,8 @@ def reason_to_skip(event: Event, state: SessionState) -> str | None:
         return EMPTY
     if type_ == "command":
         reason = _command_reason(line, state)
-        return None if reason and tool_calls.output_and_error(event, shell=True)[1] else reason
+        has_failed = reason and tool_calls.output_and_error(event, shell=True)[1]
+        return None if has_failed else reason
     return EMPTY if type_ in ("file-read", "research") and tool_calls.has_empty_output(event) else None
 
 
@@ -110,12 +115,20 @@ def _command_reason(line: str, state: SessionState) -> str | None:
     if not line:
         return EMPTY
     parts = [part.strip() for part in _COMMAND_SEPARATOR.split(line) if part.strip()]
-    if parts and all(_TRIVIAL_COMMAND.fullmatch(part) for part in parts):
+    telling = [part for part in parts if not _TRIVIAL_COMMAND.fullmatch(part)]
+    if parts and not telling:
         return LOOKING
-    looks = [part for part in parts if not _TRIVIAL_COMMAND.fullmatch(part)]
-    if looks and all(_LOOK_COMMAND.match(part) and "|" not in part and ">" not in part for part in looks):
-        return LOOKING if any(action.type == "command" and action.facts == line for action in state.actions) else None
+    if telling and all(_only_looks(part) for part in telling) and _was_run(line, state):
+        return LOOKING
     return None
+
+
+def _was_run(line: str, state: SessionState) -> bool:
+    return any(action.type == "command" and action.facts == line for action in state.actions)
+
+
+def _only_looks(command: str) -> bool:
+    return bool(_LOOK_COMMAND.match(command)) and "|" not in command and ">" not in command
 
 
 def _is_repeated(observation: Observation, state: SessionState) -> bool:

@@ -121,11 +121,12 @@ def _text(event: Event) -> Observation:
     gist = shorten(text, LONGEST_GIST) if len(text) > LONGEST_GIST else ""
     if gist and type_ == ANSWER:
         gist = condense_answer(text, LONGEST_CONDENSED) or gist
-    title = prompt_title(text) if type_ == PROMPT else title_of(gist if type_ == ANSWER else "") or title_of(text)
+    if type_ == DELEGATION:
+        subtitle = shorten(event.agent, LONGEST_LINE) or subtitle
     return Observation(
         type_,
-        title or untitled,
-        subtitle=shorten(event.agent, LONGEST_LINE) or subtitle if type_ == DELEGATION else subtitle,
+        _title_of_text(type_, text, gist) or untitled,
+        subtitle=subtitle,
         narrative=gist,
         concepts=find_concepts(text=text),
         body=text,
@@ -133,6 +134,14 @@ def _text(event: Event) -> Observation:
         tokens=_estimate_tokens(event.text),
         printed=printed_steps(text) if type_ == DELEGATION else (),
     )
+
+
+def _title_of_text(type_: str, text: str, gist: str) -> str:
+    if type_ == PROMPT:
+        return prompt_title(text)
+    if type_ == ANSWER and gist:
+        return title_of(gist) or title_of(text)
+    return title_of(text)
 
 
 def _file_write(call: _Call) -> Observation:
@@ -157,31 +166,36 @@ def _file_write(call: _Call) -> Observation:
 
 
 def _file_read(call: _Call) -> Observation:
-    files, output, error = call.files, call.output, call.error
+    """Files that were read, or searched."""
     query = shorten(call.argument("pattern", "query", "regex", "search_term"), 80)
-    where = ", ".join(file for file in files[:3] if file != ".")
+    where = ", ".join(file for file in call.files[:3] if file != ".")
     lines = tool_calls.output_lines(call.event)
+    length = _count_lines(lines) if lines else ""
     if query:
         title, subtitle = f"Searched for {query}", f"search in {where or '.'}"
-        narrative = _join(
-            f"{title} in {where}" if where else title,
-            f"{_count_lines(lines)} of results" if lines else "",
-            error=error,
-        )
+        narrative = f"{title} in {where}" if where else title
+        length = length and f"{length} of results"
     else:
-        title, subtitle = _file_names(files), where
-        narrative = _join(f"Read {where or title}", _count_lines(lines) if lines else "", error=error)
+        title, subtitle = _file_names(call.files), where
+        narrative = f"Read {where or title}"
     return Observation(
         "file-read",
         title,
         subtitle=shorten(subtitle, LONGEST_LINE),
-        narrative=narrative,
-        facts=", ".join(files),
-        concepts=find_concepts(files, text=query),
-        files_read=() if query else files,
-        body=_body(query, error or cut_middle(output, LONGEST_OUTPUT)) if query or error else "",
-        digest=_digest("file-read", *files, query, output),
+        narrative=_join(narrative, length, error=call.error),
+        facts=", ".join(call.files),
+        concepts=find_concepts(call.files, text=query),
+        files_read=() if query else call.files,
+        body=_body_of_read(call, query),
+        digest=_digest("file-read", *call.files, query, call.output),
     )
+
+
+def _body_of_read(call: _Call, query: str) -> str:
+    """What a search found, or why it failed; a file that was read is where it was."""
+    if not query and not call.error:
+        return ""
+    return _body(query, call.error or cut_middle(call.output, LONGEST_OUTPUT))
 
 
 def _command(call: _Call) -> Observation:

@@ -16,10 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from commonplace.capture.hooks.context_cache import cached_contexts
 from commonplace.capture.hooks.redact_event import redact_event
 from commonplace.capture.hooks.remember_events import remember_events
-from commonplace.capture.hooks.spool import EVENT, ensure_private_folder, spool_folder
 from commonplace.capture.hooks.team_server import (
     SEND_TIMEOUT,
     TeamServer,
@@ -40,6 +38,8 @@ from commonplace.errors import (
     WrongMedia,
     WrongMethod,
 )
+from commonplace.fast.context_cache import cached_contexts
+from commonplace.fast.spool import EVENT, ensure_private_folder, spool_folder
 from commonplace.hosts.hook_event import Event
 from commonplace.hosts.hook_event import EventKind as EventKind
 from commonplace.hosts.host import HintMoment as HintMoment

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.capture.hooks.hint_output import hint_files, hint_path, read_lines
 from commonplace.data_folder import TEAMS
+from commonplace.fast.session_hints import hint_files, hint_path, read_lines
 
 if TYPE_CHECKING:
     from commonplace.config import Settings
-    from commonplace.memory.scrub import ScrubResult
 
 _TEXT, _TEXT_FIELDS, _USED = "text", 6, "used"
 
@@ -50,17 +49,17 @@ class ShownItem:
 
 def shown_to(settings: Settings, session: str) -> ShownSession | None:
     """What a session was shown, by its key ("claude-code:...") or its agent's id; None if that is not known."""
-    for data in _data_folders(settings):
+    for data in hint_folders(settings):
         path = hint_path(data, session)
         if Path(path).exists():
             return _read(path)
-    every = (_read(path) for data in _data_folders(settings) for path in hint_files(data))
+    every = (_read(path) for data in hint_folders(settings) for path in hint_files(data))
     return next((found for found in every if found.session.endswith(f":{session}")), None)
 
 
 def latest_shown(settings: Settings) -> ShownSession | None:
     """The session that was shown something last."""
-    paths = [path for data in _data_folders(settings) for path in hint_files(data)]
+    paths = [path for data in hint_folders(settings) for path in hint_files(data)]
     for path in sorted(paths, key=os.path.getmtime, reverse=True):
         found = _read(path)
         if found.texts:
@@ -71,7 +70,7 @@ def latest_shown(settings: Settings) -> ShownSession | None:
 def sessions_shown(settings: Settings, short_id: str, most: int) -> list[ShownItem]:
     """The sessions that were shown a memory, each once, the latest first."""
     found = []
-    for path in (path for data in _data_folders(settings) for path in hint_files(data)):
+    for path in (path for data in hint_folders(settings) for path in hint_files(data)):
         session = _read(path)
         text = next((text for text in session.texts if short_id in text.ids), None)
         if text is not None:
@@ -79,28 +78,7 @@ def sessions_shown(settings: Settings, short_id: str, most: int) -> list[ShownIt
     return sorted(found, key=lambda one: -one.at_ms)[:most]
 
 
-def scrub_shown_texts(settings: Settings, named: str | None, found: ScrubResult, *, dry_run: bool = False) -> None:
-    """Remove texts with a secret from what is kept of sessions, and add what was there to `found`."""
-    from commonplace.memory.scrub import Cleaner
-
-    clean = Cleaner(named)
-    for path in (path for data in _data_folders(settings) for path in hint_files(data)):
-        lines = list(read_lines(path))
-        kept = []
-        for line in lines:
-            kinds = clean.kinds_in(_text_of(line))
-            if any(kinds.values()):
-                found.note("shown", Path(path).name, kinds)
-            else:
-                kept.append(line)
-        if len(kept) < len(lines) and not dry_run:
-            part = Path(f"{path}.part")
-            part.write_text("".join("\t".join(line) + "\n" for line in kept), encoding="utf-8")
-            part.chmod(0o600)
-            part.replace(path)
-
-
-def _data_folders(settings: Settings) -> Iterator[str]:
+def hint_folders(settings: Settings) -> Iterator[str]:
     """Where hooks keep it: this machine's own memory, and the folders of teams' servers."""
     yield str(settings.data_dir)
     teams = settings.data_dir / TEAMS
@@ -114,13 +92,14 @@ def _read(path: str) -> ShownSession:
     for line in read_lines(path):
         if line[0] == _TEXT and len(line) == _TEXT_FIELDS:
             session = line[4]
-            texts.append(ShownText(_number(line[1]), line[2], _text_of(line), tuple(filter(None, line[3].split(",")))))
+            texts.append(ShownText(_number(line[1]), line[2], text_of(line), tuple(filter(None, line[3].split(",")))))
         elif line[0] == _USED and len(line) == 3:
             used.append(line[2])
     return ShownSession(session, tuple(texts), tuple(used))
 
 
-def _text_of(line: list[str]) -> str:
+def text_of(line: list[str]) -> str:
+    """The text in a line of a session's file; empty if it has none."""
     if line[0] != _TEXT or len(line) != _TEXT_FIELDS:
         return ""
     try:

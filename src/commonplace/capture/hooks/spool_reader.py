@@ -1,4 +1,4 @@
-"""Reading the spool: for draining it, for the doctor and the status, and for removing secrets from it.
+"""Reading the spool: for draining it, for the doctor and the status.
 
 Every command and server imports this, so what only some functions need is imported by them.
 """
@@ -9,12 +9,13 @@ import contextlib
 import os
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from commonplace.capture.hooks.spool import (
+from commonplace.config import Settings
+from commonplace.fast.spool import (
     CONTEXT_FAILURE,
     DISK_FULL,
     EVENT,
@@ -30,18 +31,12 @@ from commonplace.capture.hooks.spool import (
     ensure_private_folder,
     spool_folder,
 )
-from commonplace.config import Settings
 
 if TYPE_CHECKING:
     from commonplace.hosts.hook_event import HookRecord
-    from commonplace.memory.scrub import ScrubResult
 
-SPOOL_AREA = "spool"
-"""What a scrub calls the spool."""
 # Files of killed hooks and of tests are removed after this long.
 _LEFTOVER_NS = 3600 * 10**9
-# Hooks end long before this: an unfinished file as old as this stays unfinished.
-_UNFINISHED_SECONDS = 60.0
 _FIELDS = 8
 _REMOVERS = 8
 # How many refused events are saved, and how many characters of each.
@@ -93,6 +88,7 @@ _WHY = {"too-slow": ": reading them took over a second", "server-away": ": the s
 
 def sessions_without_memories(reasons: Mapping[str, int]) -> str:
     """How many there were, and why."""
+    # Only if there are any.
     from commonplace.text.sentences import counted
 
     number = sum(reasons.values())
@@ -131,6 +127,7 @@ def waiting_events(spool: Path) -> list[str]:
 
 def read_record(spool: Path, name: str) -> HookRecord:
     """An event that waits. Its file name identifies it: read again, it is the same event."""
+    # Only if something waits.
     from commonplace.hosts.hook_event import HookRecord
 
     parts = (spool / name).read_bytes().split(b"\0", _FIELDS)
@@ -143,6 +140,7 @@ def read_record(spool: Path, name: str) -> HookRecord:
 def remove_events(spool: Path, names: Sequence[str]) -> None:
     """Delete events. Deleting a synced file is slow on the disk, so several are deleted at once."""
     if len(names) > _REMOVERS:
+        # A few events need no threads.
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(_REMOVERS) as removers:
@@ -154,6 +152,7 @@ def remove_events(spool: Path, names: Sequence[str]) -> None:
 
 def refuse_event(spool: Path, name: str, reason: str) -> None:
     """Count an event that cannot be used, and save its beginning, redacted, where people can look at it."""
+    # Hardly any event is refused.
     from commonplace.text.redact import redact
 
     count_failure(str(spool), "drain", reason)
@@ -205,42 +204,6 @@ def clear_failures(settings: Settings) -> None:
     """Start counting failures again, once somebody has seen them."""
     for name in (FAILURES, UNWRITTEN):
         (spool_path(settings) / name).unlink(missing_ok=True)
-
-
-def scrub_spool(settings: Settings, named: str | None, found: ScrubResult, *, dry_run: bool = False) -> int:
-    """Remove secrets from refused and unfinished events, and add what was there to `found`.
-
-    Returns how many waiting events hold a secret: they are cleaned when they are drained, not here.
-    """
-    from commonplace.memory.scrub import Cleaner
-
-    clean, spool, waiting = Cleaner(named), spool_path(settings), 0
-    for path in _files_to_scrub(spool):
-        with contextlib.suppress(FileNotFoundError):
-            text = path.read_bytes().decode("utf-8", "replace")
-            found.looked_at += 1
-            kinds = clean.kinds_in(text)
-            if not kinds:
-                continue
-            waiting += path.suffix == EVENT
-            found.note(SPOOL_AREA, str(path.relative_to(spool.parent)), kinds)
-            if path.suffix == EVENT or dry_run:
-                continue
-            if path.parent == spool:
-                path.unlink()
-            else:
-                path.write_text(clean(text), encoding="utf-8")
-    return waiting
-
-
-def _files_to_scrub(spool: Path) -> Iterator[Path]:
-    old = time.time() - _UNFINISHED_SECONDS
-    for path in sorted(spool.iterdir()) if spool.is_dir() else ():
-        if path.suffix == EVENT or (path.suffix in (PART, SAMPLE) and path.lstat().st_mtime < old):
-            yield path
-    refused = spool / REFUSED
-    if refused.is_dir() and not refused.is_symlink():
-        yield from (path for path in sorted(refused.iterdir()) if path.is_file() and not path.is_symlink())
 
 
 def _size(spool: Path, names: Sequence[str]) -> int:

@@ -18,11 +18,11 @@ from typing import Any
 
 from commonplace.capture.hooks.hint_answers import NO_HINTS, answer_hints, is_wanted, read_request
 from commonplace.capture.hooks.send_events import event_record
-from commonplace.capture.hooks.spool import HINT_FAILURE, count_failure, event_name, seconds_to_wait, spool_folder
 from commonplace.capture.hooks.team_server import TeamServer, event_stays_here, home_settings, load_server, team_servers
 from commonplace.capture.hooks.working_folder import WorkingFolders, is_known_repository
 from commonplace.data_folder import TEAMS
 from commonplace.errors import InvalidInput, TooLarge
+from commonplace.fast.spool import HINT_FAILURE, count_failure, event_name, seconds_to_wait, spool_folder
 from commonplace.memory.local_memory import LocalMemory
 
 HINTS_PATH = "/api/v1/hooks/hints"

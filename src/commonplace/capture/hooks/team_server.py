@@ -15,7 +15,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,10 +23,17 @@ from threading import Thread
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from commonplace.capture.hooks.context_cache import CONTEXT_FOLDER, cache_context, cached_context
-from commonplace.capture.hooks.drain_process import spawn_drain
-from commonplace.capture.hooks.hint_output import shown_ids
-from commonplace.capture.hooks.spool import (
+from commonplace.capture.hooks.spool_reader import has_waiting_events
+from commonplace.capture.hooks.working_folder import WorkingFolder, WorkingFolders, folder_context
+from commonplace.config import Settings, listed, load
+from commonplace.data_folder import TEAMS
+from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, RemoteError, Unauthorized
+from commonplace.fast.context_cache import CONTEXT_FOLDER, cache_context, cached_context
+from commonplace.fast.drain_process import spawn_drain
+from commonplace.fast.find_or_start import start
+from commonplace.fast.session_hints import shown_ids
+from commonplace.fast.settings import is_turned_off
+from commonplace.fast.spool import (
     CONTEXT_FAILURE,
     EVENT,
     HINT_FOLDER,
@@ -35,17 +42,11 @@ from commonplace.capture.hooks.spool import (
     seconds_to_wait,
     spool_folder,
 )
-from commonplace.capture.hooks.spool_reader import has_waiting_events
-from commonplace.capture.hooks.working_folder import WorkingFolder, WorkingFolders, folder_context
-from commonplace.config import Settings, listed, load
-from commonplace.data_folder import TEAMS
-from commonplace.errors import CommonplaceError, Forbidden, InvalidInput, RemoteError, Unauthorized
 from commonplace.hosts.hook_event import Event
+from commonplace.hosts.tool_text import command_of, files_of
 from commonplace.http_client import TRIES, HttpClient
 from commonplace.memory.detect_project import detect_project
 from commonplace.memory.private_projects import is_private, private_projects_of
-from commonplace.resident_client.ask_resident import is_off
-from commonplace.resident_client.find_or_start import start
 from commonplace.temporary_files import written_file
 from commonplace.text.project_names import EVERY_PROJECT, means_project
 from commonplace.text.redact import redact
@@ -189,8 +190,6 @@ def event_stays_here(server: TeamServer, settings: Settings, event: Event, folde
     Of the words of a command, or of what a sub-agent is told, only what lies in a repository counts: the folders of
     programs and of temporary files say nothing of whose it is.
     """
-    from commonplace.hosts.tool_text import command_of, files_of
-
     where = folders.of(event.cwd)
     if stays_here(server, settings, where.project):
         return True
@@ -274,27 +273,21 @@ def fetch_context(
     return text
 
 
-def team_context(
-    data: str,
-    folder: str,
-    session: str,
-    env: Mapping[str, str],
-    own_context: Callable[[str, str, str, Mapping[str, str]], str],
-) -> str:
+def team_context(data: str, folder: str, session: str, env: Mapping[str, str]) -> str | None:
     """What a session should know that starts now: what the server says, or what it said last if it is slow or away.
 
-    `own_context` makes the one of this machine's memory, for a project that stays here.
+    None for a project that stays here: this machine's own memory has its context.
     """
     server = load_server(Path(data))
     if server is None:
         return ""
     settings = home_settings(server, env)
     if stays_here(server, settings, WorkingFolders().of(folder).project):
-        return own_context(str(server.home), folder, session, env)
+        return None
     if has_waiting_events(replace(settings, data_dir=server.folder)):
         # What the last session left is sent now that somebody works here again.
         spawn_drain(data, env)
-    if not is_off(env):
+    if not is_turned_off(env):
         # Prompts ask it for the server's hints.
         start(str(server.home))
     fetched: list[str] = []

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from commonplace.capture.hooks.context_cache import cached_contexts
+from commonplace.fast.context_cache import cached_contexts
 from commonplace.hosts.transcript import Transcript, transcript_project
 from commonplace.memory.detect_project import file_text, git_folder_of
 from commonplace.text.redact import redact

@@ -12,17 +12,15 @@ Editors wait for this: it imports neither the SDK nor the command line nor the m
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 from collections import deque
 from select import select
 
-from commonplace.capture.hooks.context_cache import is_remote_store
-from commonplace.data_folder import DATABASE_NAME, data_folder
-from commonplace.resident_client.ask_resident import OFF_VARIABLE, current_folder, hello
-from commonplace.resident_client.find_or_start import (
+from commonplace.data_folder import DATABASE_NAME
+from commonplace.fast.ask_resident import current_folder, hello
+from commonplace.fast.find_or_start import (
     GREETING_SECONDS,
     START_SECONDS,
     connect,
@@ -30,15 +28,19 @@ from commonplace.resident_client.find_or_start import (
     seconds_allowed,
     start,
 )
-from commonplace.resident_process.prepared_replies import HANDSHAKE, PreparedReplies, window_name
-from commonplace.resident_process.stdio_link import PING, PONG, RECEIVED, EditorOutput, Link
+from commonplace.fast.json_text import parse_json, read_value, write_json
+from commonplace.fast.prepared_replies import HANDSHAKE, PreparedReplies, window_name
+from commonplace.fast.settings import is_remote_store, profile_to_serve
+from commonplace.fast.stdio_link import PING, PONG, RECEIVED, EditorOutput, Link
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from commonplace.errors import CommonplaceError
+    from commonplace.fast.arguments import Arguments
+    from commonplace.fast.whole_program import LoadForEditors
 
 # Seconds of silence after which a server that owes an answer is asked whether it lives, and until it is given up.
 PING_SECONDS, HANG_SECONDS = 1.0, 3.0
@@ -53,7 +55,6 @@ CHUNK = 1 << 16
 INTERRUPTED = 130
 # The only request that may change something: any other may be made twice, and so may a call of a tool that only reads.
 CALL, INITIALIZED, CANCELLED = "tools/call", "notifications/initialized", "notifications/cancelled"
-_DECODER = json.JSONDecoder()
 _REPLY = b'{"jsonrpc":"2.0","id":'
 
 
@@ -71,61 +72,37 @@ class Line:
         self.tool = tool if isinstance(tool, str) else ""
 
 
-def parse_arguments(arguments: Sequence[str]) -> dict[str, str] | None:
-    """The options of `commonplace mcp`; None if it is another command, or one that the command line has to explain."""
-    options, words, rest = {"data_dir": "", "profile": ""}, [], list(arguments)
-    while rest:
-        word = rest.pop(0)
-        name, equals, value = word.partition("=")
-        if name in ("--data-dir", "--profile") and (equals or rest):
-            options[name[2:].replace("-", "_")] = value if equals else rest.pop(0)
-        else:
-            words.append(word)
-    return options if words == ["mcp"] else None
-
-
-def main(arguments: Sequence[str], env: Mapping[str, str] = os.environ) -> int | None:
+def main(arguments: Arguments, load_whole_program: LoadForEditors, env: Mapping[str, str] = os.environ) -> int | None:
     """Serve an editor until standard input ends; the exit code, or None if the command line has to do it."""
-    options = parse_arguments(arguments)
-    if options is None:
+    if arguments.words != ["mcp"]:
         return None
-    data = os.path.expanduser(data_folder(options["data_dir"], env))
-    profile = _profile(data, options["profile"], env)
+    data = arguments.data_folder(env)
+    profile = profile_to_serve(data, arguments.profile, env)
     if profile is None:
         return None
-    front = Front(data, profile, options, env)
-    if not front.connect() and not start(data):
+    options = {"data_dir": arguments.data_dir or None, "profile": arguments.profile or None}
+    proxy = EditorProxy(data, profile, options, env, load_whole_program)
+    if not proxy.connect() and not start(data):
         return None
     try:
-        return front.run()
+        return proxy.run()
     except (KeyboardInterrupt, BrokenPipeError):
         return INTERRUPTED
 
 
-def _profile(data: str, given: str, env: Mapping[str, str]) -> str | None:
-    """The profile that is set; None if the resident process is off, or somebody has to say what is wrong."""
-    settings: dict[str, Any] = {}
-    try:
-        with open(env.get("COMMONPLACE_CONFIG") or os.path.join(data, "config.toml"), encoding="utf-8") as file:
-            text = file.read()
-        if "resident" in text or "profile" in text:
-            import tomllib
-
-            settings = tomllib.loads(text)
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError):
-        return None
-    resident = env.get(OFF_VARIABLE) or settings.get("resident", "on")
-    profile = given or env.get("COMMONPLACE_PROFILE") or settings.get("profile", "all")
-    return profile if resident == "on" and isinstance(profile, str) and profile.isalnum() else None
-
-
-class Front:
+class EditorProxy:
     """One window: what its editor sent, what it waits for, and the server that it is given to."""
 
-    def __init__(self, data: str, profile: str, options: Mapping[str, str], env: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        data: str,
+        profile: str,
+        options: Mapping[str, str | None],
+        env: Mapping[str, str],
+        load_whole_program: LoadForEditors,
+    ) -> None:
         self._data, self._profile, self._options, self._env = data, profile, options, env
+        self._load_whole_program = load_whole_program
         self._prepared = PreparedReplies(data, profile, window_name(current_folder(), env))
         self._link: Link | None = None
         self._in, self._out = 0, EditorOutput(1)
@@ -151,7 +128,8 @@ class Front:
     def run(self) -> int:
         """Pass lines on until the editor closes its end and has its answers."""
         if sys.platform == "win32":
-            from commonplace.resident_process.stdio_link import readable_stdin
+            # No other system needs it.
+            from commonplace.fast.stdio_link import readable_stdin
 
             self._in = readable_stdin()
         while not self._is_finished():
@@ -171,23 +149,32 @@ class Front:
 
     def _wait(self) -> None:
         """Wait for something to happen, and move what can be moved."""
-        link = self._link
-        waiting = sum(len(line.raw) for line in self._waiting) if self._waiting else 0
-        reads = [self._in] if self._input_open and waiting < MAX_WAITING_BYTES else []
-        out = self._out.descriptor
-        writes = [out] if self._out.waiting and sys.platform != "win32" else []
-        if link is not None:
-            reads.append(link.reads)
-            writes += [link.writes] if link.outgoing else []
+        link, out = self._link, self._out.descriptor
+        reads, writes = self._descriptors()
         readable, writable, _ = select(reads, writes, [], self._seconds_to_wait())
         if self._in in readable:
             self._read_input()
-        if link is not None and link.writes in writable:
-            link.send()
-        if link is not None and link.reads in readable:
-            self._receive(link)
+        if link is not None:
+            if link.writes in writable:
+                link.send()
+            if link.reads in readable:
+                self._receive(link)
         if self._out.waiting:
             self._out.send(ready=out in writable)
+
+    def _descriptors(self) -> tuple[list[int], list[int]]:
+        """What to wait for, until it can be read or written."""
+        reads, writes = [], []
+        waiting = sum(len(line.raw) for line in self._waiting)
+        if self._input_open and waiting < MAX_WAITING_BYTES:
+            reads.append(self._in)
+        if self._out.waiting and sys.platform != "win32":
+            writes.append(self._out.descriptor)
+        if self._link is not None:
+            reads.append(self._link.reads)
+            if self._link.outgoing:
+                writes.append(self._link.writes)
+        return reads, writes
 
     def _seconds_to_wait(self) -> float | None:
         link = self._link
@@ -227,7 +214,7 @@ class Front:
         if result is None:
             self._waiting.append(line)
             return
-        self._out.waiting += b'%s%s,"result":%s}\n' % (_REPLY, json.dumps(line.id).encode(), result)
+        self._out.waiting += b'%s%s,"result":%s}\n' % (_REPLY, write_json(line.id).encode(), result)
         if line.method == HANDSHAKE:
             self._remember_handshake(line)
 
@@ -312,8 +299,8 @@ class Front:
         if connected is None:
             return False
         connection, proof = connected
-        profile = self._options["profile"] or None
-        self._link = Link.over_socket(connection, hello("mcp", self._data, proof, self._env, profile=profile))
+        greeting = hello("mcp", self._data, proof, self._env, profile=self._options["profile"])
+        self._link = Link.over_socket(connection, greeting)
         self._deadline = time.monotonic() + self._greeting_seconds
         return True
 
@@ -321,22 +308,29 @@ class Front:
         """Connect if that is needed, and notice a server that hangs."""
         link, now = self._link, time.monotonic()
         if link is None:
-            if not self._is_wanted() or not (self._input_open or self._waiting):
-                return
-            if self._is_store_gone():
-                self._refuse_what_waits(now)
-            elif not self.connect():
-                self._start_again(now)
+            self._look_for_server(now)
         elif not link.is_greeted:
             if now > self._deadline:
                 self._close_link()
                 self._serve_here()
-        elif link.confirms and (self._begun or self._given) and now - link.heard > PING_SECONDS:
-            if now - link.heard > PING_SECONDS + self._hang_seconds:
-                self._lose("does not answer", hangs=True)
-            elif not link.is_pinged:
-                link.is_pinged = True
-                link.outgoing += PING
+        elif link.confirms and (self._begun or self._given):
+            self._look_for_life(link, now - link.heard)
+
+    def _look_for_server(self, now: float) -> None:
+        if not self._is_wanted() or not (self._input_open or self._waiting):
+            return
+        if self._is_store_gone():
+            self._refuse_what_waits(now)
+        elif not self.connect():
+            self._start_again(now)
+
+    def _look_for_life(self, link: Link, silent_seconds: float) -> None:
+        """Ask a server that owes an answer whether it lives, and give it up if it does not say so."""
+        if silent_seconds > PING_SECONDS + self._hang_seconds:
+            self._lose("does not answer", hangs=True)
+        elif silent_seconds > PING_SECONDS and not link.is_pinged:
+            link.is_pinged = True
+            link.outgoing += PING
 
     def _start_again(self, now: float) -> None:
         """Start the process if it is not there, unless that was tried often enough."""
@@ -351,6 +345,7 @@ class Front:
 
     def _refuse_what_waits(self, now: float) -> None:
         """Answer without a server that the store is gone. Once it is back, a server is looked for again."""
+        # Nearly every window works without it.
         from commonplace.errors import StoreMissing
 
         error = StoreMissing(f"The store {self._store} was removed or moved while it was in use.")
@@ -392,16 +387,14 @@ class Front:
 
     def _only_reads(self, line: Line) -> bool:
         """Whether a call may be made again: its tool says that it changes nothing."""
-        from commonplace.mcp.server import read_only_tools
-
-        return line.tool in read_only_tools(self._profile)
+        return line.tool in self._load_whole_program().read_only_tools(self._profile)
 
     def _serve_here(self) -> None:
         """Go on with a server in this process."""
         if self._is_store_gone():
             return
         self._lost = MAX_LOST
-        server = OwnServer(self._options)
+        server = OwnServer(self._options, self._load_whole_program)
         self._in, self._out.descriptor = server.private_streams(self._in)
         self._link = server.start(lambda code: setattr(self, "_code", code))
         self._waiting.extendleft(reversed(self._handshake))
@@ -411,8 +404,8 @@ class Front:
 class OwnServer:
     """A server in a thread of this process, with pipes for its streams, if the resident one cannot be had."""
 
-    def __init__(self, options: Mapping[str, str]) -> None:
-        self._options = {name: value or None for name, value in options.items()}
+    def __init__(self, options: Mapping[str, str | None], load_whole_program: LoadForEditors) -> None:
+        self._options, self._load_whole_program = options, load_whole_program
 
     def private_streams(self, stdin: int) -> tuple[int, int]:
         """The streams of the editor for the front alone: what else runs in this process must not use them."""
@@ -426,6 +419,7 @@ class OwnServer:
 
     def start(self, ended: Callable[[int], object]) -> Link:
         """Start it; `ended` is called with the exit code if it fails."""
+        # Nearly every window is served by the resident process.
         from threading import Thread
 
         (reads, to_server), (from_server, writes) = os.pipe(), os.pipe()
@@ -433,16 +427,9 @@ class OwnServer:
         return Link.over_pipes(from_server, to_server)
 
     def _run(self, reads: int, writes: int, ended: Callable[[int], object]) -> None:
-        from commonplace.cli.command import Call, report_failure
-        from commonplace.config import load
-        from commonplace.errors import CommonplaceError
-        from commonplace.mcp.stdio import run
-
-        with os.fdopen(reads, "rb") as lines, os.fdopen(writes, "wb") as replies:
-            try:
-                run(load(self._options), (lines, replies))
-            except CommonplaceError as error:
-                ended(report_failure(error, Call(command="mcp")))
+        code = self._load_whole_program().serve(self._options, reads, writes)
+        if code:
+            ended(code)
 
 
 def _is_open(descriptor: int) -> bool:
@@ -456,7 +443,7 @@ def _is_open(descriptor: int) -> bool:
 def _parse(raw: bytes) -> dict[str, Any]:
     """The message of a line; empty if it is none that we have to know."""
     try:
-        message = json.loads(raw)
+        message = parse_json(raw.decode("utf-8-sig", "surrogatepass"))
     except (ValueError, RecursionError):
         return {}
     return message if isinstance(message, dict) else {}
@@ -468,13 +455,14 @@ def _reply_id(line: bytes) -> int | str | None:
         return None
     try:
         start = line[len(_REPLY) : len(_REPLY) + 1000].decode("utf-8", "replace")
-        id_, end = _DECODER.raw_decode(start)
+        id_, end = read_value(start)
     except ValueError:
         return None
     return id_ if start.startswith((',"result"', ',"error"'), end) and isinstance(id_, (int, str)) else None
 
 
 def _interrupted(id_: int | str | None, why: str) -> bytes:
+    # Only for a call that is lost.
     from commonplace.errors import Interrupted
 
     return _failed(id_, Interrupted(f"The process that worked on this call {why}."))
@@ -482,4 +470,4 @@ def _interrupted(id_: int | str | None, why: str) -> bytes:
 
 def _failed(id_: int | str | None, error: CommonplaceError) -> bytes:
     shown = {"code": -32603, "message": error.message, "data": {"code": error.code, "details": error.hint}}
-    return json.dumps({"jsonrpc": "2.0", "id": id_, "error": shown}).encode() + b"\n"
+    return write_json({"jsonrpc": "2.0", "id": id_, "error": shown}).encode() + b"\n"

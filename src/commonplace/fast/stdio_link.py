@@ -54,6 +54,7 @@ class EditorOutput:
         """What an empty pipe takes; 0 if something is in it, or the system does not tell."""
         if not self._is_pipe:
             return 0
+        # Only POSIX has it.
         import fcntl
 
         unread = fcntl.ioctl(self.descriptor, _FIONREAD, bytes(4))
@@ -148,6 +149,7 @@ class Link:
 
 def readable_stdin() -> int:
     """Standard input as something that can be waited for, on Windows, where only sockets can."""
+    # Only Windows needs these.
     import socket
     from threading import Thread
 

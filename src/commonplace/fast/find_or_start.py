@@ -143,6 +143,7 @@ def _exchange_proofs(connection: _socket.socket, token: str) -> str:
 
 def prove(token: str, who: str, ours: str, theirs: str) -> str:
     """That somebody knows the token, shown without saying it, and only this once."""
+    # Only Windows has a token.
     import hmac
 
     return hmac.digest(token.encode(), f"{who} {ours} {theirs}".encode(), "sha256").hex()
@@ -150,6 +151,7 @@ def prove(token: str, who: str, ours: str, theirs: str) -> str:
 
 def is_own_user(connection: _socket.socket) -> bool:
     """Whether the process at the other end is of the same user, where the system tells."""
+    # Only where there is somebody at the other end.
     import struct
 
     if hasattr(_socket, "SO_PEERCRED"):

@@ -8,11 +8,11 @@ process starts.
 
 from __future__ import annotations
 
-import json
 import os
 from zlib import crc32
 
-from commonplace.resident_client.find_or_start import identity, is_private, resident_file, resident_folder
+from commonplace.fast.find_or_start import identity, is_private, resident_file, resident_folder
+from commonplace.fast.json_text import write_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def prepared_file(data: str, profile: str, version: str) -> str:
 
 def window_name(cwd: str, env: Mapping[str, str]) -> str:
     """What decides about the project of a window, on one line."""
-    return json.dumps([cwd, env.get("COMMONPLACE_PROJECT", "")])
+    return write_json([cwd, env.get("COMMONPLACE_PROJECT", "")])
 
 
 def window_file(data: str, profile: str, window: str) -> str:

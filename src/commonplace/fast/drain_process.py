@@ -10,8 +10,8 @@ import errno
 import os
 import sys
 
-from commonplace.capture.hooks.spool import spool_folder
 from commonplace.detached_process import open_lock, start_detached, take_lock, try_lock
+from commonplace.fast.spool import spool_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,13 +11,16 @@ import sys
 import time
 
 from commonplace.data_folder import data_folder
-from commonplace.resident_client.find_or_start import (
+from commonplace.fast.arguments import HELP
+from commonplace.fast.find_or_start import (
     GREETING_SECONDS,
     caller_environment,
     connect,
     identity,
     seconds_allowed,
 )
+from commonplace.fast.json_text import parse_json, write_json
+from commonplace.fast.settings import is_turned_off
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-OFF_VARIABLE = "COMMONPLACE_RESIDENT"
-# Commands that the resident process runs for a shell: they may be done twice, and use no files of the shell.
-COMMANDS = frozenset(
-    ("add", "search", "context", "timeline", "show", "list", "rules", "history", "recall", "explain", "predict")
-)
+    from commonplace.fast.arguments import Arguments
+
 # Seconds that a command may take there.
 COMMAND_SECONDS = 60.0
 CLOSED_PIPE = 141
@@ -49,7 +49,7 @@ def ask(
     `method` is one of QUESTIONS in `resident_process/server.py`. It answers with the settings of `env`, for the
     current folder. Without `timeout_s` it has as long as a greeting may take.
     """
-    if is_off(env):
+    if is_turned_off(env):
         return None
     folder = data or os.path.expanduser(data_folder("", env))
     timeout_s = timeout_s or seconds_allowed(env, GREETING_SECONDS)
@@ -57,12 +57,10 @@ def ask(
     connected = connect(folder, timeout_s)
     if connected is None:
         return None
-    import json
-
     connection, proof = connected
     try:
         connection.sendall(hello("ask", folder, proof, env, method=method, params=dict(params or {})))
-        reply = json.loads(LineReader(connection).next(deadline))
+        reply = parse_json(LineReader(connection).next(deadline).decode())
     except (OSError, ValueError):
         return None
     finally:
@@ -71,7 +69,7 @@ def ask(
     return result
 
 
-def run_command(arguments: Sequence[str], env: Mapping[str, str] = os.environ) -> int | None:
+def run_command(arguments: Arguments, env: Mapping[str, str] = os.environ) -> int | None:
     """Have a command line run by the resident process, and print what it prints; its exit code.
 
     None if it has to be run here: there is no such process, it is not for this command, or it does not answer. What it
@@ -82,18 +80,16 @@ def run_command(arguments: Sequence[str], env: Mapping[str, str] = os.environ) -
     connected = connect(folder, greeting_seconds) if folder else None
     if connected is None:
         return None
-    import json
-
     connection, proof = connected
     terminals, env = _terminals(), dict(env)
     if terminals["1"] and not env.get("COLUMNS"):
         env["COLUMNS"] = str(_terminal_width())
     try:
         lines = LineReader(connection)
-        connection.sendall(hello("run", folder, proof, env, arguments=list(arguments), terminals=terminals))
-        if "begun" not in json.loads(lines.next(time.monotonic() + greeting_seconds)):
+        connection.sendall(hello("run", folder, proof, env, arguments=arguments.all, terminals=terminals))
+        if "begun" not in parse_json(lines.next(time.monotonic() + greeting_seconds).decode()):
             return None
-        result = json.loads(lines.next(time.monotonic() + COMMAND_SECONDS)).get("result")
+        result = parse_json(lines.next(time.monotonic() + COMMAND_SECONDS).decode()).get("result")
     except (OSError, ValueError):
         return None
     finally:
@@ -101,17 +97,14 @@ def run_command(arguments: Sequence[str], env: Mapping[str, str] = os.environ) -
     return _print(result["printed"], result["code"]) if result else None
 
 
-def _folder_of_command(arguments: Sequence[str], env: Mapping[str, str]) -> str:
+def _folder_of_command(arguments: Arguments, env: Mapping[str, str]) -> str:
     """The data folder, if the resident process may run this command, which has neither our input nor our files."""
-    given = ""
-    for number, word in enumerate(arguments):
-        if word in ("-", "-h", "--help") or word.startswith("--jsonl"):
+    for word in arguments.words:
+        if word in ("-", *HELP) or word.startswith("--jsonl"):
             return ""
-        if word.startswith("--data-dir"):
-            given = word.partition("=")[2] or (arguments[number + 1] if number + 1 < len(arguments) else "")
-            if not os.path.isabs(given):
-                return ""
-    return "" if is_off(env) else os.path.expanduser(data_folder(given, env))
+    if is_turned_off(env) or (arguments.data_dir and not os.path.isabs(arguments.data_dir)):
+        return ""
+    return arguments.data_folder(env)
 
 
 def _terminals() -> dict[str, bool]:
@@ -148,17 +141,11 @@ def _print(parts: Sequence[tuple[int, str]], code: int) -> int:
     return code
 
 
-def is_off(env: Mapping[str, str]) -> bool:
-    return env.get(OFF_VARIABLE, "").lower() == "off"
-
-
 def hello(kind: str, data: str, proof: str, env: Mapping[str, str], **more: object) -> bytes:
     """The first line of a connection: who calls, from where, with which settings, and what for."""
-    import json
-
     greeting = {"kind": kind, "identity": identity(), "proof": proof, "data_dir": os.path.abspath(data)}
     caller = {"cwd": current_folder(), "pid": os.getpid(), "env": caller_environment(env)}
-    return json.dumps({**greeting, **caller, **more}).encode() + b"\n"
+    return write_json({**greeting, **caller, **more}).encode() + b"\n"
 
 
 def current_folder() -> str:

@@ -1,4 +1,4 @@
-"""The little JSON of a hook says and understands what `json` does."""
+"""The JSON of the fast program is what `json` reads and writes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.capture.hooks.context_cache import parse_json, quote_json
+from commonplace.fast.json_text import object_in, parse_json, read_value, write_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -22,9 +22,22 @@ def test_what_was_written_is_read(value: object, before: str, ascii_: bool) -> N
     assert parse_json(before + json.dumps(value, ensure_ascii=ascii_)) == value
 
 
-@given(st.text(st.characters()))
-def test_a_text_is_quoted_alike(text: str) -> None:
-    assert quote_json(text) == json.dumps(text)
+@given(VALUES | st.text(st.characters()))
+def test_it_is_written_alike(value: object) -> None:
+    assert write_json(value) == json.dumps(value)
+
+
+def test_what_has_no_json_is_not_written() -> None:
+    with pytest.raises(TypeError):
+        write_json({"a": b"bytes"})
+
+
+def test_what_follows_a_value_is_refused_or_told() -> None:
+    assert read_value('7,"result":', 0) == (7, 1)
+    with pytest.raises(ValueError, match="more than one"):
+        parse_json('{"a": 1} {}')
+    # A host may write more after its object.
+    assert object_in(b'\xef\xbb\xbf {"a": 1}\0\n') == {"a": 1}
 
 
 @pytest.mark.parametrize(
