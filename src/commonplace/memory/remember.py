@@ -220,7 +220,7 @@ def same_statements(
     if not query.strict:
         return []
     scope = replace(Scope.inside(draft.project, kinds=("memory",), types=types), lapsed=True)
-    hits = memory.store.search_text(query, scope, SAME_STATEMENTS, shares=False).hits
+    hits = memory.store.search_text(query, scope, SAME_STATEMENTS, count=False).hits
     found = memory.store.get(hit.item_id for hit in hits).values()
     return [item for item in found if _plain_form(item) == _plain_form(draft)]
 

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -169,7 +169,7 @@ def embed_waiting(
         return parsed
 
     def waiting() -> list[Job]:
-        found = [memory.store.search_text(parsed.query, scope, most, shares=False).hits for scope in scopes]
+        found = [memory.store.search_text(parsed.query, scope, most, count=False).hits for scope in scopes]
         by_rank = [hit.passage_id for rank in zip_longest(*found) for hit in rank if hit is not None]
         jobs = {job.id: job for job in memory.store.pending_jobs(by_rank)[:most]}
         for scope in scopes:
@@ -201,14 +201,16 @@ def find_candidates(
     memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, k: int
 ) -> tuple[dict[int, Evidence], dict[int, int], int]:
     """Evidence by passage, the item each passage belongs to, and how many matched."""
-    query, near = parsed.query, cache(lambda: _near(memory, parsed, scope, k))
+    query = parsed.query
     # Its words are looked up while its vector is made.
     titled = _conversations_named(memory, parsed, scope)
-    answer = memory.store.search_text(query, scope, k, lambda: list(near()))
+    answer = memory.store.search_text(query, scope, k)
     vector = parsed.vector
+    near = _near(memory, parsed, scope, k)
     cosines: dict[int, float] = {}
     owner: dict[int, int] = {}
-    for passage, item_id, cosine in near().values():
+    shares = memory.store.word_shares(answer, list(dict.fromkeys([*(hit.passage_id for hit in answer.hits), *near])))
+    for passage, item_id, cosine in near.values():
         cosines[passage], owner[passage] = cosine, item_id
     unknown = [passage for passage, _item_id, _score in answer.hits if passage not in cosines]
     cosines |= {} if vector is None or not unknown else memory.store.cosines(vector, unknown)
@@ -216,7 +218,7 @@ def find_candidates(
     for passage, item_id, score in answer.hits:
         scores[passage], owner[passage] = score, item_id
     share = 1.0 if query.strict or query.has_content_words else EMPTY_WORDS
-    found = answer.found.get
+    found = shares.get
     evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * found(p, 0.0)) for p in owner}
     if titled:
         # A conversation with this title answers as if its first message held most of the words of its title.

@@ -49,7 +49,6 @@ from commonplace.text.query import Query, Word
 
 _T = TypeVar("_T")
 _Found = TypeVar("_Found", TextHit, VectorHit)
-Words = Sequence[Word]
 
 # Stored where a project id is expected, for items that belong to no project.
 NO_PROJECT = 0
@@ -127,12 +126,18 @@ class Filter:
     # The ids of items that do not hold when it is asked: few, and left out after a search.
     lapsed: frozenset[int] = frozenset()
 
-    def without_lapsed(self, k: int, search: Callable[[Filter, int], Sequence[_Found]]) -> list[_Found]:
-        """The first `k` that a search finds, but for those that do not hold."""
-        others = replace(self, lapsed=frozenset()) if self.lapsed else self
-        found = search(others, k + min(len(self.lapsed), MOST_SPARE))
-        held = [hit for hit in found if hit.item_id not in self.lapsed] if self.lapsed else list(found)
-        return held[:k]
+    @property
+    def including_lapsed(self) -> Filter:
+        """What a search looks in: what does not hold is left out of what it finds."""
+        return replace(self, lapsed=frozenset()) if self.lapsed else self
+
+    def overfetch(self, k: int) -> int:
+        """How many to find so that `k` of them hold."""
+        return k + min(len(self.lapsed), MOST_SPARE)
+
+    def holding(self, found: Sequence[_Found]) -> list[_Found]:
+        """Hits without those that do not hold, in their order."""
+        return [hit for hit in found if hit.item_id not in self.lapsed]
 
     @property
     def unindexed(self) -> Filter | None:
@@ -235,28 +240,30 @@ class Items(Space):
             return [row[0] for row in connection.rows(select, (self._space_id, item_id))]
 
     @allow_replica
-    def search_text(
-        self, query: Query, scope: Scope, k: int, also: Callable[[], Sequence[int]] = tuple, *, shares: bool = True
-    ) -> TextAnswer:
+    def search_text(self, query: Query, scope: Scope, k: int, *, count: bool = True) -> TextAnswer:
+        if not query.words and not (query.strict and query.tree is not None):
+            return TextAnswer((), 0)
         with self._database.read(self._query_timeout) as connection:
             filter_ = filter_of(connection, self._space_id, scope, self.clock())
             if filter_ is None:
-                return TextAnswer((), {}, 0)
-            if not query.words and not (query.strict and query.tree is not None):
-                return TextAnswer((), {}, 0)
-            answer = TextAnswer((), {}, 0)
+                return TextAnswer((), 0)
+            inside, most = filter_.including_lapsed, filter_.overfetch(k)
+            if query.strict and query.tree is not None:
+                answer = self._search_strict(connection, query, inside, most)
+            else:
+                answer = self._search_plain(connection, query.words, inside, most, count=count)
+        held = filter_.holding(answer.hits)
+        total = answer.total - (len(answer.hits) - len(held))
+        hits = tuple(held[:k])
+        return TextAnswer(hits, max(len(hits), total), answer.words)
 
-            def search(inside: Filter, most: int) -> Sequence[TextHit]:
-                nonlocal answer
-                if query.strict and query.tree is not None:
-                    answer = self._search_strict(connection, query, inside, most)
-                else:
-                    answer = self._search_plain(connection, query.words, inside, most, also, shares=shares)
-                return answer.hits
-
-            hits = filter_.without_lapsed(k, search)
-            left_out = sum(hit.item_id in filter_.lapsed for hit in answer.hits) if filter_.lapsed else 0
-            return TextAnswer(tuple(hits), answer.found, max(len(hits), answer.total - left_out))
+    @allow_replica
+    def word_shares(self, answer: TextAnswer, passage_ids: Sequence[int]) -> dict[int, float]:
+        if answer.words is None:
+            holding = {hit.passage_id for hit in answer.hits}
+            return {passage: float(passage in holding) for passage in passage_ids}
+        with self._database.read(self._query_timeout) as connection:
+            return self._word_shares(connection, answer.words, passage_ids)
 
     @allow_replica
     def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
@@ -312,9 +319,13 @@ class Items(Space):
         raise NotImplementedError
 
     def _search_plain(
-        self, connection: Any, words: Words, filter_: Filter, k: int, also: Callable[[], Sequence[int]], *, shares: bool
+        self, connection: Any, words: Sequence[Word], filter_: Filter, k: int, *, count: bool
     ) -> TextAnswer:
-        """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
+        """The best `k` passages inside the filter; with `count` how many match, and what `_word_shares` has to know."""
+        raise NotImplementedError
+
+    def _word_shares(self, connection: Any, words: Any, passage_ids: Sequence[int]) -> dict[int, float]:
+        """The share of the words in each of these passages. `words` is what `_search_plain` learned of them."""
         raise NotImplementedError
 
     def _speakers(self, connection: Any, words: Sequence[Word], filter_: Filter) -> list[Word]:
