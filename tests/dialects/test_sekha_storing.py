@@ -13,9 +13,9 @@ from tests.dialects.conftest import TOOLS, Call
 
 from commonplace.dialects.tool_profiles import tools_of
 from commonplace.memory import conversations
+from commonplace.memory.draft import UNSTORABLE
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import UNSTORABLE
 from commonplace.text.redact import redact
 
 # 2026-01-25T16:30:00Z, when the reference's example is stored.

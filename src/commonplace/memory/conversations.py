@@ -11,10 +11,7 @@ from typing import Any
 
 from commonplace.errors import InvalidInput, NotFound, TooLarge
 from commonplace.memory.authors import sign
-from commonplace.memory.items import MAX_PAGE, make_cursor, parse_cursor
-from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.permissions import check_forgettable, is_person
-from commonplace.memory.remember import (
+from commonplace.memory.draft import (
     UNSTORABLE,
     NewItem,
     checked_importance,
@@ -24,6 +21,9 @@ from commonplace.memory.remember import (
     clean_text,
     make_draft,
 )
+from commonplace.memory.items import MAX_PAGE, make_cursor, parse_cursor
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.permissions import check_forgettable, is_person
 from commonplace.model import (
     CONVERSATION_HINT,
     DEFAULT_IMPORTANCE,

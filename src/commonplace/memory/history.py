@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from commonplace.errors import EmbedderUnavailable, InvalidInput, NotFound
+from commonplace.errors import EmbedderUnavailable
+from commonplace.memory.as_of import MOST_CHANGES, past_items, written_by_then
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import NewItem, as_new_item, rewrite_item
-from commonplace.model import PROPOSED, VALIDITY_FIELDS, VIA, Item, Scope
+from commonplace.model import VALIDITY_FIELDS, Item, Scope
 from commonplace.ranking.scores_and_relevance import (
     ANSWERED_ODDS,
     Evidence,
@@ -106,29 +106,6 @@ def _as_text(value: object) -> str:
     return str(value)
 
 
-def revert_to_revision(memory: LocalMemory, id_: int | str, rev: int | None = None) -> Item:
-    """Rewrite an item as it was at revision `rev`, by default before its last change of content."""
-    item = get_item(memory, id_)
-    known = {change.rev: change for change in memory.store.history(item.id)}
-    edits = [number for number, change in known.items() if change.op == "edit"]
-    if rev is None and not edits:
-        raise InvalidInput(f"Item {item.id} was never changed.", "There is nothing to revert to.")
-    change = known.get(edits[-1] if rev is None else rev)
-    if change is None:
-        raise NotFound(
-            f"Item {item.id} has no revision {rev} to go back to.",
-            f"It is at {item.rev}; earlier ones: {', '.join(map(str, sorted(known))) or 'none'}.",
-        )
-    return rewrite_item(memory, item, as_it_was(item, change.before))
-
-
-def as_it_was(item: Item, before: Mapping[str, Any]) -> NewItem:
-    """An item with what it said before a change, to be written again."""
-    was = {name: before[name] for name in ("type", "title", "details", "meta", "project", "tags", "importance")}
-    was |= {name: before.get(name) for name in VALIDITY_FIELDS}
-    return replace(as_new_item(item), content=before["body"], **was)
-
-
 # Items before and after one that are followed, in each direction.
 MAX_ITEMS = 20
 # A replacement that was stated within this time was stated to replace.
@@ -217,8 +194,6 @@ def _stated_to_replace(memory: LocalMemory, item: Item, old: Item) -> bool:
     return bool(times) and abs(times[-1] - item.created_ms) < AT_ONCE_MS
 
 
-# So many changes after a moment are looked at.
-MOST_CHANGES = 20_000
 # Of what changed since, those that hold most of the words are compared by meaning, and the best of them are read.
 COMPARED, READ = 60, 6
 # What it is worth, beside a relevance, that all neighbouring words of the question are neighbours in a hit.
@@ -231,22 +206,6 @@ _READ_CHARACTERS = 2_000
 _Recall = Callable[[LocalMemory, "ParsedQuestion", Scope, int], "RecallResult"]
 
 
-def newest_as_of(memory: LocalMemory, scope: Scope, limit: int, before: tuple[int, int] | None = None) -> list[Item]:
-    """What was held true at the moment of a scope, newest first; `before` is the (created_ms, id) to go on from."""
-    assert scope.at_ms is not None
-    states = memory.store.states_at(scope.at_ms, MOST_CHANGES)
-    found = [item for item in _past(memory, scope, states) if before is None or (item.created_ms, item.id) < before]
-    current = written_by_then(scope)
-    # Those that changed since are left out of the pages that are read, so that enough others are there.
-    while True:
-        page = memory.store.newest(current, limit, before)
-        found += [item for item in page if item.id not in states]
-        if len(page) < limit or len(found) >= limit:
-            break
-        before = (page[-1].created_ms, page[-1].id)
-    return sorted(found, key=lambda item: (item.created_ms, item.id), reverse=True)[:limit]
-
-
 def recall_as_of(
     memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int, current: _Recall
 ) -> RecallResult:
@@ -256,7 +215,7 @@ def recall_as_of(
     # What changed since is read: what did not is compared with it, so it is read too.
     found = current(memory, replace(parsed, thorough=True), written_by_then(scope), limit + min(len(states), 2 * limit))
     hits = [hit for hit in found.hits if hit.item.id not in states]
-    hits += _matching(memory, parsed, _past(memory, scope, states))
+    hits += _matching(memory, parsed, past_items(memory, scope, states))
     return replace(found, hits=tuple(_in_order(parsed, hits)[:limit]), total=max(len(hits), found.total))
 
 
@@ -274,47 +233,6 @@ def _in_order(parsed: ParsedQuestion, hits: Sequence[Hit]) -> list[Hit]:
     similarities = sorted((hit.similarity for hit in hits), reverse=True)
     figures = zip(ordered, relevances, similarities, strict=True)
     return [replace(hit, relevance=likely, similarity=similar) for hit, likely, similar in figures]
-
-
-def matching_as_of(
-    memory: LocalMemory, scope: Scope, current: Iterable[Item], matches: Callable[[Item], bool]
-) -> list[Item]:
-    """Items that match, as they were at the moment of a scope; `current` are those of `written_by_then` that do now."""
-    assert scope.at_ms is not None
-    states = memory.store.states_at(scope.at_ms, MOST_CHANGES)
-    unchanged = [item for item in current if item.id not in states]
-    return [*unchanged, *(item for item in _past(memory, scope, states) if matches(item))]
-
-
-def written_by_then(scope: Scope) -> Scope:
-    """The scope without what was written after its moment."""
-    assert scope.at_ms is not None
-    ends = [scope.at_ms + 1, *(() if scope.until_ms is None else (scope.until_ms,))]
-    return replace(scope, until_ms=min(ends))
-
-
-def _past(memory: LocalMemory, scope: Scope, states: Mapping[int, Item | None]) -> list[Item]:
-    """Those that changed since and are inside the scope, as they were."""
-    at_ms = scope.at_ms or 0
-    project = None if scope.project is None else memory.store.find_project(scope.project)
-    tags = [part.strip().lower() for part in scope.tag.split(",") if part.strip()]
-
-    def inside(item: Item) -> bool:
-        return (
-            scope.has_place_of(item, project)
-            and (scope.lapsed or item.holds_at(at_ms))
-            and (not scope.kinds or item.kind in scope.kinds)
-            and (not scope.types or item.type in scope.types)
-            and (not tags or any(tag in own.lower() for tag in tags for own in item.tags))
-            and (not scope.origins or item.origin in scope.origins)
-            and (not scope.review or (item.review == PROPOSED) == (scope.review == PROPOSED))
-            and (not scope.author or f"{VIA}{scope.author}{VIA}".lower() in f"{VIA}{item.author}{VIA}".lower())
-            and scope.sessions is None
-            and (scope.since_ms is None or item.created_ms >= scope.since_ms)
-            and (scope.until_ms is None or item.created_ms < scope.until_ms)
-        )
-
-    return [item for item in states.values() if item is not None and inside(item)]
 
 
 def _matching(memory: LocalMemory, parsed: ParsedQuestion, past: Sequence[Item]) -> list[Hit]:

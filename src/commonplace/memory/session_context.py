@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from commonplace.memory.authors import person_of
+from commonplace.memory.callers import person_of
 from commonplace.memory.captured_events import ANSWER_TYPE
 from commonplace.memory.contradictions import open_contradictions_among
 from commonplace.memory.local_memory import LocalMemory

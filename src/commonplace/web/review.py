@@ -25,10 +25,7 @@ from commonplace.memory.conversations import (
     update_conversation,
 )
 from commonplace.memory.edit_and_forget import Changes
-from commonplace.memory.items import get_item
-from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE
-from commonplace.memory.review import (
+from commonplace.memory.inbox import (
     MOST_PROPOSALS,
     Inbox,
     PruneThresholds,
@@ -36,6 +33,9 @@ from commonplace.memory.review import (
     proposals_by_session,
     read_inbox,
 )
+from commonplace.memory.items import get_item
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE
 from commonplace.memory.settle_contradictions import KEEP, reopen_contradiction, settle_contradiction
 from commonplace.memory.timeline import sessions_by_item
 from commonplace.model import MEMORY_TYPES, Item

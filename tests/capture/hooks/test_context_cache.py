@@ -17,7 +17,8 @@ from commonplace.capture.hooks.spool import SECONDS_VARIABLE
 from commonplace.capture.hooks.spool_reader import spool_state
 from commonplace.capture.hooks.working_folder import KNOWN_COMMITS_FILE
 from commonplace.config import Settings
-from commonplace.memory.authors import machine_person, with_writer
+from commonplace.memory.authors import with_writer
+from commonplace.memory.callers import machine_person
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory, open_memory, wall_clock
 from commonplace.memory.remember import NewItem, remember
