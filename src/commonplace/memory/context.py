@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from commonplace.memory.items import newest_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.rerank import is_stale
+from commonplace.memory.recall import is_stale
 from commonplace.memory.rules import applies_to
 from commonplace.memory.timeline import EVENT_KINDS
 from commonplace.memory.told_to_agents import may_be_told, scope_to_tell, source_of, that_may_be_told
 from commonplace.model import KINDS, KNOWLEDGE_TYPES, Item, Scope, Session
-from commonplace.ranking.scores_and_relevance import STALE_FACTOR, Evidence, lexical_signal
+from commonplace.ranking.scoring import STALE_FACTOR, Evidence, lexical_signal
 from commonplace.text.dates import DAY_MS
 from commonplace.text.paths import is_in_folder, normalise_folder
 from commonplace.text.sentences import shorten
