@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from commonplace.errors import EmbedderUnavailable
-from commonplace.memory.as_of import MOST_CHANGES, past_items, written_by_then
+from commonplace.memory.as_of import MOST_CHANGES, written_by_then
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import VALIDITY_FIELDS, Item, Scope
@@ -211,11 +211,11 @@ def recall_as_of(
 ) -> RecallResult:
     """The best hits among what was held true at the moment of a scope; `current` searches what is there now."""
     assert scope.at_ms is not None
-    states = memory.store.states_at(scope.at_ms, MOST_CHANGES)
+    states = memory.store.states_at(scope, MOST_CHANGES)
     # What changed since is read: what did not is compared with it, so it is read too.
     found = current(memory, replace(parsed, thorough=True), written_by_then(scope), limit + min(len(states), 2 * limit))
     hits = [hit for hit in found.hits if hit.item.id not in states]
-    hits += _matching(memory, parsed, past_items(memory, scope, states))
+    hits += _matching(memory, parsed, [item for item in states.values() if item is not None])
     return replace(found, hits=tuple(_in_order(parsed, hits)[:limit]), total=max(len(hits), found.total))
 
 

@@ -243,11 +243,12 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
     def record_use(self, item_ids: Sequence[int], now_ms: int) -> None:
         self._inner.record_use(list(self.get(item_ids)), now_ms)
 
-    def states_at(self, moment_ms: int, limit: int) -> dict[int, Item | None]:
-        here, states = self._here(), self._inner.states_at(moment_ms, limit)
+    def states_at(self, scope: Scope, limit: int) -> dict[int, Item | None]:
+        narrowed = self._narrowed(scope)
+        states = {} if narrowed is None else self._inner.states_at(narrowed, limit)
         ours = self.get(states)
-        # What was elsewhere then is not shown, and neither is what is elsewhere now.
-        return {id_: item if item and item.project == here else None for id_, item in states.items() if id_ in ours}
+        # What was elsewhere then is not in the scope; what is elsewhere now is not shown either.
+        return {id_: item for id_, item in states.items() if id_ in ours}
 
     def superseded(self, item_id: int) -> list[int]:
         if not self.get([item_id]):

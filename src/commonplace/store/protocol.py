@@ -108,8 +108,8 @@ class ItemStore(Protocol):
         oldest_first: bool = False,
     ) -> list[Item]: ...
 
-    # Those that changed after a moment as they were then, None if they were not live; the first so many changes count.
-    def states_at(self, moment_ms: int, limit: int) -> dict[int, Item | None]: ...
+    # Those that changed after the scope's moment as they were then, None if they were not in it; so many changes count.
+    def states_at(self, scope: Scope, limit: int) -> dict[int, Item | None]: ...
 
     # Searching. `also` names further passages whose share of the words is wanted, once it is needed: it may wait.
     def search_text(
