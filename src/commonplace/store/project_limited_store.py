@@ -200,6 +200,10 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
         narrowed = self._narrowed(scope)
         return [] if narrowed is None else self._inner.newest(narrowed, limit, before)
 
+    def statements_like(self, text: str, scope: Scope, limit: int) -> list[Item]:
+        narrowed = self._narrowed(scope)
+        return [] if narrowed is None else self._inner.statements_like(text, narrowed, limit)
+
     def around(self, anchor: Item, before: int, after: int, scope: Scope) -> list[Item]:
         self._checked(anchor.id)
         narrowed = self._narrowed(scope)

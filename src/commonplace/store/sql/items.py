@@ -39,6 +39,7 @@ from commonplace.store.sql.scope_filter import NO_PROJECT as NO_PROJECT
 from commonplace.store.sql.scope_filter import Filter as Filter
 from commonplace.store.sql.scope_filter import filter_of as filter_of
 from commonplace.store.types import TextAnswer, Turn, Use
+from commonplace.text.plain_form import fingerprint
 from commonplace.text.query import Query, Word
 
 _T = TypeVar("_T")
@@ -54,6 +55,10 @@ SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, 
        LEFT JOIN sessions s ON s.space_id = i.space_id AND s.id = i.session_id
 """
 ITEMS = SELECT_ITEMS.format(rows="items i")
+_BY_FINGERPRINT = f"""
+{SELECT_ITEMS.format(rows="items i INDEXED BY items_fingerprint")}
+ WHERE i.space_id = ? AND i.fingerprint = ? AND i.kind = 'memory' AND {{condition}} ORDER BY i.id LIMIT ?
+"""
 _BY_ID = f"{ITEMS} WHERE +i.space_id = ? AND i.id {IN_LIST}"
 # First what is of the same moment: an import may date thousands alike.
 _TURNS = """
@@ -104,6 +109,16 @@ class Items(Space):
     def get(self, item_ids: Iterable[int]) -> dict[int, Item]:
         with self._database.read() as connection:
             return get(connection, self._space_id, item_ids)
+
+    def statements_like(self, text: str, scope: Scope, limit: int) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
+            if filter_ is None:
+                return []
+            condition, bindings = filter_.sql(connection)
+            select = _BY_FINGERPRINT.format(condition=condition)
+            rows = connection.rows(select, (self._space_id, fingerprint(text), *bindings, limit))
+        return [item_of(row) for row in rows]
 
     def history(self, item_id: int) -> list[Change]:
         select = (
