@@ -236,20 +236,16 @@ CONDITIONS = (
 
 def filter_of(connection: Connection, space_id: int, scope: Scope, now_ms: int) -> Filter | None:
     """The filter of a scope, or None when it names a project that nobody has written to."""
+    found = _project_ids(connection, space_id, scope)
+    if found is None:
+        return None
     kinds = () if set(scope.kinds) == set(KINDS) else scope.kinds
     statements_only = scope.with_global and not scope.with_unfiled
-    global_kinds = GLOBAL_KINDS if statements_only and set(kinds or KINDS) - set(GLOBAL_KINDS) else ()
-    found: tuple[int, ...] = ()
-    if scope.only_global:
-        found = (NO_PROJECT,)
-    elif scope.project is not None:
-        found = projects.find(connection, space_id, scope.project)
-        if scope.with_global or scope.with_unfiled:
-            found = (*found, NO_PROJECT)
-        if not found:
-            return None
+    other_kinds = set(kinds or KINDS) - set(GLOBAL_KINDS)
+    global_kinds = GLOBAL_KINDS if statements_only and other_kinds else ()
     if global_kinds and found == (NO_PROJECT,):
-        kinds, global_kinds = tuple(kind for kind in global_kinds if kind in (kinds or KINDS)), ()
+        kinds = tuple(kind for kind in GLOBAL_KINDS if kind in (kinds or KINDS))
+        global_kinds = ()
         if not kinds:
             return None
     chosen = None if scope.sessions is None else tuple(sessions.ids_in(connection, space_id, scope.sessions))
@@ -260,19 +256,31 @@ def filter_of(connection: Connection, space_id: int, scope: Scope, now_ms: int) 
         key = ("not holding", space_id, scope.at_ms, scope.coming)
         lapsed = connection.once(key, lambda: _not_holding(connection, space_id, moment, coming=scope.coming))
     return Filter(
-        found,
-        kinds,
-        global_kinds,
-        scope.types,
-        scope.tag if _tags(scope.tag) else "",
-        chosen,
-        scope.since_ms,
-        scope.until_ms,
-        scope.author,
-        scope.origins,
-        scope.review,
-        lapsed,
+        projects=found,
+        kinds=kinds,
+        global_kinds=global_kinds,
+        types=scope.types,
+        tag=scope.tag if _tags(scope.tag) else "",
+        sessions=chosen,
+        since_ms=scope.since_ms,
+        until_ms=scope.until_ms,
+        author=scope.author,
+        origins=scope.origins,
+        review=scope.review,
+        lapsed=lapsed,
     )
+
+
+def _project_ids(connection: Connection, space_id: int, scope: Scope) -> tuple[int, ...] | None:
+    """The ids of the projects of a scope; empty for all of them, None if it names one that nobody has written to."""
+    if scope.only_global:
+        return (NO_PROJECT,)
+    if scope.project is None:
+        return ()
+    found = projects.find(connection, space_id, scope.project)
+    if scope.with_global or scope.with_unfiled:
+        found = (*found, NO_PROJECT)
+    return found or None
 
 
 def names_of(connection: Connection, space_id: int, scope: Scope, items: Sequence[Item]) -> ScopeNames:
