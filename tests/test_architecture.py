@@ -20,7 +20,7 @@ IMPORT = re.compile(r"^ *from (commonplace(?:\.\w+)*) import ([\w, ]+)$", re.MUL
 PACKAGE = Path(commonplace.__file__).parent
 LONGEST_MODULE, LONGEST_FUNCTION = 500, 60
 # Of our files, so many run code for one search over stdio.
-MOST_FILES_OF_A_SEARCH = 30
+MOST_FILES_OF_A_SEARCH = 31
 # Modules that any room may import; they import only each other.
 FOUNDATION = {
     "__init__",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -178,11 +178,12 @@ class Item:
 
     def holds_at(self, moment_ms: int) -> bool:
         """Whether it is valid at a moment, and not expired."""
-        return (
-            (self.valid_from_ms is None or self.valid_from_ms <= moment_ms)
-            and (self.valid_until_ms is None or moment_ms < self.valid_until_ms)
-            and (self.expires_ms is None or moment_ms < self.expires_ms)
-        )
+        return (self.valid_from_ms is None or self.valid_from_ms <= moment_ms) and not self.has_ended_by(moment_ms)
+
+    def has_ended_by(self, moment_ms: int) -> bool:
+        """Whether it no longer holds at a moment, or is expired."""
+        ends = (self.valid_until_ms, self.expires_ms)
+        return any(end is not None and end <= moment_ms for end in ends)
 
     def details_text(self, *but: str) -> str:
         """The fields of its kind that it has, a line each, `but` for some."""
@@ -337,13 +338,14 @@ class Scope:
         """What holds in the project: its own, and the statements that apply everywhere; without one, only these."""
         return cls(project, with_global=True, only_global=project is None, kinds=kinds, types=types, tag=tag)
 
-    def has_place_of(self, item: Item, project: str | None) -> bool:
-        """Whether it is in the part of an item, by its project; `project` is the canonical name of the scope's own."""
+    def has_place_of(self, item: Item, projects: Collection[str]) -> bool:
+        """Whether it is in the part of an item, by its project; `projects` are the names that the scope's own means."""
         if item.project is not None:
-            return not self.only_global and (self.project is None or item.project == project)
-        if self.with_unfiled or (self.project is None and not self.with_global):
-            return True
-        return self.with_global and item.kind in GLOBAL_KINDS
+            return not self.only_global and (self.project is None or item.project in projects)
+        applies_everywhere = self.with_global and item.kind in GLOBAL_KINDS
+        if self.only_global:
+            return applies_everywhere or self.with_unfiled or not self.with_global
+        return applies_everywhere or self.with_unfiled or self.project is None
 
 
 class TextHit(NamedTuple):

@@ -200,6 +200,7 @@ class Workers:
     def _take(self, thread: int) -> tuple[Hashable, _Job] | None:
         """The next job, waiting for one if needed; None once there will be no more. Called with the lock."""
         woken = threading.Condition(self._lock)
+        has_just_worked = True
         while not self._closed:
             pause = self._seconds_until_free()
             if not pause and (taken := self._next_job()) is not None:
@@ -210,7 +211,9 @@ class Workers:
             watches = bool(pause and self._waiting)
             self._idle += 1
             self._watching += watches
-            self._sleeping.append(woken)
+            # The last one is woken first: a thread that only looked whether it is its turn goes behind those that worked.
+            self._sleeping.insert(len(self._sleeping) if has_just_worked else 0, woken)
+            has_just_worked = False
             woken.wait(pause if watches else None)
             if woken in self._sleeping:
                 # Its time was over, and nobody woke it.

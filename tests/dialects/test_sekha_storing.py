@@ -212,7 +212,7 @@ def test_a_secret_that_got_in_does_not_get_out(
 ) -> None:
     with monkeypatch.context() as patched:
         # As if it had been written before its shape was known.
-        patched.setattr("commonplace.memory.remember.redact", lambda text: text)
+        patched.setattr("commonplace.memory.draft.redact", lambda text: text)
         id_ = call(
             "memory_store", label=f"Key {SECRET}", folder="/f", messages=one(f"zebra {SECRET}", metadata={"k": SECRET})
         )["id"]

@@ -170,7 +170,12 @@ READING: Mapping[str, Callable[[World], object]] = {
     ],
     "items_per_day": lambda w: [w.part.items_per_day(Scope(project=THEIRS), 0, 2 * THEN)],
     "history": lambda w: [w.part.history(w.theirs), w.part.history(w.everywhere)],
-    "states_at": lambda w: w.part.states_at(0, 1_000),
+    "states_at": lambda w: w.part.states_at(Scope(at_ms=0), 1_000),
+    "statements_like": lambda w: [
+        w.part.statements_like(text, s, 9)
+        for text in ("Zebra theirs, changed", "zebra everywhere")
+        for s in (Scope(), Scope(project=THEIRS))
+    ],
     "superseded": lambda w: [w.part.superseded(w.theirs), w.part.superseded(w.everywhere)],
     "projects": lambda w: w.part.projects(),
     "find_project": lambda w: [w.part.find_project(name) for name in ("theirs", THEIRS, "nobody")],

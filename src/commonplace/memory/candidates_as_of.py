@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 
 from commonplace.errors import EmbedderUnavailable
-from commonplace.memory.as_of import MOST_CHANGES, past_items, written_by_then
+from commonplace.memory.as_of import MOST_CHANGES, written_by_then
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.search_candidates import Candidates, ParsedQuestion, find_candidates
 from commonplace.model import Item, Scope
@@ -26,12 +26,11 @@ READ_CHARACTERS = 2_000
 
 def find_candidates_as_of(memory: LocalMemory, question: ParsedQuestion, scope: Scope, k: int) -> Candidates:
     """Passages that are as they were at the moment of a scope, and items that have changed since, as they were then."""
-    assert scope.at_ms is not None
-    states = memory.store.states_at(scope.at_ms, MOST_CHANGES)
+    states = memory.store.states_at(scope, MOST_CHANGES)
     found = find_candidates(memory, question, written_by_then(scope), k + min(len(states), k))
     unchanged = {passage: id_ for passage, id_ in found.item_of_passage.items() if id_ not in states}
     candidates = Candidates({passage: found.evidence[passage] for passage in unchanged}, unchanged, found.total)
-    past = past_items(memory, scope, states)
+    past = [item for item in states.values() if item is not None]
     texts = {item.id: _text(item) for item in past}
     shares = _word_shares(question, texts)
     if question.query.strict:

@@ -1,19 +1,18 @@
-"""Remember: validate, clean, redact, hash and split new items, then store each once, and say what it contradicts.
+"""Remember: a draft, whether it is there already, what it contradicts, and then it is stored, once.
 
 Contradictions are earlier rules, decisions and facts that a new one opposes or replaces: a hint, not a verdict.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from commonplace.errors import StoreReplaced
 from commonplace.memory.authors import sign
 from commonplace.memory.contradictions import Compared, Contradiction, compare_statement, find_contradictions
-from commonplace.memory.draft import DEFAULT_TYPE, make_draft
 from commonplace.memory.draft import NewItem as NewItem
+from commonplace.memory.draft import make_draft
 from commonplace.memory.edit_and_forget import enrich_item
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
@@ -21,18 +20,11 @@ from commonplace.memory.permissions import check_reserved, is_person
 from commonplace.memory.proposed_changes import is_only_proposed, propose_restoring
 from commonplace.memory.review import accept
 from commonplace.model import DISMISSED, PROPOSED, Draft, Item, Scope, Stored
-from commonplace.store.rows import QUERY_COLUMNS
-from commonplace.text.query import parse_query
+from commonplace.text.plain_form import plain_form
+from commonplace.text.sentences import title_of
 
-# Statements of so few characters are compared in their plain form, with so many that hold the same words.
+# Statements of so few characters are compared in their plain form, with so many that have the same letters.
 MAX_STATEMENT, SAME_STATEMENTS = 500, 10
-
-# A word that is written with a capital letter because of where it stands or what it is, such as Fridays.
-_CAPITAL = re.compile(r"\b[A-Z][a-z]+\b")
-# Marks between words; a question mark tells a question from a statement.
-_PUNCTUATION = re.compile(
-    r"(?<![.,;:!\"'“”„’)\]])[.,;:!\"'“”„’)\]]++(?=\s|$)|(?:(?<=\s)|^)[\"'“”„(\[]+|(?<=\s)[–—-]+(?=\s)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +47,56 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
     """
     check_reserved(memory, new.tags, new.meta)
     now = memory.clock()
-    draft = make_draft(new, now)
-
-    def compare() -> tuple[Item | None, Compared]:
-        known = _find_same_statement(memory, new, draft)
-        return known, Compared() if known is not None else compare_statement(memory, sign(memory, draft))
-
-    known, compared = memory.store.snapshot(compare)
-    if known is None:
-        found = compared.metadata(draft, memory.writer.name)
-        stored = _put(memory, [replace(draft, meta={**draft.meta, **found}) if found else draft], now)[0]
-    else:
-        stored = Stored(known.id, known.uid, duplicate=True)
+    draft = sign(memory, make_draft(new, now))
+    same, compared = memory.store.snapshot(lambda: _compare(memory, draft))
+    if same is not None:
+        return _say_again(memory, new, draft, same)
+    found = compared.metadata(draft, memory.writer.name)
+    (stored,) = memory.store.put([replace(draft, meta={**draft.meta, **found})], now)
+    memory.embeddings.wake()
     item = written_item(memory, stored)
+    if stored.duplicate:
+        return _say_again(memory, new, draft, item)
+    return Remembered(item, False, compared.contradictions, compared.twins)
+
+
+def _compare(memory: LocalMemory, draft: Draft) -> tuple[Item | None, Compared]:
+    """The statement that a draft repeats, or else what it contradicts."""
+    alike = same_statements(memory, draft, (draft.type,))
+    if any(item.content_hash == draft.content_hash for item in alike):
+        # The very same, which the store finds again.
+        return None, Compared()
+    if alike and all(item.body.strip() != draft.body.strip() for item in alike):
+        return alike[0], Compared()
+    return None, compare_statement(memory, draft)
+
+
+def same_statements(memory: LocalMemory, draft: Draft, types: tuple[str, ...] = ()) -> list[Item]:
+    """The memories of these types, or of any, that state the same in the same place.
+
+    A statement is the same with other punctuation, another spacing, or without its capital letters.
+    """
+    text = draft.body.strip()
+    is_statement = draft.kind == "memory" and draft.uid is None and draft.title == title_of(draft.body)
+    if not is_statement or not 0 < len(text) <= MAX_STATEMENT:
+        return []
+    place = Scope.inside(draft.project, kinds=("memory",), types=types)
+    found = memory.store.statements_like(text, replace(place, lapsed=True), SAME_STATEMENTS)
+    wanted, details = plain_form(text), _said(draft)
+    return [item for item in found if plain_form(item.body) == wanted and _said(item) == details]
+
+
+def _said(written: Draft | Item) -> dict[str, str]:
+    """The fields of its kind that say something."""
+    return {name: value for name, value in written.details.items() if value}
+
+
+def _say_again(memory: LocalMemory, new: NewItem, draft: Draft, item: Item) -> Remembered:
+    """Add what is new to an item that says the same already; ask a person to bring back what was taken away."""
     if item.forgotten_ms is not None or item.superseded_by is not None:
         # It was proposed again after it was dismissed, or taken back by somebody who may not be overruled.
         proposed = item if item.review == DISMISSED else propose_restoring(memory, item)
         return Remembered(proposed, duplicate=True)
-    if not stored.duplicate:
-        return Remembered(item, False, compared.contradictions, compared.twins)
     validity = (draft.valid_from_ms, draft.valid_until_ms, draft.expires_ms)
     enriched = enrich_item(memory, item, new.tags, new.meta, validity)
     # A proposed statement that says what it replaces is the item itself.
@@ -98,15 +121,14 @@ def written_item(memory: LocalMemory, stored: Stored) -> Item:
 
 
 def remember(memory: LocalMemory, note: NewItem) -> Stored:
-    """Store one thing. Saying the same again in the same place finds it instead of repeating it.
-
-    A statement is the same with other punctuation, another spacing, or without its capital letters.
-    """
+    """Store one thing, compared with nothing else. The same again in the same place is found instead of repeated."""
     check_reserved(memory, note.tags, note.meta)
     now = memory.clock()
     draft = make_draft(note, now)
-    known = memory.store.snapshot(lambda: _find_same_statement(memory, note, draft))
-    return _put(memory, [draft], now)[0] if known is None else Stored(known.id, known.uid, duplicate=True)
+    alike = same_statements(memory, draft, (draft.type,))
+    if alike and all(item.body.strip() != draft.body.strip() for item in alike):
+        return Stored(alike[0].id, alike[0].uid, duplicate=True)
+    return _put(memory, [draft], now)[0]
 
 
 def remember_all(memory: LocalMemory, notes: Sequence[NewItem]) -> list[Stored]:
@@ -121,40 +143,3 @@ def _put(memory: LocalMemory, drafts: Sequence[Draft], now: int) -> list[Stored]
     stored = memory.store.put([sign(memory, draft) for draft in drafts], now)
     memory.embeddings.wake()
     return stored
-
-
-def _find_same_statement(memory: LocalMemory, note: NewItem, draft: Draft) -> Item | None:
-    """The statement that this one repeats with other capitals, another spacing or other punctuation.
-
-    None if it is the very same, which the store itself knows.
-    """
-    alike = same_statements(memory, note, (note.type or DEFAULT_TYPE[note.kind],), draft)
-    return None if any(item.body.strip() == note.content.strip() for item in alike) else next(iter(alike), None)
-
-
-def same_statements(
-    memory: LocalMemory, note: NewItem, types: tuple[str, ...] = (), draft: Draft | None = None
-) -> list[Item]:
-    """The memories of these types, or of any, that state the same in the same place.
-
-    `draft` is the note as it will be stored, if somebody has made that already.
-    """
-    text = note.content.strip()
-    if note.kind != "memory" or note.title or note.uid is not None or not 0 < len(text) <= MAX_STATEMENT:
-        return []
-    draft = draft or make_draft(note, memory.clock())
-    # As one phrase, which holds whatever the case and the marks between the words.
-    query = parse_query('"' + draft.body.replace('"', " ") + '"', QUERY_COLUMNS)
-    if not query.strict:
-        return []
-    scope = replace(Scope.inside(draft.project, kinds=("memory",), types=types), lapsed=True)
-    hits = memory.store.search_text(query, scope, SAME_STATEMENTS, count=False).hits
-    found = memory.store.get(hit.item_id for hit in hits).values()
-    return [item for item in found if _plain_form(item) == _plain_form(draft)]
-
-
-def _plain_form(written: Draft | Item) -> tuple[str, Mapping[str, str]]:
-    """A statement without spacing and punctuation, ordinary words in lower case, but not userId and C++."""
-    text = " ".join(_PUNCTUATION.sub("", written.body).split())
-    fields = {name: value for name, value in written.details.items() if value}
-    return _CAPITAL.sub(lambda word: word[0].lower(), text), fields

@@ -135,7 +135,8 @@ _RULES = tuple(
         (rf"\bIN \(SELECT unhex\(value\) FROM json_each\({_PARAMETER}\)\)", r"= ANY(\1::bytea[])"),
         (rf"\bjson_each\({_PARAMETER}\) (\w+)", r"unnest(\1::bigint[]) WITH ORDINALITY \2(value, key)"),
         (r"\bjson_group_array\(", "array_agg("),
-        # Functions.
+        # Functions, and what an index has of a column.
+        (r"\bi\.fingerprint\b", "text_fingerprint(i.body)"),
         (r"\bjson_extract\(iif\(json_valid\(([\w.]+)\), \1, '{}'\), '\$\.(\w+)'\)", r"(\1::json ->> '\2')"),
         (r"\bsubstr\(([\w.]+), -(\d+)\)", r"right(\1, \2)"),
         (r"\binstr\(", "strpos("),
@@ -164,6 +165,7 @@ class PostgresConnection(Connection, psycopg.Connection[tuple[Any, ...]]):
     """What `Connection` promises, and psycopg's own methods for statements in PostgreSQL's words."""
 
     has_checksums = False
+    has_fingerprints = False
     skip_locked = "FOR UPDATE SKIP LOCKED"
 
     def rows(self, sql: str, bindings: Bindings = (), *, prepared: bool = False, binary: bool = False) -> list[Any]:
