@@ -16,7 +16,7 @@ from commonplace.memory.context import (
     recency_score,
 )
 from commonplace.model import KNOWLEDGE_TYPES
-from commonplace.ranking.scores_and_relevance import (
+from commonplace.ranking.scoring import (
     LEXICAL_WEIGHT,
     RELEVANCE_MIDPOINT,
     Evidence,

@@ -158,7 +158,7 @@ class _Opened:
             return []
         scope = replace(self._scope, kinds=kinds)
         inside = scope if scope.at_ms is None else written_by_then(scope)
-        hits = self._memory.store.search_text(query, inside, most, shares=False).hits
+        hits = self._memory.store.search_text(query, inside, most, count=False).hits
         found = list(self._memory.store.get(hit.item_id for hit in hits).values())
         return found if scope.at_ms is None else matching_as_of(self._memory, scope, found, self._is_named_in)
 

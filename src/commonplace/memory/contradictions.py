@@ -169,7 +169,7 @@ def _candidates(memory: LocalMemory, text: str, project: str | None) -> dict[int
     query = replace(query, words=tuple(sorted(query.words, key=lambda word: -len(word.surface))[:LONGEST_WORDS]))
     types = (*STATEMENT_TYPES, REJECTED)
     scope = replace(Scope.around(project, kinds=("memory",), types=types), coming=True)
-    found = {hit.item_id: 0.0 for hit in memory.store.search_text(query, scope, CANDIDATES, shares=False).hits}
+    found = {hit.item_id: 0.0 for hit in memory.store.search_text(query, scope, CANDIDATES, count=False).hits}
     # Only a model that is loaded: writing does not wait for one.
     vector = memory.embeddings.embed_query(text) if memory.embeddings.is_ready else None
     if vector is not None:

@@ -21,7 +21,7 @@ from commonplace.memory.rule_checks import CHECKED_TYPES, rejects_any
 from commonplace.memory.search_candidates import ParsedQuestion, parse_question
 from commonplace.memory.told_to_agents import may_be_told, scope_to_tell, source_mark, that_may_be_told
 from commonplace.model import Item, Kind, Scope, SessionScope
-from commonplace.ranking.scores_and_relevance import answer_odds
+from commonplace.ranking.scoring import answer_odds
 from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.dates import DAY_MS, iso_time
 from commonplace.text.query import is_only_question, parse_query

@@ -1,39 +1,14 @@
-"""The history of items: their revisions and going back to one, what replaced what, and what held at a moment.
-
-Indexes know items as they are now. Those that were edited, superseded or forgotten after a moment are read from their
-history and compared with the question one by one; all others are found as always.
-"""
+"""The history of items: their revisions, and what replaced what."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from commonplace.errors import EmbedderUnavailable
-from commonplace.memory.as_of import MOST_CHANGES, written_by_then
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import VALIDITY_FIELDS, Item, Scope
-from commonplace.ranking.scores_and_relevance import (
-    ANSWERED_ODDS,
-    Evidence,
-    add_answer_scores,
-    answer_odds,
-    answer_relevance,
-    fused_score,
-    likelihoods,
-    relevance,
-    with_better_odds,
-)
-from commonplace.store.rows import embedding_text
+from commonplace.model import VALIDITY_FIELDS, Item
 from commonplace.text.dates import short_iso_time
-from commonplace.text.tokens import index_text
-
-if TYPE_CHECKING:
-    from commonplace.memory.recall import Hit, RecallResult
-    from commonplace.memory.search_candidates import ParsedQuestion
 
 # What an item says comes first, then where it belongs.
 _FIELDS = ("title", "body", "type", "project", "tags", "importance", *VALIDITY_FIELDS, "details", "meta")
@@ -192,115 +167,3 @@ def _stated_to_replace(memory: LocalMemory, item: Item, old: Item) -> bool:
     """Whether an item replaced another from the start, and not only when somebody settled which of them holds."""
     times = [change.at_ms for change in item_history(memory, old.id) if change.op == SUPERSEDE]
     return bool(times) and abs(times[-1] - item.created_ms) < AT_ONCE_MS
-
-
-# Of what changed since, those that hold most of the words are compared by meaning, and the best of them are read.
-COMPARED, READ = 60, 6
-# What it is worth, beside a relevance, that all neighbouring words of the question are neighbours in a hit.
-ADJACENT = 0.3
-# What it is worth that a hit tells the attribute that is asked for (ranking/scores_and_relevance.py).
-ATTRIBUTE = 2.0
-# Characters that are read of each.
-_READ_CHARACTERS = 2_000
-
-_Recall = Callable[[LocalMemory, "ParsedQuestion", Scope, int], "RecallResult"]
-
-
-def recall_as_of(
-    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int, current: _Recall
-) -> RecallResult:
-    """The best hits among what was held true at the moment of a scope; `current` searches what is there now."""
-    assert scope.at_ms is not None
-    states = memory.store.states_at(scope, MOST_CHANGES)
-    # What changed since is read: what did not is compared with it, so it is read too.
-    found = current(memory, replace(parsed, thorough=True), written_by_then(scope), limit + min(len(states), 2 * limit))
-    hits = [hit for hit in found.hits if hit.item.id not in states]
-    hits += _matching(memory, parsed, [item for item in states.values() if item is not None])
-    return replace(found, hits=tuple(_in_order(parsed, hits)[:limit]), total=max(len(hits), found.total))
-
-
-def _in_order(parsed: ParsedQuestion, hits: Sequence[Hit]) -> list[Hit]:
-    """Hits of now and of then by relevance, those first in which words of the question stand together as in it."""
-    from commonplace.memory.recall import DATED_BOOST, adjacent_shares, boosts_by_attribute
-
-    items = [hit.item for hit in hits]
-    shares, boosts = adjacent_shares(parsed, items), boosts_by_attribute(parsed, items)
-    worth = {item.id: ADJACENT * shares.get(item.id, 0.0) + ATTRIBUTE * boosts.get(item.id, 0.0) for item in items}
-    worth |= {item.id: worth[item.id] + DATED_BOOST for item in items if item.is_dated}
-    ordered = sorted(hits, key=lambda hit: -hit.similarity - worth[hit.item.id])
-    # The first take the highest figures, so that these only fall.
-    relevances = sorted((hit.relevance for hit in hits), reverse=True)
-    similarities = sorted((hit.similarity for hit in hits), reverse=True)
-    figures = zip(ordered, relevances, similarities, strict=True)
-    return [replace(hit, relevance=likely, similarity=similar) for hit, likely, similar in figures]
-
-
-def _matching(memory: LocalMemory, parsed: ParsedQuestion, past: Sequence[Item]) -> list[Hit]:
-    """Items as they were that answer a question, each with how likely it does."""
-    from commonplace.memory.recall import DATED_BOOST, Hit, boosts_by_attribute
-
-    shares = _word_shares(parsed, past)
-    if parsed.query.strict:
-        # Without an index, a filter means all of its words.
-        return [
-            Hit(item, 0, relevance(1.0), relevance(1.0), 0.0, 1.0)
-            for item, share in zip(past, shares, strict=True)
-            if share == 1.0
-        ]
-    boosts = boosts_by_attribute(parsed, past)
-    best = sorted(range(len(past)), key=lambda n: -shares[n] - boosts.get(past[n].id, 0.0))[:COMPARED]
-    texts = {n: _text(past[n]) for n in best}
-    cosines = _cosines(memory, parsed, texts)
-    evidence = {n: Evidence(shares[n], cosines.get(n), shares[n]) for n in best}
-    scores = {n: fused_score(known, 1.0) + DATED_BOOST * past[n].is_dated for n, known in evidence.items()}
-    values = {n: relevance(score) for n, score in scores.items()}
-    first = sorted(best, key=lambda n: -scores[n])[:READ]
-    answers = dict(zip(first, _read_together(memory, parsed, [texts[n] for n in first]), strict=False))
-    own_scores = scores | add_answer_scores(scores, answers)
-    likeliest = sorted(best, key=lambda n: -own_scores[n])
-    likely = values
-    if answers:
-        chances = likelihoods([own_scores[n] for n in likeliest], [False] * len(likeliest))
-        likely = dict(zip(likeliest, chances, strict=True))
-    values = values | {
-        n: with_better_odds(answer_relevance(answer_odds(answer, evidence[n].semantic)), ANSWERED_ODDS)
-        for n, answer in answers.items()
-    }
-    return [
-        Hit(past[n], 0, likely[n], values[n], evidence[n].semantic, shares[n])
-        for n in best
-        if shares[n] > 0.0 or cosines.get(n, 0.0) > 0.0
-    ]
-
-
-def _word_shares(parsed: ParsedQuestion, past: Sequence[Item]) -> list[float]:
-    """The share of the words of a question in each item; a word that few of them hold counts for more."""
-    tokens = list(dict.fromkeys(word.token for word in parsed.query.words))
-    held = [frozenset(index_text(_text(item)).split()) for item in past]
-    worth = {token: math.log(1 + len(past) / (0.5 + sum(token in one for one in held))) for token in tokens}
-    total = sum(worth.values())
-    return [sum(worth[token] for token in tokens if token in one) / total if total else 0.0 for one in held]
-
-
-def _cosines(memory: LocalMemory, parsed: ParsedQuestion, texts: Mapping[int, str]) -> dict[int, float]:
-    """How near texts are to a question in meaning, where a model tells."""
-    if parsed.vector is None:
-        return {}
-    try:
-        vectors = memory.embeddings.embed_texts(list(texts.values()))
-    except EmbedderUnavailable:
-        return {}
-    return dict(zip(texts, (vectors @ parsed.vector).tolist(), strict=True))
-
-
-def _read_together(memory: LocalMemory, parsed: ParsedQuestion, texts: Sequence[str]) -> Iterable[float]:
-    if memory.cross_encoder is None or parsed.vector is None or not texts:
-        return ()
-    try:
-        return memory.cross_encoder.score(parsed.text, [(text, "") for text in texts])
-    except EmbedderUnavailable:
-        return ()
-
-
-def _text(item: Item) -> str:
-    return embedding_text(item.kind, item.type, item.title, item.body, item.details, ())[:_READ_CHARACTERS]

@@ -35,8 +35,8 @@ from commonplace.memory.items import MAX_PAGE, browse_items, get_item
 from commonplace.memory.items import item_history as changes_of_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.proposed_changes import is_only_proposed
+from commonplace.memory.recall import record_use
 from commonplace.memory.remember import NewItem, Remembered, remember_all, remember_item
-from commonplace.memory.rerank import record_use
 from commonplace.memory.timeline import timeline
 from commonplace.model import DETAIL_FIELDS, ID_HINT, KINDS, PROPOSED, Item, Kind, ref
 from commonplace.rest import fields

@@ -274,13 +274,12 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
 
     # Finding.
 
-    def search_text(
-        self, query: Query, scope: Scope, k: int, also: Callable[[], Sequence[int]] = tuple, *, shares: bool = True
-    ) -> TextAnswer:
+    def search_text(self, query: Query, scope: Scope, k: int, *, count: bool = True) -> TextAnswer:
         narrowed = self._narrowed(scope)
-        if narrowed is None:
-            return TextAnswer((), {}, 0)
-        return self._inner.search_text(query, narrowed, k, lambda: list(self._passages_here(also())), shares=shares)
+        return TextAnswer((), 0) if narrowed is None else self._inner.search_text(query, narrowed, k, count=count)
+
+    def word_shares(self, answer: TextAnswer, passage_ids: Sequence[int]) -> dict[int, float]:
+        return self._inner.word_shares(answer, list(self._passages_here(passage_ids)))
 
     def search_vectors(self, query: Vector, scope: Scope, k: int) -> list[VectorHit]:
         narrowed = self._narrowed(scope)

@@ -29,8 +29,8 @@ from commonplace.memory.graph import related_items
 from commonplace.memory.history import FieldChange, Stage, belief_history, diff_states, item_state
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.recall import changed_file, record_use
 from commonplace.memory.remember import NewItem, remember_all, remember_item
-from commonplace.memory.rerank import changed_file, record_use
 from commonplace.memory.spaces import is_server_admin
 from commonplace.model import DETAIL_FIELDS, MEMORY_TYPES, VALIDITY_FIELDS, Item, Session
 from commonplace.text.dates import DAY_MS, local_day, parse_time

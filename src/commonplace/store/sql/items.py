@@ -19,7 +19,6 @@ from commonplace.model import (
     Ref,
     Scope,
     Session,
-    TextHit,
 )
 from commonplace.store.damaged_values import text_of
 from commonplace.store.rows import (
@@ -43,7 +42,6 @@ from commonplace.text.plain_form import fingerprint
 from commonplace.text.query import Query, Word
 
 _T = TypeVar("_T")
-Words = Sequence[Word]
 
 SELECT_ITEMS = """
 SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, s.key,
@@ -140,28 +138,30 @@ class Items(Space):
             return [row[0] for row in connection.rows(select, (self._space_id, item_id))]
 
     @allow_replica
-    def search_text(
-        self, query: Query, scope: Scope, k: int, also: Callable[[], Sequence[int]] = tuple, *, shares: bool = True
-    ) -> TextAnswer:
+    def search_text(self, query: Query, scope: Scope, k: int, *, count: bool = True) -> TextAnswer:
+        if not query.words and not (query.strict and query.tree is not None):
+            return TextAnswer((), 0)
         with self._database.read(self._query_timeout) as connection:
             filter_ = filter_of(connection, self._space_id, scope, self.clock())
             if filter_ is None:
-                return TextAnswer((), {}, 0)
-            if not query.words and not (query.strict and query.tree is not None):
-                return TextAnswer((), {}, 0)
-            answer = TextAnswer((), {}, 0)
+                return TextAnswer((), 0)
+            inside, most = filter_.including_lapsed, filter_.overfetch(k)
+            if query.strict and query.tree is not None:
+                answer = self._search_strict(connection, query, inside, most)
+            else:
+                answer = self._search_plain(connection, query.words, inside, most, count=count)
+        held = filter_.holding(answer.hits)
+        total = answer.total - (len(answer.hits) - len(held))
+        hits = tuple(held[:k])
+        return TextAnswer(hits, max(len(hits), total), answer.words)
 
-            def search(inside: Filter, most: int) -> Sequence[TextHit]:
-                nonlocal answer
-                if query.strict and query.tree is not None:
-                    answer = self._search_strict(connection, query, inside, most)
-                else:
-                    answer = self._search_plain(connection, query.words, inside, most, also, shares=shares)
-                return answer.hits
-
-            hits = filter_.without_lapsed(k, search)
-            left_out = sum(hit.item_id in filter_.lapsed for hit in answer.hits) if filter_.lapsed else 0
-            return TextAnswer(tuple(hits), answer.found, max(len(hits), answer.total - left_out))
+    @allow_replica
+    def word_shares(self, answer: TextAnswer, passage_ids: Sequence[int]) -> dict[int, float]:
+        if answer.words is None:
+            holding = {hit.passage_id for hit in answer.hits}
+            return {passage: float(passage in holding) for passage in passage_ids}
+        with self._database.read(self._query_timeout) as connection:
+            return self._word_shares(connection, answer.words, passage_ids)
 
     @allow_replica
     def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
@@ -217,9 +217,13 @@ class Items(Space):
         raise NotImplementedError
 
     def _search_plain(
-        self, connection: Any, words: Words, filter_: Filter, k: int, also: Callable[[], Sequence[int]], *, shares: bool
+        self, connection: Any, words: Sequence[Word], filter_: Filter, k: int, *, count: bool
     ) -> TextAnswer:
-        """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
+        """The best `k` passages inside the filter; with `count` how many match, and what `_word_shares` has to know."""
+        raise NotImplementedError
+
+    def _word_shares(self, connection: Any, words: Any, passage_ids: Sequence[int]) -> dict[int, float]:
+        """The share of the words in each of these passages. `words` is what `_search_plain` learned of them."""
         raise NotImplementedError
 
     def _speakers(self, connection: Any, words: Sequence[Word], filter_: Filter) -> list[Word]:

@@ -62,12 +62,18 @@ class Filter:
     # The ids of items that do not hold when it is asked: few, and left out after a search.
     lapsed: frozenset[int] = frozenset()
 
-    def without_lapsed(self, k: int, search: Callable[[Filter, int], Sequence[_Found]]) -> list[_Found]:
-        """The first `k` that a search finds, but for those that do not hold."""
-        others = replace(self, lapsed=frozenset()) if self.lapsed else self
-        found = search(others, k + min(len(self.lapsed), MOST_SPARE))
-        held = [hit for hit in found if hit.item_id not in self.lapsed] if self.lapsed else list(found)
-        return held[:k]
+    @property
+    def including_lapsed(self) -> Filter:
+        """What a search looks in: what does not hold is left out of what it finds."""
+        return replace(self, lapsed=frozenset()) if self.lapsed else self
+
+    def overfetch(self, k: int) -> int:
+        """How many to find so that `k` of them hold."""
+        return k + min(len(self.lapsed), MOST_SPARE)
+
+    def holding(self, found: Sequence[_Found]) -> list[_Found]:
+        """Hits without those that do not hold, in their order."""
+        return [hit for hit in found if hit.item_id not in self.lapsed]
 
     @property
     def unindexed(self) -> Filter | None:
@@ -166,16 +172,12 @@ def _since_sql(filter_: Filter, _connection: Connection) -> Clause:
     return "i.created_ms >= ?", [filter_.since_ms]
 
 
-def _is_late_enough(scope: Scope, item: Item, _names: ScopeNames) -> bool:
-    return scope.since_ms is None or item.created_ms >= scope.since_ms
-
-
 def _until_sql(filter_: Filter, _connection: Connection) -> Clause:
     return "i.created_ms < ?", [filter_.until_ms]
 
 
-def _is_early_enough(scope: Scope, item: Item, _names: ScopeNames) -> bool:
-    return scope.until_ms is None or item.created_ms < scope.until_ms
+def _is_of_time(scope: Scope, item: Item, _names: ScopeNames) -> bool:
+    return scope.has_time_of(item)
 
 
 def _author_sql(filter_: Filter, _connection: Connection) -> Clause:
@@ -225,8 +227,8 @@ CONDITIONS = (
     Condition("types", _type_sql, _is_of_type),
     Condition("origins", _origin_sql, _is_of_origin),
     Condition("sessions", _session_sql, _is_in_session),
-    Condition("since_ms", _since_sql, _is_late_enough),
-    Condition("until_ms", _until_sql, _is_early_enough),
+    Condition("since_ms", _since_sql, _is_of_time),
+    Condition("until_ms", _until_sql, _is_of_time),
     Condition("author", _author_sql, _is_by_author),
     Condition("review", _review_sql, _is_reviewed_so),
     Condition("lapsed", _lapsed_sql, _holds),
