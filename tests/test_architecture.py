@@ -116,6 +116,16 @@ def imports(tree: ast.Module) -> Iterator[str]:
             yield from ("." * node.level + f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def modules_that_run(tree: ast.AST) -> Iterator[str]:
+    """The modules that a module imports names from, but for its types."""
+    if isinstance(tree, ast.If) and isinstance(tree.test, ast.Name) and tree.test.id == "TYPE_CHECKING":
+        return
+    if isinstance(tree, ast.ImportFrom) and tree.module:
+        yield tree.module
+    for node in ast.iter_child_nodes(tree):
+        yield from modules_that_run(node)
+
+
 def is_allowed(room: str, name: str) -> bool:
     top, _, rest = name.partition(".")
     if top == "commonplace":
@@ -137,6 +147,21 @@ def test_rooms_import_in_one_direction(modules: dict[Path, ast.Module]) -> None:
         if name.startswith(".") or not is_allowed(room_of(path), name)
     ]
     assert not wrong
+
+
+def test_modules_of_memory_import_each_other_in_one_direction(modules: dict[Path, ast.Module]) -> None:
+    """Imports inside functions count too: they would only hide a circle."""
+    graph: dict[str, set[str]] = {}
+    for path, tree in modules.items():
+        if path.parent == PACKAGE / "memory":
+            graph[f"commonplace.memory.{path.stem}"] = set(modules_that_run(tree))
+    # Without those that import none of the others, again and again: what stays is in a circle, or imports one.
+    while True:
+        free = {name for name, imported in graph.items() if not imported & graph.keys()}
+        if not free:
+            break
+        graph = {name: imported for name, imported in graph.items() if name not in free}
+    assert not graph
 
 
 def test_modules_and_functions_are_short_and_modules_say_what_they_are(modules: dict[Path, ast.Module]) -> None:

@@ -182,8 +182,7 @@ class Item:
 
     def has_ended_by(self, moment_ms: int) -> bool:
         """Whether it no longer holds at a moment, or is expired."""
-        ends = (self.valid_until_ms, self.expires_ms)
-        return any(end is not None and end <= moment_ms for end in ends)
+        return any(end is not None and end <= moment_ms for end in (self.valid_until_ms, self.expires_ms))
 
     def details_text(self, *but: str) -> str:
         """The fields of its kind that it has, a line each, `but` for some."""
@@ -346,6 +345,11 @@ class Scope:
         if self.only_global:
             return applies_everywhere or self.with_unfiled or not self.with_global
         return applies_everywhere or self.with_unfiled or self.project is None
+
+    def has_time_of(self, item: Item) -> bool:
+        """Whether an item is of its time, by when it was created."""
+        is_late_enough = self.since_ms is None or item.created_ms >= self.since_ms
+        return is_late_enough and (self.until_ms is None or item.created_ms < self.until_ms)
 
 
 class TextHit(NamedTuple):

@@ -366,9 +366,8 @@ def replies_to(memory: LocalMemory, scope: Scope, questions: Sequence[Item]) -> 
 
 
 def _is_inside(scope: Scope, reply: Item) -> bool:
-    """Whether a reply to a message in a scope is in it too, as far as replies differ."""
-    since, until = scope.since_ms or reply.created_ms, scope.until_ms or reply.created_ms + 1
-    return reply.kind == "message" and reply.forgotten_ms is None and since <= reply.created_ms < until
+    """Whether a reply to a message in a scope is in it too: its place and its session are those of the message."""
+    return reply.kind == "message" and reply.forgotten_ms is None and scope.has_time_of(reply)
 
 
 def _replies_to(question: Item, reply: Item) -> bool:

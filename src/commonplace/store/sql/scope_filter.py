@@ -172,16 +172,12 @@ def _since_sql(filter_: Filter, _connection: Connection) -> Clause:
     return "i.created_ms >= ?", [filter_.since_ms]
 
 
-def _is_late_enough(scope: Scope, item: Item, _names: ScopeNames) -> bool:
-    return scope.since_ms is None or item.created_ms >= scope.since_ms
-
-
 def _until_sql(filter_: Filter, _connection: Connection) -> Clause:
     return "i.created_ms < ?", [filter_.until_ms]
 
 
-def _is_early_enough(scope: Scope, item: Item, _names: ScopeNames) -> bool:
-    return scope.until_ms is None or item.created_ms < scope.until_ms
+def _is_of_time(scope: Scope, item: Item, _names: ScopeNames) -> bool:
+    return scope.has_time_of(item)
 
 
 def _author_sql(filter_: Filter, _connection: Connection) -> Clause:
@@ -231,8 +227,8 @@ CONDITIONS = (
     Condition("types", _type_sql, _is_of_type),
     Condition("origins", _origin_sql, _is_of_origin),
     Condition("sessions", _session_sql, _is_in_session),
-    Condition("since_ms", _since_sql, _is_late_enough),
-    Condition("until_ms", _until_sql, _is_early_enough),
+    Condition("since_ms", _since_sql, _is_of_time),
+    Condition("until_ms", _until_sql, _is_of_time),
     Condition("author", _author_sql, _is_by_author),
     Condition("review", _review_sql, _is_reviewed_so),
     Condition("lapsed", _lapsed_sql, _holds),
