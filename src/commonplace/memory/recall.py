@@ -146,9 +146,10 @@ def recall_scopes(
     """
 
     def search(parsed: ParsedQuestion) -> list[RecallResult]:
-        reader = ItemReader(memory)
-        asked = zip(scopes, limits, strict=True)
-        return [_search(memory, parsed, scope, limit, reader) for scope, limit in asked]
+        reader, results = ItemReader(memory), []
+        for scope, limit in zip(scopes, limits, strict=True):
+            results.append(_search(memory, parsed, scope, limit, reader))
+        return results
 
     if isinstance(question, ParsedQuestion):
         return memory.store.snapshot(lambda: search(question))

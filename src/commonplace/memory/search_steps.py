@@ -77,6 +77,8 @@ RULE_CHARACTERS = 300
 # Tokens of the best hits that are read together with the question; thoroughly, so many, and so many of further ones if
 # none of these answers.
 READ_TOKENS, THOROUGHLY = 300, (400, 200)
+# So many items that have changed since the moment that is asked about are read beside what is still as it was.
+READ_OF_THE_PAST = 6
 
 # What `Hit.why` can name: what each step adds to a score, and the weights that are added last.
 ScorePart = Literal[
@@ -192,13 +194,15 @@ def _models_can_tell(memory: LocalMemory, question: ParsedQuestion, items: Seque
 def _read_together(memory: LocalMemory, question: ParsedQuestion, items: Sequence[RerankedItem]) -> dict[int, float]:
     """What the cross-encoder says of the best items, each read together with the question: the first few.
 
-    Thoroughly: those near the best one, and the others if none of these surely answers.
+    Thoroughly: those near the best one with the best of the past, and the others if none of these surely answers.
     """
     assert memory.cross_encoder is not None
-    scores = {item.id: item.score for item in items}
+    scores = {item.id: item.score for item in items if item.text is None}
+    past = {item.id: item.score for item in items if item.text is not None}
     by_id = {item.id: item for item in items}
     if question.thorough:
         near, others = reading_order(scores)
+        near += best_first(past, newest={})[:READ_OF_THE_PAST]
         rounds = [(near, THOROUGHLY[0]), (others, THOROUGHLY[1])]
     else:
         rounds = [(best_first(scores, newest={})[:READ], READ_TOKENS)]
