@@ -143,17 +143,22 @@ def _says_the_same(memory: LocalMemory, old: Item, note: NewItem) -> bool:
 
 
 def _changed(old: Item, changes: Changes, now_ms: int) -> NewItem:
-    new: dict[str, Any] = {field.name: getattr(changes, field.name) for field in fields(changes)}
-    new = {name: value for name, value in new.items() if value is not None}
-    new |= {name: None for name in VALIDITY_FIELDS if new.get(name) == NO_BOUND}
-    says_when = changes.valid_from_ms is not None or changes.valid_until_ms is not None
-    if changes.content is not None and not says_when and follows_text(old):
-        new["valid_from_ms"], new["valid_until_ms"] = read_validity(changes.content, now_ms)
+    """An item with new values, as it would be stored now."""
+    new: dict[str, Any] = {}
+    for field in fields(changes):
+        value = getattr(changes, field.name)
+        if value is not None:
+            is_removed = field.name in VALIDITY_FIELDS and value == NO_BOUND
+            new[field.name] = None if is_removed else value
     if changes.details is not None:
         new["details"] = {**old.details, **changes.details}
-    # A title that was taken from the text follows the text.
-    if changes.content is not None and old.kind == "memory" and old.body.startswith(old.title.rstrip("…")):
-        new.setdefault("title", "")
+    if changes.content is not None:
+        says_when = changes.valid_from_ms is not None or changes.valid_until_ms is not None
+        if not says_when and follows_text(old):
+            new["valid_from_ms"], new["valid_until_ms"] = read_validity(changes.content, now_ms)
+        # A title that was taken from the text follows the text.
+        if old.kind == "memory" and old.body.startswith(old.title.rstrip("…")):
+            new.setdefault("title", "")
     return replace(as_new_item(old), **new)
 
 

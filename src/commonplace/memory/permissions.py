@@ -98,16 +98,24 @@ def check_reserved(
         )
     if is_person(memory) or memory.writer.origin == "captured":
         return
-    known_tags, known_notes = (set(old.tags), old.meta) if old else (set(), {})
-    wrong = [tag for tag in map(_plain, tags) if tag in RESERVED_TAGS - known_tags]
-    for name, value in (metadata or {}).items():
-        if _plain(name) in RESERVED_METADATA and (name not in known_notes or known_notes[name] != value):
-            wrong.append(name)
+    wrong = _reserved_names(tags, metadata or {}, old)
     if wrong:
         raise Forbidden(
             f"{', '.join(repr(name) for name in wrong)}: Commonplace keeps its own notes under this name.",
             "Choose another name. To pin or hide a line of the profile, or to settle a contradiction, ask a person.",
         )
+
+
+def _reserved_names(tags: Sequence[str], metadata: Mapping[str, object], old: Item | None) -> list[str]:
+    """The names of our own notes among tags and metadata, but for those that the item has already."""
+    known_tags = set(old.tags) if old else set()
+    known_notes = old.meta if old else {}
+    found = [tag for tag in map(_plain, tags) if tag in RESERVED_TAGS - known_tags]
+    for name, value in metadata.items():
+        is_known = name in known_notes and known_notes[name] == value
+        if _plain(name) in RESERVED_METADATA and not is_known:
+            found.append(name)
+    return found
 
 
 def kept_notes(memory: LocalMemory, metadata: Mapping[str, object], old: Item) -> Mapping[str, object]:
