@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 
 ENCODER = Path(__file__).with_name("encoder.safetensors")
 TOKEN_VECTORS = ENCODER.with_name("token_vectors.safetensors")
+# What turns the vector of a new statement toward what it may change (training/tune_gate.py).
+CONTRADICTION_GATE = ENCODER.with_name("contradiction_gate.safetensors")
 # What reads two texts together, by the name of its graph in the package.
 CROSS_ENCODERS = {
     f"{name}.onnx": ENCODER.with_name(f"{name}.safetensors") for name in ("cross_encoder", "contradictions")
@@ -42,3 +45,11 @@ def merged(tensors: Tensors, adapter: Tensors) -> dict[str, NDArray[np.float32]]
         if part == "up":
             result[f"{step}.weight"] = tensors[f"{step}.weight"] + np.float32(SCALE) * (up @ adapter[f"{step}.down"])
     return result
+
+
+def gate_file() -> bytes:
+    """The two factors of the gate's map, as the file that the package reads."""
+    learned = read(CONTRADICTION_GATE)
+    file = io.BytesIO()
+    np.save(file, np.stack([learned["down"], learned["up"].T]).astype(np.float16), allow_pickle=False)
+    return file.getvalue()

@@ -9,7 +9,8 @@ from pathlib import Path
 # Stored beside every vector. Raise it whenever vectors of the new model cannot be compared with those of the old.
 NAME = "commonplace-memory-3/int8"
 MODEL, TOKEN_VECTORS = "model.onnx", "token_vectors.onnx"
-FILES = (MODEL, TOKEN_VECTORS, "cross_encoder.onnx", "contradictions.onnx", "tokenizer.json")
+GATE = "contradiction_gate.npy"
+FILES = (MODEL, TOKEN_VECTORS, "cross_encoder.onnx", "contradictions.onnx", GATE, "tokenizer.json")
 RECORD = "build.json"
 
 
@@ -40,6 +41,7 @@ def ensure(folder: Path) -> bool:
     for name, graph in adapted.items():
         shared = minilm_adapted_graph.share(graph, model, MODEL)
         _replace(folder / name, shared.SerializeToString(deterministic=True))
+    _replace(folder / GATE, minilm_adapter.gate_file())
     _replace(folder / "tokenizer.json", source.tokenizer)
     record = {"name": NAME, "recipe": recipe(), "files": {name: _digest(folder / name) for name in FILES}}
     _replace(folder / RECORD, (json.dumps(record, indent=2) + "\n").encode())

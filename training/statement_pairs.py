@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-FILES = tuple(Path(__file__).with_name(name) for name in ("statement_pairs.txt", "statement_pairs_in_voices.txt"))
+FILES = tuple(Path(__file__).with_name(f"statement_pairs{part}.txt") for part in ("", "_in_voices", "_in_more_voices"))
 NONE = "none"
 # How a later statement contradicts an earlier one, or that it does not.
 KINDS = (

@@ -2,16 +2,19 @@
 
 It reads an earlier and a later statement together and says whether the later one leaves the earlier one untrue: a third
 adapter of low rank on the tuned encoder, and a head. It learns from pairs that were written for it
-(`training/statement_pairs.txt`) and from statements that merely stand in one memory: lines of one world, and halves of
-different pairs that are alike. Short enough for a CPU.
+(`training/statement_pairs*.txt`), from statements that merely stand in one memory (lines of one world, and halves of
+different pairs that are alike), and from what larger models say of many pairs more (`--taught`, training/teacher.py).
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
+import json
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,11 +42,15 @@ AVERAGED_EVERY = 5
 
 
 class Row(NamedTuple):
-    """The tokens of two statements, where the earlier one begins, and how they contradict each other."""
+    """The tokens of two statements, where the earlier one begins, how they contradict each other, and how likely.
+
+    What larger models taught has a likelihood, and no kind.
+    """
 
     tokens: list[int]
     start: int
     kind: str
+    likelihood: float
 
 
 class ContradictionModel(CrossEncoder):
@@ -55,10 +62,14 @@ class ContradictionModel(CrossEncoder):
 
     def loss(self, batch: Sequence[Row], kind_weight: float, device: str) -> Tensor:
         pooled = self.pooled([(row.tokens, row.start) for row in batch], device)
-        right = torch.tensor([float(row.kind != NONE) for row in batch], device=device)
-        kinds = torch.tensor([KINDS.index(row.kind) for row in batch], device=device)
+        right = torch.tensor([row.likelihood for row in batch], device=device)
         loss = functional.binary_cross_entropy_with_logits(self.head(pooled).squeeze(-1), right)
-        return loss + kind_weight * functional.cross_entropy(self.kinds(pooled), kinds)
+        labelled = [place for place, row in enumerate(batch) if row.kind]
+        if not labelled:
+            return loss
+        kinds = torch.tensor([KINDS.index(batch[place].kind) for place in labelled], device=device)
+        kind_loss = functional.cross_entropy(self.kinds(pooled[labelled]), kinds)
+        return loss + kind_weight * len(labelled) / len(batch) * kind_loss
 
 
 @torch.no_grad()
@@ -106,12 +117,25 @@ def embed(encoder: Encoder, tokens: Tokens, texts: Sequence[str]) -> Tensor:
     return torch.cat(rows)
 
 
-def read_together(tokens: Tokens, pair: Pair) -> Row:
+def read_together(ids: Callable[[str], list[int]], pair: Pair) -> Row:
     """Both statements as the product reads them: the later one first, as a question, then the earlier one."""
-    later, earlier = tokens.ids(pair.later), tokens.ids(pair.earlier)
+    later, earlier = ids(pair.later), ids(pair.earlier)
     mine, its = later[1:-1][:STATEMENT_TOKENS], earlier[1:-1][:PASSAGE_TOKENS]
     row = [later[0], *mine, later[-1], *its, later[-1]]
-    return Row(row, len(mine) + 2, pair.kind)
+    return Row(row, len(mine) + 2, pair.kind, float(pair.kind != NONE))
+
+
+def taught_rows(tokens: Tokens, path: Path, kinds: Mapping[tuple[str, str], str]) -> list[Row]:
+    """What larger models said of pairs of statements; those that were labelled keep their kind."""
+    rows = []
+    # A statement stands in many pairs.
+    ids = lru_cache(maxsize=None)(tokens.ids)
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            earlier, later, likelihood = json.loads(line)
+            row = read_together(ids, Pair(kinds.get((earlier, later), ""), earlier, later))
+            rows.append(row._replace(likelihood=likelihood))
+    return rows
 
 
 def train(rows: list[Row], base: dict[str, Tensor], options: argparse.Namespace) -> CrossEncoder:
@@ -130,7 +154,8 @@ def train(rows: list[Row], base: dict[str, Tensor], options: argparse.Namespace)
     for epoch in range(options.epochs):
         began, losses = time.monotonic(), []
         for step, batch in enumerate(batches(rows, options.batch, chance)):
-            loss = model.loss(batch, options.kind_weight, options.device)
+            with torch.autocast(options.device, dtype=torch.bfloat16, enabled=options.device == "cuda"):
+                loss = model.loss(batch, options.kind_weight, options.device)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(list(learned_parameters(model)), 1.0)
@@ -190,6 +215,18 @@ def batches(rows: list[Row], size: int, chance: random.Random) -> Iterator[list[
     yield from parts
 
 
+def report(name: str, scores: Tensor, pairs: Sequence[Pair]) -> None:
+    """How much is found where so many look-alikes are reported, and above which score that is."""
+    right = torch.tensor([pair.kind != NONE for pair in pairs])
+    others = scores[~right].sort(descending=True).values
+    area = (scores[right][:, None] > scores[~right][None]).float().mean()
+    found = []
+    for share in (0.02, 0.04, 0.08):
+        border = others[int(share * len(others))]
+        found.append(f"{(scores[right] > border).float().mean():.1%} at {share:.0%} (above {border:.2f})")
+    print(f"{name}: area {area:.3f}, found {', '.join(found)}", flush=True)
+
+
 @torch.no_grad()
 def scores_of(model: CrossEncoder, rows: Sequence[Row], device: str) -> list[float]:
     scores: list[float] = []
@@ -204,6 +241,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--encoder", type=Path, required=True, help="the adapter of the encoder")
     parser.add_argument("--folder", type=Path, default=Path("build/training"), help="where the base model is")
     parser.add_argument("--pairs", type=Path, nargs="+", default=FILES)
+    parser.add_argument("--taught", type=Path, help="what larger models said of pairs (training/teacher.py)")
+    parser.add_argument("--check", type=Path, nargs="*", default=[], help="files of pairs to judge it on")
     parser.add_argument("--start", type=Path, help="an adapter to begin with: that of the cross-encoder reads pairs")
     parser.add_argument("--average-with", type=Path, help="an adapter of another run: the mean is written")
     parser.add_argument("--rank", type=int, default=16)
@@ -222,21 +261,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     apart = [pair for pair in pairs if pair.held_out]
     learned = [pair for pair in pairs if not pair.held_out]
     encoder = Encoder(base, 1).to(options.device)
-    learned += mixed_pairs(encoder, tokens, learned, options.mixed)
-    learned += world_pairs(encoder, tokens, pairs, options.from_worlds)
-    print(f"{len(learned)} pairs, {sum(pair.kind != NONE for pair in learned)} of them contradict; {len(apart)} apart")
-    model = train([read_together(tokens, pair) for pair in learned], base, options)
+    if options.taught is not None:
+        rows = taught_rows(tokens, options.taught, {(pair.earlier, pair.later): pair.kind for pair in learned})
+        # What somebody labelled counts twice.
+        rows += [row for row in rows if row.kind]
+    else:
+        learned += mixed_pairs(encoder, tokens, learned, options.mixed)
+        learned += world_pairs(encoder, tokens, pairs, options.from_worlds)
+        rows = [read_together(tokens.ids, pair) for pair in learned]
+    print(f"{len(rows)} pairs, {sum(row.likelihood > 0.5 for row in rows)} of them contradict; {len(apart)} apart")
+    model = train(rows, base, options)
     if options.average_with is not None:
         own = {name: torch.from_numpy(values.astype("float32")) for name, values in model.adapter().items()}
         mean = averaged([own, read_safetensors(options.average_with)], options.rank)
         start_from(model, {name: values.to(options.device) for name, values in mean.items()})
-    scores = scores_of(model, [read_together(tokens, pair) for pair in apart], options.device)
-    for border in (0.0, 1.0, 2.0, 3.0):
-        found = [score > border for score in scores]
-        right = [pair.kind != NONE for pair in apart]
-        hits = sum(f and r for f, r in zip(found, right, strict=True))
-        false = sum(f and not r for f, r in zip(found, right, strict=True))
-        print(f"above {border}: {hits} of {sum(right)} found, {false} of {len(right) - sum(right)} wrong")
+    for name, some in {"kept apart": apart, **{path.stem: read_pairs(path) for path in options.check}}.items():
+        report(
+            name,
+            torch.tensor(scores_of(model, [read_together(tokens.ids, pair) for pair in some], options.device)),
+            some,
+        )
     write_half_precision(options.out, model.adapter(), {"rank": str(options.rank), "seed": str(options.seed)})
 
 

@@ -211,7 +211,7 @@ class Workers:
             watches = bool(pause and self._waiting)
             self._idle += 1
             self._watching += watches
-            # The last one is woken first: a thread that only looked whether it is its turn goes behind those that worked.
+            # The last one is woken first. A thread that only looked for work goes behind those that worked.
             self._sleeping.insert(len(self._sleeping) if has_just_worked else 0, woken)
             has_just_worked = False
             woken.wait(pause if watches else None)

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import Clock
 
 from commonplace.config import Settings
-from commonplace.embed.cross_encoder import CrossEncoder
+from commonplace.embed.contradiction_model import ContradictionModel
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.memory.authors import with_writer
 from commonplace.memory.contradictions import (
@@ -288,9 +288,20 @@ def test_a_contradiction_model_that_cannot_be_loaded_costs_only_what_it_finds(
 ) -> None:
     added(reading, OLD, "fact")
     reading.embeddings.catch_up()
-    broken = replace(reading, contradiction_model=CrossEncoder(folder=tmp_path))
+    broken = replace(reading, contradiction_model=ContradictionModel(folder=tmp_path))
     assert remember_item(broken, NewItem(NEW, type="fact")).contradictions == ()
     assert remember_item(broken, NewItem("The mobile app is not written in React Native.", type="fact")).contradictions
+
+
+def test_what_has_nothing_to_do_with_earlier_notes_is_not_read(reading: LocalMemory) -> None:
+    assert reading.contradiction_model is not None
+    notes = ["The staging database runs on Hetzner", "Ines waters the ficus", "Invoices are numbered by year"]
+    remember_all(reading, [NewItem(note, type="fact") for note in notes])
+    reading.embeddings.catch_up()
+    remember_item(reading, NewItem("The choir sings in Basel in May", type="fact"))
+    assert not reading.contradiction_model.is_loaded
+    assert remember_item(reading, NewItem("The staging database moved to AWS", type="fact")).contradictions
+    assert reading.contradiction_model.is_loaded
 
 
 def test_what_was_stored_a_moment_ago_is_read_too(reading: LocalMemory) -> None:

@@ -7,7 +7,7 @@ history and compared with the question one by one; all others are found as alway
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from commonplace.errors import EmbedderUnavailable
 from commonplace.memory.as_of import MOST_CHANGES, written_by_then
@@ -30,14 +30,21 @@ def find_candidates_as_of(memory: LocalMemory, question: ParsedQuestion, scope: 
     found = find_candidates(memory, question, written_by_then(scope), k + min(len(states), k))
     unchanged = {passage: id_ for passage, id_ in found.item_of_passage.items() if id_ not in states}
     candidates = Candidates({passage: found.evidence[passage] for passage in unchanged}, unchanged, found.total)
-    past = [item for item in states.values() if item is not None]
+    _add_past(memory, question, candidates, [item for item in states.values() if item is not None])
+    return candidates
+
+
+def _add_past(memory: LocalMemory, question: ParsedQuestion, candidates: Candidates, past: Sequence[Item]) -> None:
+    """Add items as they were that have words of the question, or are near to it in meaning."""
     texts = {item.id: _text(item) for item in past}
     shares = _word_shares(question, texts)
+    cosines: dict[int, float] = {}
     if question.query.strict:
         # Without an index, a filter means all of its words.
-        past = [item for item in past if shares[item.id] == 1.0]
-    best = sorted(past, key=lambda item: -shares[item.id])[:COMPARED]
-    cosines = {} if question.query.strict else _cosines(memory, question, {item.id: texts[item.id] for item in best})
+        best = [item for item in past if shares[item.id] == 1.0]
+    else:
+        best = sorted(past, key=lambda item: -shares[item.id])[:COMPARED]
+        cosines = _cosines(memory, question, {item.id: texts[item.id] for item in best})
     best_bm25 = candidates.best_bm25 or 1.0
     for item in best:
         share, cosine = shares[item.id], cosines.get(item.id)
@@ -45,7 +52,6 @@ def find_candidates_as_of(memory: LocalMemory, question: ParsedQuestion, scope: 
             candidates.past[item.id], candidates.past_texts[item.id] = item, texts[item.id]
             candidates.item_of_passage[-item.id] = item.id
             candidates.evidence[-item.id] = Evidence(share * best_bm25, cosine, share)
-    return candidates
 
 
 def _word_shares(question: ParsedQuestion, texts: Mapping[int, str]) -> dict[int, float]:

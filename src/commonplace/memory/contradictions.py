@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from commonplace.errors import EmbedderUnavailable, InvalidInput
 from commonplace.memory.judge import UNRELATED, WORDS_ALONE, Verdict, compare, compare_all, rejects_wish
@@ -25,6 +25,10 @@ from commonplace.text.query import plain_query
 from commonplace.text.sentences import without_reason
 from commonplace.text.statement_guards import read_statement
 
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
 REJECTED = "rejected"
 STATEMENT_TYPES = ("rule", "decision", "fact", "constraint", "note")
 # How many statements are looked at on a write: by words, and by meaning if a model is loaded.
@@ -32,9 +36,12 @@ CANDIDATES, NEAREST = 20, 10
 MAX_CONTRADICTIONS = 3
 # The longest words of a statement are looked for: they say what it is about.
 LONGEST_WORDS = 6
-# The nearest statements are read by the model: from the cosine NEAR on, or from RATHER_NEAR on if they share so much of
-# the words of the shorter one. What has no vector yet was found by its words, and the best of it are read as well.
-READ_TOGETHER, NEAR, RATHER_NEAR, SHARED_TO_READ, NO_VECTOR = 4, 0.5, 0.35, 1 / 3, 3
+# The model reads so many statements that the new one may change: of notes that change nothing, one in five or six has a
+# statement from this worth on (`python -m training.tune_gate`).
+READ_TOGETHER, WORTH_READING = 4, 0.345
+# What has no vector yet was found by its words, and the best of it are read if they share so many of those of the
+# shorter one.
+NO_VECTOR, SHARED_TO_READ = 3, 1 / 3
 # A list compares the newest statements, each with the ones that share most words with it. A word that stands in more
 # statements than this brings no two together; a single word in common has to be rarer still.
 SCANNED, COMPARED, COMMON_WORD, LONE_WORD = 5_000, 60, 250, 40
@@ -100,12 +107,20 @@ class Compared:
         return noted | ({SAME_AS: own} if own else {})
 
 
+class Nearness(NamedTuple):
+    """How near a statement is to a new one in meaning, and how much the new one looks like a change of it."""
+
+    cosine: float = 0.0
+    worth: float = 0.0
+
+
 class Near(NamedTuple):
-    """An earlier item that may be about the same, what it says, and how near that is in meaning."""
+    """An earlier item that may be about the same, what it says, and how near that is."""
 
     item: Item
     text: str
     cosine: float
+    worth: float
 
 
 def find_contradictions(memory: LocalMemory, item: Item) -> list[Contradiction]:
@@ -154,28 +169,46 @@ def _near_statements(memory: LocalMemory, written: Draft | Item, text: str, know
     found = _candidates(memory, without_reason(text), written.project or memory.settings.project or None)
     items = memory.store.get(found)
     near = [
-        Near(items[id_], statement_text(items[id_]), cosine)
-        for id_, cosine in found.items()
+        Near(items[id_], statement_text(items[id_]), *nearness)
+        for id_, nearness in found.items()
         if id_ in items and id_ != known_as
         if not is_settled(written, items[id_]) and hold_together(items[id_], written)
     ]
-    return sorted(near, key=lambda one: -one.cosine)
+    return sorted(near, key=lambda one: (-one.worth, -one.cosine))
 
 
-def _candidates(memory: LocalMemory, text: str, project: str | None) -> dict[int, float]:
-    """Items that may be about the same, each with its cosine if a model proposed it."""
+def _candidates(memory: LocalMemory, text: str, project: str | None) -> dict[int, Nearness]:
+    """Items that may be about the same, each with how near it is if a model proposed it."""
     # As words, never as operators: a statement may say NOT and hold quotes.
     query = plain_query(text)
     query = replace(query, words=tuple(sorted(query.words, key=lambda word: -len(word.surface))[:LONGEST_WORDS]))
     types = (*STATEMENT_TYPES, REJECTED)
     scope = replace(Scope.around(project, kinds=("memory",), types=types), coming=True)
-    found = {hit.item_id: 0.0 for hit in memory.store.search_text(query, scope, CANDIDATES, count=False).hits}
+    by_words = memory.store.search_text(query, scope, CANDIDATES, count=False).hits
+    found = {hit.item_id: Nearness() for hit in by_words}
     # Only a model that is loaded: writing does not wait for one.
     vector = memory.embeddings.embed_query(text) if memory.embeddings.is_ready else None
-    if vector is not None:
-        for hit in memory.store.search_vectors(vector, scope, NEAREST):
-            found[hit.item_id] = max(found.get(hit.item_id, 0.0), hit.cosine)
+    if vector is None:
+        return found
+    toward = _toward_changes(memory, vector)
+    length = float(toward @ toward) ** 0.5
+    hits = memory.store.search_vectors(toward / length, scope, NEAREST)
+    cosines = memory.store.cosines(vector, [hit.passage_id for hit in hits])
+    for hit in hits:
+        known = found.get(hit.item_id, Nearness())
+        cosine = max(known.cosine, cosines.get(hit.passage_id, 0.0))
+        found[hit.item_id] = Nearness(cosine, max(known.worth, hit.cosine * length))
     return found
+
+
+def _toward_changes(memory: LocalMemory, vector: NDArray[float32]) -> NDArray[float32]:
+    """The vector of a new statement, turned toward what it may change; as it is without the model."""
+    if memory.contradiction_model is None:
+        return vector
+    try:
+        return memory.contradiction_model.toward_changes(vector)
+    except EmbedderUnavailable:
+        return vector
 
 
 def _verdicts(
@@ -184,12 +217,14 @@ def _verdicts(
     """What the statement is to each of those near it: what was found when it was written, or else what is found now."""
     # What was stored a moment ago has no vector yet: words found it, the best first.
     is_ready = memory.embeddings.is_ready
-    unembedded = [one for one in near if not one.cosine][:NO_VECTOR] if memory.store.pending() or not is_ready else []
+    unembedded: list[Near] = []
+    if memory.store.pending() or not is_ready:
+        unembedded = [one for one in near if not one.cosine and not one.worth][:NO_VECTOR]
     if not is_ready:
         # In a command of its own: only what shares many words is worth loading the model for.
         unembedded = [one for one in unembedded if shares_words(one.text, text)]
     earlier = [one for one in near if one.item.type != REJECTED and (known_as is None or one.item.id < known_as)]
-    worth_reading = [one for one in earlier if is_worth_reading(one, text) or one in unembedded][:READ_TOGETHER]
+    worth_reading = [one for one in earlier if one.worth >= WORTH_READING or one in unembedded][:READ_TOGETHER]
     read = compare_all(memory.contradiction_model, [(one.text, one.cosine) for one in worth_reading], text)
     read_of = {one.item.id: verdict for one, verdict in zip(worth_reading, read, strict=True)}
     verdicts = []
@@ -200,13 +235,6 @@ def _verdicts(
         shown_by_words = by_words is REJECTS or (found.is_against and by_words.is_against)
         verdicts.append(by_words if shown_by_words else found)
     return verdicts
-
-
-def is_worth_reading(one: Near, text: str) -> bool:
-    """Whether a statement is near enough to another one for the model to read both: it takes its time."""
-    if one.cosine < RATHER_NEAR or one.cosine >= NEAR:
-        return one.cosine >= NEAR
-    return shares_words(one.text, text)
 
 
 def shares_words(one: str, other: str) -> bool:

@@ -25,9 +25,12 @@ from commonplace.memory.store_key import store_key
 from commonplace.model import UNKNOWN_AUTHOR, Author
 
 if TYPE_CHECKING:
+    from commonplace.embed.contradiction_model import ContradictionModel
     from commonplace.embed.cross_encoder import CrossEncoder
     from commonplace.store.maintenance import StoreMaintenance
     from commonplace.store.protocol import SpaceStore, Store
+
+    MadeModels = tuple[Embedder | None, CrossEncoder | None, ContradictionModel | None]
 
 Clock = Callable[[], int]
 # Of the spaces, those used last stay open. One that is closed works on for whoever still has it.
@@ -85,7 +88,7 @@ class LocalMemory:
     clock: Clock
     open_spaces: OpenSpaces
     cross_encoder: CrossEncoder | None = None
-    contradiction_model: CrossEncoder | None = None
+    contradiction_model: ContradictionModel | None = None
     writer: Author = UNKNOWN_AUTHOR
 
     def close(self) -> None:
@@ -98,9 +101,9 @@ class Models:
     """The models of a process that opens several memories: those with the same settings for them share one."""
 
     def __init__(self) -> None:
-        self._made: dict[tuple[object, ...], tuple[Embedder | None, CrossEncoder | None, CrossEncoder | None]] = {}
+        self._made: dict[tuple[object, ...], MadeModels] = {}
 
-    def make(self, settings: Settings) -> tuple[Embedder | None, CrossEncoder | None, CrossEncoder | None]:
+    def make(self, settings: Settings) -> MadeModels:
         """The embedder of these settings, and what reads a question with a memory and two statements together."""
         if settings.embedder not in EMBEDDERS and embedder_kind(settings.embedder) != FOLDER:
             # An embedder of another package may depend on any setting.
@@ -315,17 +318,17 @@ def make_embedder(settings: Settings) -> Embedder | None:
     return made
 
 
-def make_cross_encoders(settings: Settings) -> tuple[CrossEncoder | None, CrossEncoder | None]:
+def make_cross_encoders(settings: Settings) -> tuple[CrossEncoder | None, ContradictionModel | None]:
     """What reads the best hits once more, and what compares statements; they load their models when first used.
 
     They know English, as the built-in embedder does: who chose another one may write in another language.
     """
     if settings.reranker == "off" or settings.embedder != "builtin":
         return None, None
-    from commonplace.embed.cross_encoder import ANSWERS, CONTRADICTIONS, CrossEncoder
+    from commonplace.embed.contradiction_model import ContradictionModel
+    from commonplace.embed.cross_encoder import CrossEncoder
 
-    answers, contradictions = (CrossEncoder(settings.embedder_threads, graph=g) for g in (ANSWERS, CONTRADICTIONS))
-    return answers, contradictions
+    return CrossEncoder(settings.embedder_threads), ContradictionModel(settings.embedder_threads)
 
 
 def _plugin_embedder(name: str) -> Callable[[Settings], Embedder]:

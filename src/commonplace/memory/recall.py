@@ -193,7 +193,8 @@ def _search(
 def _answers(search: Search, most: int) -> RecallResult:
     """What is told of the candidates, in which order, and how likely each answers."""
     evidence, scores = search.found.evidence, search.scores
-    noise = set() if search.question.query.strict else _noise(search)
+    answered = search.odds.is_answered(scores)
+    noise = set() if search.question.query.strict else _noise(search, answered=answered)
     kept = [item for item in search.items.values() if item.id not in noise]
     stale = {item.id for item in kept if sinks(item)}
 
@@ -206,7 +207,6 @@ def _answers(search: Search, most: int) -> RecallResult:
     once, twins = _show_twins_once(found)
     shown = first_per_key(drop_near_duplicates(once, search.reader.words), _session_requests)
 
-    answered = search.odds.is_answered(scores)
     by_score = [relevance(scores[item.id]) for item in shown]
     by_reading = [search.odds.relevances.get(item.id) for item in shown]
     similarities = relevances_in_order(by_score, by_reading, answered=answered)
@@ -237,9 +237,8 @@ def _answers(search: Search, most: int) -> RecallResult:
     return RecallResult(tuple(hits), total, question.vector is not None, question.waiting, question.query.strict)
 
 
-def _noise(search: Search) -> set[int]:
+def _noise(search: Search, *, answered: bool | None) -> set[int]:
     """The candidates that answer nothing, by their score before they were read or by how likely they answer."""
-    answered = search.odds.is_answered(search.scores)
     # What was judged is dropped for its score only if it is far off.
     borders = noise_borders(len(search.found.evidence), answered=answered is not None)
     replies = {reply.id for reply in search.replies.values()}
@@ -366,7 +365,7 @@ def is_left_behind(item: Item) -> bool:
 
 def sinks(item: Item) -> bool:
     """Whether what it says is probably no longer so: others come first."""
-    return is_left_behind(item) or is_stale(item)
+    return item.meta.get(OFF_PATH) is True or changed_file(item) is not None
 
 
 def changed_file(item: Item) -> str | None:

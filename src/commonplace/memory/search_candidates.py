@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import zip_longest
@@ -249,15 +249,22 @@ def find_candidates(memory: LocalMemory, question: ParsedQuestion, scope: Scope,
         evidence[passage] = Evidence(scores.get(passage, 0.0), cosines.get(passage), worth * shares.get(passage, 0.0))
     item_of_passage = {hit.passage_id: hit.item_id for hit in by_meaning}
     item_of_passage |= {hit.passage_id: hit.item_id for hit in by_words.hits}
+    candidates = Candidates(evidence, item_of_passage, by_words.total)
     if titled:
-        # A conversation with this title answers as if its first message held most of the words of its title.
-        best = max(scores.values(), default=1.0)
-        for passage, item_id in first_passages(memory, list(titled)).items():
-            known = evidence.get(passage) or evidence_by_meaning(memory, question, [passage])[passage]
-            lexical = max(known.bm25, TITLE_SCORE * best)
-            evidence[passage] = Evidence(lexical, known.cosine, max(known.found, TITLE_SCORE * titled[item_id]))
-            item_of_passage[passage] = item_id
-    return Candidates(evidence, item_of_passage, by_words.total)
+        _add_titled(memory, question, candidates, titled)
+    return candidates
+
+
+def _add_titled(
+    memory: LocalMemory, question: ParsedQuestion, candidates: Candidates, titled: Mapping[int, float]
+) -> None:
+    """A conversation with this title answers as if its first message held most of the words of its title."""
+    best = candidates.best_bm25 or 1.0
+    for passage, item_id in first_passages(memory, list(titled)).items():
+        known = candidates.evidence.get(passage) or evidence_by_meaning(memory, question, [passage])[passage]
+        lexical, found = max(known.bm25, TITLE_SCORE * best), max(known.found, TITLE_SCORE * titled[item_id])
+        candidates.evidence[passage] = Evidence(lexical, known.cosine, found)
+        candidates.item_of_passage[passage] = item_id
 
 
 def _near(memory: LocalMemory, question: ParsedQuestion, scope: Scope, k: int) -> list[VectorHit]:
@@ -320,26 +327,26 @@ def repeating(question: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
     """
     if question.query.strict or is_about_questions(question.query.text):
         return []
-    tokens = {word.token for word in question.query.words}
     longest = 2 * len(question.query.text) + REPEATED_MORE
-    asks = is_only_question(question.query.text)
-
-    def repeats(item: Item, text: str) -> bool:
-        if item.origin == "captured" and item.type == "prompt":
-            return repeats_words(text, tokens)
-        if item.origin == "captured" and item.review == PROPOSED and not asks:
-            return {word.token for word in plain_words(text)} <= tokens
-        return repeats_question(text, tokens)
-
-    texts = [(item, _own_text(item)) for item in items]
-    return [item for item, text in texts if len(text) <= longest and repeats(item, text)]
+    found = []
+    for item in items:
+        text = item.text or item.title
+        if item.kind in ("summary", "checkpoint"):
+            # Without its request, if it says more than that.
+            text = item.details_text("request", "task", "snapshot", "relevant_files") or text
+        if len(text) <= longest and _repeats(question.query, item, text):
+            found.append(item)
+    return found
 
 
-def _own_text(item: Item) -> str:
-    """The text of an item without its request, if it has more than that."""
-    if item.kind in ("summary", "checkpoint"):
-        return item.details_text("request", "task", "snapshot", "relevant_files") or item.text or item.title
-    return item.text or item.title
+def _repeats(query: Query, item: Item, text: str) -> bool:
+    """Whether an item that says this only repeats a question."""
+    tokens = {word.token for word in query.words}
+    if item.origin == "captured" and item.type == "prompt":
+        return repeats_words(text, tokens)
+    if item.origin == "captured" and item.review == PROPOSED and not is_only_question(query.text):
+        return tokens.issuperset(word.token for word in plain_words(text))
+    return repeats_question(text, tokens)
 
 
 def replies_to(memory: LocalMemory, scope: Scope, questions: Sequence[Item]) -> dict[int, Item]:
@@ -351,9 +358,10 @@ def replies_to(memory: LocalMemory, scope: Scope, questions: Sequence[Item]) -> 
     after = memory.store.get(turn.next_id for turn in turns.values() if turn.next_id is not None)
     replies = {}
     for id_, turn in turns.items():
-        reply = after.get(turn.next_id or 0)
-        if reply is not None and _is_inside(scope, reply) and _replies_to(messages[id_], reply):
-            replies[id_] = reply
+        if turn.next_id in after:
+            reply = after[turn.next_id]
+            if _is_inside(scope, reply) and _replies_to(messages[id_], reply):
+                replies[id_] = reply
     return replies
 
 

@@ -25,8 +25,10 @@ from commonplace.model import Item, Scope
 from commonplace.ranking.scoring import (
     ADJACENT_BOOST,
     DATED_BOOST,
+    EXPECTED_ANSWERS,
     JUDGED,
     OTHER_ROLE_PENALTY,
+    READ,
     ROLE_BOOST,
     RULE_BOOST,
     SPEAKER_BOOST,
@@ -41,16 +43,15 @@ from commonplace.ranking.scoring import (
     boost_by_context,
     boost_by_neighbours,
     estimated_cosine,
+    expected_answers,
     expected_cosines,
     fused_score,
     hit_weight,
     is_answered,
-    is_surely_answered,
     newer_boosts,
     prefer_answers,
     reading_order,
     token_odds,
-    worth_reading,
 )
 from commonplace.store.rows import TEXT_DETAILS
 from commonplace.store.types import Turn
@@ -200,28 +201,35 @@ def _read_together(memory: LocalMemory, question: ParsedQuestion, items: Sequenc
         near, others = reading_order(scores)
         rounds = [(near, THOROUGHLY[0]), (others, THOROUGHLY[1])]
     else:
-        rounds = [(worth_reading(scores), READ_TOKENS)]
+        rounds = [(best_first(scores, newest={})[:READ], READ_TOKENS)]
     answers: dict[int, float] = {}
     for ids, most in rounds:
         if not ids:
             break
-        stored = memory.store.passages_in_context([by_id[id_].passage for id_ in ids if by_id[id_].text is None])
-        texts = []
-        for id_ in ids:
-            past = by_id[id_].text
-            if past is not None:
-                texts.append((past, ""))
-            else:
-                passage, before = stored[by_id[id_].passage]
-                texts.append((passage.text, before))
         try:
+            texts = _texts_to_read(memory, [by_id[id_] for id_ in ids])
             answers |= zip(ids, memory.cross_encoder.score(question.text, texts, most), strict=False)
         except EmbedderUnavailable:
             # The order is a little worse without it, and search goes on.
             return {}
-        if is_surely_answered([answer_odds(answer, by_id[id_].signals.semantic) for id_, answer in answers.items()]):
+        odds = [answer_odds(answer, by_id[id_].signals.semantic) for id_, answer in answers.items()]
+        if expected_answers(odds) >= EXPECTED_ANSWERS:
+            # Something surely answers, whatever the others say.
             break
     return answers
+
+
+def _texts_to_read(memory: LocalMemory, items: Sequence[RerankedItem]) -> list[tuple[str, str]]:
+    """Each text with what was said before it."""
+    stored = memory.store.passages_in_context([item.passage for item in items if item.text is None])
+    texts = []
+    for item in items:
+        if item.text is not None:
+            texts.append((item.text, ""))
+        else:
+            passage, before = stored[item.passage]
+            texts.append((passage.text, before))
+    return texts
 
 
 @dataclass(slots=True)
@@ -240,7 +248,9 @@ class Search:
     best_passage: dict[int, int] = field(default_factory=dict)
     # What the cosine of a passage without a vector may be.
     expected: Mapping[int, float] = field(default_factory=dict)
+    # Where the best items stand in their sessions, and the turn after each, where there is one.
     turns: Mapping[int, Turn] = field(default_factory=dict)
+    following: Mapping[int, int] = field(default_factory=dict)
     # The scores of all candidates before the first of them were read.
     unread_scores: Mapping[int, float] = field(default_factory=dict)
     # Those that may be told, best first, and the first of these, which are put in order.
@@ -254,17 +264,8 @@ class Search:
     weights: Mapping[int, Weight] = field(default_factory=dict)
     newer: Mapping[int, float] = field(default_factory=dict)
 
-    @property
-    def is_filter(self) -> bool:
-        return self.question.query.strict
-
-    @property
-    def following(self) -> dict[int, int]:
-        """The turn after each, where there is one."""
-        return {id_: turn.next_id for id_, turn in self.turns.items() if turn.next_id is not None}
-
     def take(self, step: Step) -> None:
-        if self.is_filter and not step.in_filters:
+        if self.question.query.strict and not step.in_filters:
             return
         changed = step.run(self)
         if step.part is not None and changed is not None:
@@ -299,6 +300,7 @@ def score_passages(search: Search) -> Mapping[int, float]:
 def read_turns(search: Search) -> None:
     """Where the best items stand in their sessions, and who said them."""
     search.turns = search.memory.store.turns(list(search.scores)[:CONTEXT_BOOSTED])
+    search.following = {id_: turn.next_id for id_, turn in search.turns.items() if turn.next_id is not None}
 
 
 def boost_speaker(search: Search) -> Mapping[int, float]:

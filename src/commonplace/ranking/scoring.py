@@ -217,11 +217,6 @@ def add_token_scores(scores: Scores, similar: Mapping[int, float], cosines: Mapp
     return {key: scores[key] + TOKEN_WEIGHT * (value - TOKEN_MIDPOINT) for key, value in values.items()}
 
 
-def worth_reading(scores: Scores) -> list[int]:
-    """The candidates to read together with the question: the first."""
-    return best_first(scores, newest={})[:READ]
-
-
 def reading_order(scores: Scores) -> tuple[list[int], list[int]]:
     """The candidates to read where certainty counts: those near the best one, and the others, best first."""
     first = best_first(scores, newest={})[:READ_THOROUGHLY]
@@ -328,18 +323,8 @@ def answer_relevance(odds: float) -> float:
 
 
 def is_answered(odds: Sequence[float]) -> bool:
-    """Whether something among the first hits answers, by the odds of each."""
-    return expected_answers(odds) >= EXPECTED_ANSWERS * max(LEAST_FULL, _fullness(odds))
-
-
-def is_surely_answered(odds: Sequence[float]) -> bool:
-    """Whether something among the first that were read answers, whatever the others say: no more need be read."""
-    return expected_answers(odds) >= EXPECTED_ANSWERS
-
-
-def _fullness(odds: Sequence[float]) -> float:
-    """How much of what is usually judged there is: of fewer hits, fewer answers are expected."""
-    return min(1.0, len(odds) / JUDGED)
+    """Whether something among the first hits answers, by the odds of each; of fewer hits fewer answers are expected."""
+    return expected_answers(odds) >= EXPECTED_ANSWERS * min(1.0, max(LEAST_FULL, len(odds) / JUDGED))
 
 
 def expected_answers(odds: Sequence[float]) -> float:
