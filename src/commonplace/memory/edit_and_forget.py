@@ -12,7 +12,14 @@ from commonplace.memory.authors import sign
 from commonplace.memory.draft import NewItem, as_it_was, as_new_item, redraft
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.permissions import check_reserved, is_person, kept_notes, must_propose, must_propose_restoring
+from commonplace.memory.permissions import (
+    check_reserved,
+    is_person,
+    kept_notes,
+    must_propose,
+    must_propose_restoring,
+    must_propose_rewriting,
+)
 from commonplace.memory.proposed_changes import (
     check_editable,
     is_only_proposed,
@@ -35,10 +42,11 @@ def rewrite_item(
     Where this caller may only propose that, the item stays as it is, and this is the proposal.
     """
     check_editable(item)
-    if must_propose(memory, item):
-        return propose_edit(memory, item, note, expect_rev)
     now = memory.clock()
-    draft = sign(memory, redraft(item, note, now), item)
+    draft = redraft(item, note, now)
+    if must_propose_rewriting(memory, item, draft):
+        return propose_edit(memory, item, note, expect_rev)
+    draft = sign(memory, draft, item)
     rewritten = memory.store.rewrite(item.id, draft, now, expect_rev, supersedes, memory.writer)
     memory.embeddings.wake()
     return rewritten
@@ -175,7 +183,9 @@ def revert_to_revision(memory: LocalMemory, id_: int | str, rev: int | None = No
             f"Item {item.id} has no revision {rev} to go back to.",
             f"It is at {item.rev}; earlier ones: {', '.join(map(str, sorted(known))) or 'none'}.",
         )
-    return rewrite_item(memory, item, as_it_was(item, change.before))
+    note = as_it_was(item, change.before)
+    check_reserved(memory, note.tags, note.meta, item)
+    return rewrite_item(memory, item, note)
 
 
 def enrich_item(
