@@ -1,6 +1,6 @@
 """What a caller may do: the one place that every door asks.
 
-Who calls is decided in authors.py. People may do everything that their key allows. Agents, hooks and imports may not
+Who calls is decided in callers.py. People may do everything that their key allows. Agents, hooks and imports may not
 review, settle, or use the names of our own notes; and what a person decided they change by a proposal only
 (proposed_changes.py).
 """
