@@ -91,15 +91,7 @@ def make_draft(note: NewItem, now_ms: int, *, dated: bool = True, identity: byte
         raise InvalidInput(f"{note.kind!r} is not a kind of item.", f"Choose one of {', '.join(KINDS)}.")
     details = _details(note)
     content = clean_text(note.content, "content")
-    title = clean_text(note.title, "title").strip() or title_of(_first(content, *details.values()))
-    written = [part for part in (title, content, *details.values()) if part.strip()]
-    if not written:
-        raise NothingToRemember("There is nothing to remember: content and title are empty.", "Give some content.")
-    # A turn of a conversation was there, whatever it said.
-    if note.kind != "message" and all(map(only_private, written)):
-        raise NothingToRemember("There is nothing to remember: all of it is private.", "There is nothing to do.")
-    if len(title) > MAX_TITLE:
-        raise TooLarge(f"The title has {len(title)} characters, more than {MAX_TITLE}.", "Put the rest in the content.")
+    title = _title(note, [content, *details.values()])
     type_, tags = _type(note), _tags(note.tags)
     created_ms = now_ms if note.created_ms is None else checked_time(note.created_ms)
     valid_from_ms, valid_until_ms = _interval(note, content, created_ms)
@@ -121,7 +113,7 @@ def make_draft(note: NewItem, now_ms: int, *, dated: bool = True, identity: byte
         uid=checked_uid(note.uid),
         valid_from_ms=valid_from_ms,
         valid_until_ms=valid_until_ms,
-        expires_ms=None if note.expires_ms is None else checked_time(note.expires_ms),
+        expires_ms=checked_time_if_given(note.expires_ms),
         author=checked_author(note.author),
         origin=_one_of("origin", note.origin, ORIGINS),
         review=_one_of("review", note.review, REVIEW_STATES),
@@ -239,8 +231,19 @@ def clean_text(text: str, name: str) -> str:
     return redact(text)
 
 
-def _first(*texts: str) -> str:
-    return next((text for text in texts if text.strip()), "")
+def _title(note: NewItem, said: Sequence[str]) -> str:
+    """Its title, or else the first words of what is said; refused if nothing is said, or only what is private."""
+    first = next((text for text in said if text.strip()), "")
+    title = clean_text(note.title, "title").strip() or title_of(first)
+    written = [text for text in (title, *said) if text.strip()]
+    if not written:
+        raise NothingToRemember("There is nothing to remember: content and title are empty.", "Give some content.")
+    # A turn of a conversation was there, whatever it said.
+    if note.kind != "message" and all(map(only_private, written)):
+        raise NothingToRemember("There is nothing to remember: all of it is private.", "There is nothing to do.")
+    if len(title) > MAX_TITLE:
+        raise TooLarge(f"The title has {len(title)} characters, more than {MAX_TITLE}.", "Put the rest in the content.")
+    return title
 
 
 def _type(note: NewItem) -> str:
@@ -281,6 +284,10 @@ def checked_time(created_ms: int) -> int:
     return created_ms
 
 
+def checked_time_if_given(ms: int | None) -> int | None:
+    return None if ms is None else checked_time(ms)
+
+
 def _interval(note: NewItem, content: str, stated_ms: int) -> tuple[int | None, int | None]:
     """When it holds: as it is given, or else as its text says."""
     start_ms, end_ms = note.valid_from_ms, note.valid_until_ms
@@ -288,7 +295,7 @@ def _interval(note: NewItem, content: str, stated_ms: int) -> tuple[int | None, 
         return read_validity(content, stated_ms)
     if start_ms is not None and end_ms is not None and end_ms <= start_ms:
         raise InvalidInput("It would end before it begins.", "Give a valid_until later than valid_from.")
-    return (None if start_ms is None else checked_time(start_ms)), (None if end_ms is None else checked_time(end_ms))
+    return checked_time_if_given(start_ms), checked_time_if_given(end_ms)
 
 
 def checked_author(author: str | None) -> str | None:

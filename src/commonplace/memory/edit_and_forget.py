@@ -12,7 +12,14 @@ from commonplace.memory.authors import sign
 from commonplace.memory.draft import NewItem, as_it_was, as_new_item, redraft
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.permissions import check_reserved, is_person, kept_notes, must_propose, must_propose_restoring
+from commonplace.memory.permissions import (
+    check_reserved,
+    is_person,
+    kept_notes,
+    must_propose,
+    must_propose_restoring,
+    must_propose_rewriting,
+)
 from commonplace.memory.proposed_changes import (
     check_editable,
     is_only_proposed,
@@ -35,10 +42,11 @@ def rewrite_item(
     Where this caller may only propose that, the item stays as it is, and this is the proposal.
     """
     check_editable(item)
-    if must_propose(memory, item):
-        return propose_edit(memory, item, note, expect_rev)
     now = memory.clock()
-    draft = sign(memory, redraft(item, note, now), item)
+    draft = redraft(item, note, now)
+    if must_propose_rewriting(memory, item, draft):
+        return propose_edit(memory, item, note, expect_rev)
+    draft = sign(memory, draft, item)
     rewritten = memory.store.rewrite(item.id, draft, now, expect_rev, supersedes, memory.writer)
     memory.embeddings.wake()
     return rewritten
@@ -143,17 +151,22 @@ def _says_the_same(memory: LocalMemory, old: Item, note: NewItem) -> bool:
 
 
 def _changed(old: Item, changes: Changes, now_ms: int) -> NewItem:
-    new: dict[str, Any] = {field.name: getattr(changes, field.name) for field in fields(changes)}
-    new = {name: value for name, value in new.items() if value is not None}
-    new |= {name: None for name in VALIDITY_FIELDS if new.get(name) == NO_BOUND}
-    says_when = changes.valid_from_ms is not None or changes.valid_until_ms is not None
-    if changes.content is not None and not says_when and follows_text(old):
-        new["valid_from_ms"], new["valid_until_ms"] = read_validity(changes.content, now_ms)
+    """An item with new values, as it would be stored now."""
+    new: dict[str, Any] = {}
+    for field in fields(changes):
+        value = getattr(changes, field.name)
+        if value is not None:
+            is_removed = field.name in VALIDITY_FIELDS and value == NO_BOUND
+            new[field.name] = None if is_removed else value
     if changes.details is not None:
         new["details"] = {**old.details, **changes.details}
-    # A title that was taken from the text follows the text.
-    if changes.content is not None and old.kind == "memory" and old.body.startswith(old.title.rstrip("…")):
-        new.setdefault("title", "")
+    if changes.content is not None:
+        says_when = changes.valid_from_ms is not None or changes.valid_until_ms is not None
+        if not says_when and follows_text(old):
+            new["valid_from_ms"], new["valid_until_ms"] = read_validity(changes.content, now_ms)
+        # A title that was taken from the text follows the text.
+        if old.kind == "memory" and old.body.startswith(old.title.rstrip("…")):
+            new.setdefault("title", "")
     return replace(as_new_item(old), **new)
 
 
@@ -170,7 +183,9 @@ def revert_to_revision(memory: LocalMemory, id_: int | str, rev: int | None = No
             f"Item {item.id} has no revision {rev} to go back to.",
             f"It is at {item.rev}; earlier ones: {', '.join(map(str, sorted(known))) or 'none'}.",
         )
-    return rewrite_item(memory, item, as_it_was(item, change.before))
+    note = as_it_was(item, change.before)
+    check_reserved(memory, note.tags, note.meta, item)
+    return rewrite_item(memory, item, note)
 
 
 def enrich_item(

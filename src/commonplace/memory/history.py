@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import VALIDITY_FIELDS, Item
+from commonplace.model import VALIDITY_FIELDS, Change, Item
 from commonplace.text.dates import short_iso_time
 
 # What an item says comes first, then where it belongs.
@@ -143,24 +143,33 @@ def _chain(memory: LocalMemory, item: Item) -> dict[int, Item]:
 
 
 def _stages(memory: LocalMemory, item: Item, chain: dict[int, Item]) -> Iterator[Stage]:
+    """What one item of a chain has said: from when it was stated, and after each of its changes."""
     history = item_history(memory, item.id)
-    revisions = item_revisions(memory, item.id)[::-1]
-    first = history[0].before if history else None
-    author = str(first.get("author") or "") if first else item.author
-    text = str(first.get("body") or "") if first else item.text
-    old = max((one for one in chain.values() if one.superseded_by == item.id), key=lambda one: one.id, default=None)
-    born = Stage(item, STATED, item.created_ms, author or None, text)
-    if old is None or not _stated_to_replace(memory, item, old):
-        yield born
-    else:
-        changed = diff_states({"body": old.text}, {"body": text})
-        yield replace(born, op=REPLACED, changed=changed, replaced=old)
-    states = [*(str(change.before.get("body") or "") for change in history), item.text][1:]
+    # What it said before each change, and what it says now.
+    texts = [str(change.before.get("body") or "") for change in history]
+    texts.append(item.text)
+    yield _first_stage(memory, item, history, texts[0], chain)
     above = chain.get(item.superseded_by or 0)
-    for revision, after in zip(revisions, states, strict=True):
-        # Told by what was stated to replace it.
-        if revision.op != SUPERSEDE or above is None or not _stated_to_replace(memory, above, item):
-            yield Stage(item, revision.op, revision.at_ms, revision.author, after, revision.rev, revision.changed)
+    # Such a change is shown as the first stage of what was stated to replace it.
+    is_told_above = above is not None and _stated_to_replace(memory, above, item)
+    oldest_first = reversed(item_revisions(memory, item.id))
+    for revision, text in zip(oldest_first, texts[1:], strict=True):
+        if revision.op != SUPERSEDE or not is_told_above:
+            yield Stage(item, revision.op, revision.at_ms, revision.author, text, revision.rev, revision.changed)
+
+
+def _first_stage(
+    memory: LocalMemory, item: Item, history: Sequence[Change], text: str, chain: Mapping[int, Item]
+) -> Stage:
+    """How an item came about: stated, or stated to replace another one."""
+    author = str(history[0].before.get("author") or "") if history else item.author
+    stated = Stage(item, STATED, item.created_ms, author or None, text)
+    replaced = [one for one in chain.values() if one.superseded_by == item.id]
+    old = max(replaced, key=lambda one: one.id, default=None)
+    if old is None or not _stated_to_replace(memory, item, old):
+        return stated
+    changed = diff_states({"body": old.text}, {"body": text})
+    return replace(stated, op=REPLACED, changed=changed, replaced=old)
 
 
 def _stated_to_replace(memory: LocalMemory, item: Item, old: Item) -> bool:

@@ -99,9 +99,10 @@ def _say_again(memory: LocalMemory, new: NewItem, draft: Draft, item: Item) -> R
         return Remembered(proposed, duplicate=True)
     validity = (draft.valid_from_ms, draft.valid_until_ms, draft.expires_ms)
     enriched = enrich_item(memory, item, new.tags, new.meta, validity)
-    # A proposed statement that says what it replaces is the item itself.
-    if enriched.id == item.id or not is_only_proposed(enriched):
-        item = enriched
+    if enriched.id != item.id and is_only_proposed(enriched):
+        # The caller is told that what was added only waits.
+        return Remembered(enriched, duplicate=True)
+    item = enriched
     if item.review == PROPOSED and new.review is None and is_person(memory):
         # What a person says themselves they agree with, in other capitals too.
         accept(memory, [item.id])

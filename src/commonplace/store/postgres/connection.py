@@ -135,8 +135,7 @@ _RULES = tuple(
         (rf"\bIN \(SELECT unhex\(value\) FROM json_each\({_PARAMETER}\)\)", r"= ANY(\1::bytea[])"),
         (rf"\bjson_each\({_PARAMETER}\) (\w+)", r"unnest(\1::bigint[]) WITH ORDINALITY \2(value, key)"),
         (r"\bjson_group_array\(", "array_agg("),
-        # Functions, and what an index has of a column.
-        (r"\bi\.fingerprint\b", "text_fingerprint(i.body)"),
+        # Functions.
         (r"\bjson_extract\(iif\(json_valid\(([\w.]+)\), \1, '{}'\), '\$\.(\w+)'\)", r"(\1::json ->> '\2')"),
         (r"\bsubstr\(([\w.]+), -(\d+)\)", r"right(\1, \2)"),
         (r"\binstr\(", "strpos("),

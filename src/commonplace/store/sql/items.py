@@ -55,7 +55,7 @@ SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, 
 ITEMS = SELECT_ITEMS.format(rows="items i")
 _BY_FINGERPRINT = f"""
 {SELECT_ITEMS.format(rows="items i INDEXED BY items_fingerprint")}
- WHERE i.space_id = ? AND i.fingerprint = ? AND i.kind = 'memory' AND {{condition}} ORDER BY i.id LIMIT ?
+ WHERE i.space_id = ? AND i.fingerprint = ? AND {{condition}} ORDER BY i.id LIMIT ?
 """
 _BY_ID = f"{ITEMS} WHERE +i.space_id = ? AND i.id {IN_LIST}"
 # First what is of the same moment: an import may date thousands alike.

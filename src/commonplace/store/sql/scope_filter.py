@@ -206,7 +206,8 @@ def _lapsed_sql(filter_: Filter, connection: Connection) -> Clause:
 def _holds(scope: Scope, item: Item, names: ScopeNames) -> bool:
     if scope.lapsed:
         return True
-    return not item.has_ended_by(names.moment_ms) if scope.coming else item.holds_at(names.moment_ms)
+    begun = replace(item, valid_from_ms=None) if scope.coming else item
+    return begun.holds_at(names.moment_ms)
 
 
 def _tag_sql(filter_: Filter, _connection: Connection) -> Clause:

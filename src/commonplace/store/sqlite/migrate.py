@@ -113,7 +113,7 @@ def check(database: Database) -> int:
 FUNCTIONS: dict[str, Callable[..., int | bytes | str]] = {
     "count_words": lambda *text: count_words(str(text[0])),
     "content_checksum": lambda *parts: content_checksum(*map(_bytes, parts)),
-    "text_fingerprint": lambda *text: fingerprint(str(text[0])),
+    "text_fingerprint": lambda *text: fingerprint(_bytes(text[0]).decode(errors="replace")),
 }
 
 
