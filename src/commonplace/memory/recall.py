@@ -26,7 +26,7 @@ from commonplace.memory.search_candidates import (
     start_embedding,
 )
 from commonplace.memory.search_steps import STEPS, ItemReader, ScorePart, Search
-from commonplace.model import DEFAULT_IMPORTANCE, SAME_AS, Item, Scope, Session, linked_uids
+from commonplace.model import DEFAULT_IMPORTANCE, PROPOSED, SAME_AS, Item, Scope, Session, linked_uids
 from commonplace.ranking.scoring import (
     LEXICAL_WEIGHT,
     STALE_FACTOR,
@@ -39,6 +39,7 @@ from commonplace.ranking.scoring import (
     relevances_in_order,
 )
 from commonplace.text.near_duplicates import drop_near_duplicates, first_per_key, group_near_duplicates
+from commonplace.text.query import is_keywords
 
 # What answers at least this likely is called an answer.
 LIKELY = 0.5
@@ -49,6 +50,8 @@ COMPARED, SHORT_TEXT = 30, 500
 # What is less of a score is nothing worth showing.
 LEAST_PART = 0.0005
 MAX_STALE_FILES = 50
+# What only repeats a question answers at most this likely.
+REPEATED_LIKELY = 0.2
 _SEPARATORS = re.compile(r"[,\n]")
 
 
@@ -214,6 +217,8 @@ def _answers(search: Search, most: int) -> RecallResult:
     likely = similarities
     if search.odds.odds:
         likely = likelihoods([scores[item.id] for item in shown], [item.id in stale for item in shown])
+    if search.repeats and not is_keywords(search.question.query.text):
+        likely = _repeats_answer_little(search, shown, likely)
     hits = []
     for item, how_likely, similarity in list(zip(shown, likely, similarities, strict=True))[: search.limit]:
         passage = search.best_passage[item.id]
@@ -236,6 +241,19 @@ def _answers(search: Search, most: int) -> RecallResult:
     total = count if len(evidence) < most else max(search.found.total, count)
     question = search.question
     return RecallResult(tuple(hits), total, question.vector is not None, question.waiting, question.query.strict)
+
+
+def _repeats_answer_little(search: Search, shown: Sequence[Item], likely: Sequence[float]) -> list[float]:
+    """Likelihoods with less for what only repeats the question and for what stands after it: they only fall.
+
+    Not of bare words: whoever types words to look for may look for just this.
+    """
+    repeated = {item.id for item in search.repeats}
+    found, most = [], 1.0
+    for item, how_likely in zip(shown, likely, strict=True):
+        most = min(most, how_likely, REPEATED_LIKELY if item.id in repeated else 1.0)
+        found.append(most)
+    return found
 
 
 def _noise(search: Search, *, answered: bool | None) -> set[int]:
@@ -296,9 +314,12 @@ class ScoreParts(Mapping[str, float]):
 
 
 def _prefer_important_duplicate(search: Search, found: Sequence[Item]) -> list[Item]:
-    """Items in their order, but of those that say nearly the same the more important first, with the better score."""
+    """Items in their order, but of those that say nearly the same the more important first, with the better score.
+
+    So does a rejected idea before a proposal to take it up.
+    """
     short = [item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT]
-    alike = group_near_duplicates(short, search.reader.words)
+    alike = [*group_near_duplicates(short, search.reader.words), *_taken_up_again(short)]
     if not alike:
         return list(found)
     unrated = [item.id for group in alike for item in group if item.importance is None and item.session is not None]
@@ -311,13 +332,34 @@ def _prefer_important_duplicate(search: Search, found: Sequence[Item]) -> list[I
             importance = sessions[item.id].importance if item.id in sessions else DEFAULT_IMPORTANCE
         return importance, item.kind == "memory", weight.trust, weight.use
 
-    place = {item.id: item for item in found}
+    order = list(found)
     for group in alike:
-        better = [search.scores[item.id] for item in group]
-        for old, new, score in zip(group, sorted(group, key=rank, reverse=True), better, strict=True):
-            place[old.id] = new
-            search.scores[new.id] = score
-    return list(place.values())
+        places = [place for place, item in enumerate(order) if item in group]
+        members = [order[place] for place in places]
+        better = [search.scores[item.id] for item in members]
+        for place, item, score in zip(places, sorted(members, key=rank, reverse=True), better, strict=True):
+            order[place] = item
+            search.scores[item.id] = score
+    return order
+
+
+def _taken_up_again(items: Sequence[Item]) -> list[list[Item]]:
+    """Each proposal that nobody accepted with the ideas that it takes up though they were rejected, in their order."""
+    proposals = [item for item in items if item.review == PROPOSED]
+    rejected = [item for item in items if item.type == "rejected" and item.review != PROPOSED]
+    if not proposals or not rejected:
+        return []
+    # Few searches find both: most need not load what reads rules.
+    from commonplace.memory.rule_checks import rejects_any
+    from commonplace.text.rule_statements import proposed_words
+
+    groups = []
+    for proposal in proposals:
+        wanted = proposed_words(proposal.text)
+        ideas = [idea for idea in rejected if rejects_any(idea, wanted)]
+        if ideas:
+            groups.append([item for item in items if item is proposal or item in ideas])
+    return groups
 
 
 def _show_twins_once(items: Sequence[Item]) -> tuple[list[Item], dict[int, tuple[Item, ...]]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import zip_longest
@@ -49,6 +49,8 @@ MAX_QUERY = 10_000
 SHORT_QUERY = 500
 # Everybody has a role: to name it names nobody.
 _ROLES = frozenset(map(stem, MESSAGE_ROLES))
+# What hooks note of any session: that commands ran, and how much was done.
+_COUNTED = re.compile(r"Ran ")
 _BEGUN = re.compile(r"\b(\w++)\*")
 # A question of so few words may name a conversation: with this share of them in its label, and this share of the label
 # in the question. So many labels are read, and so many of the latest conversations are candidates.
@@ -327,26 +329,44 @@ def repeating(question: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
     """
     if question.query.strict or is_about_questions(question.query.text):
         return []
-    longest = 2 * len(question.query.text) + REPEATED_MORE
-    found = []
-    for item in items:
-        text = item.text or item.title
-        if item.kind in ("summary", "checkpoint"):
-            # Without its request, if it says more than that.
-            text = item.details_text("request", "task", "snapshot", "relevant_files") or text
-        if len(text) <= longest and _repeats(question.query, item, text):
-            found.append(item)
-    return found
+    return [item for item in items if _repeats(question.query, item)]
 
 
-def _repeats(query: Query, item: Item, text: str) -> bool:
-    """Whether an item that says this only repeats a question."""
+def _repeats(query: Query, item: Item) -> bool:
+    """Whether an item only repeats a question."""
     tokens = {word.token for word in query.words}
+    if tells_only_requests(item, lambda one: repeats_words(one, tokens), lambda one: _has_any(one, tokens)):
+        return True
+    text = item.text or item.title
+    if item.kind in ("summary", "checkpoint"):
+        # Without its request, if it says more than that.
+        text = item.details_text("request", "task", "snapshot", "relevant_files") or text
+    if len(text) > 2 * len(query.text) + REPEATED_MORE:
+        return False
     if item.origin == "captured" and item.type == "prompt":
         return repeats_words(text, tokens)
     if item.origin == "captured" and item.review == PROPOSED and not is_only_question(query.text):
         return tokens.issuperset(word.token for word in plain_words(text))
     return repeats_question(text, tokens)
+
+
+def _has_any(text: str, tokens: Collection[str]) -> bool:
+    return any(word.token in tokens for word in plain_words(text))
+
+
+def tells_only_requests(item: Item, repeats: Callable[[str], bool], is_about: Callable[[str], bool]) -> bool:
+    """Whether a captured summary or checkpoint only has the question as a request, and tells nothing of it.
+
+    What else it tells is about that request if there was no other; else if it shares words with the question.
+    """
+    if item.kind not in ("summary", "checkpoint") or item.origin != "captured":
+        return False
+    asked = [*item.details.get("request", "").splitlines(), *item.details.get("task", "").splitlines()]
+    if not any(map(repeats, asked)):
+        return False
+    fields = (text for name, text in item.details.items() if name not in ("request", "task", "notes", "snapshot"))
+    told = [line for text in fields for line in text.splitlines() if line.strip() and not _COUNTED.match(line)]
+    return not told or (len(set(asked)) > 1 and not any(map(is_about, told)))
 
 
 def replies_to(memory: LocalMemory, scope: Scope, questions: Sequence[Item]) -> dict[int, Item]:

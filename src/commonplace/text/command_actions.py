@@ -19,6 +19,7 @@ from commonplace.text.known_tools import (
     INSTALLING,
     INTERPRETERS,
     OPTIONS,
+    PROGRAM_RUNNERS,
     RUNNERS,
     SCRIPT_RUNNERS,
     SERVICE_WORDS,
@@ -45,6 +46,13 @@ _HOST_OPTIONS = frozenset("-h --host --hostname".split())
 _ONLY_LOOK = frozenset(
     "cat ls grep egrep fgrep rg ag ack find fd echo printf head tail less more wc sort uniq which whereis type man cd"
     " pwd tree stat file du df diff sed awk cut tr jq yq test [ export mkdir code open vim nano".split()
+)
+# What changes files in place if it is told so: the first word that is no option is then the script, unless one is given
+# with an option.
+_STREAM_EDITORS = frozenset(("sed", "gsed", "perl"))
+_IN_PLACE, _WITH_SCRIPT = (
+    re.compile(r"-[A-Za-z]{0,3}i|--in-place"),
+    re.compile(r"-[A-Za-z0]{0,4}e|--expression|-f|--file"),
 )
 _GIT_RECORDS = frozenset("add commit stage rm mv checkout restore".split())
 # A line of a file that is a comment; and what is read of a text that is written.
@@ -168,14 +176,20 @@ def _calls(words: Sequence[str], branch: str) -> Iterator[Call]:
         deeds = {"image", "tag", "container"} if names else set()
     elif program in TASK_RUNNERS:
         names, leading = [one for one in plain if "=" not in one], []
-    elif program in SCRIPT_RUNNERS and plain[:1] and (plain[0] == "run" or len(plain) == 1):
-        names = plain[1:2] if plain[0] == "run" else []
+    elif program in SCRIPT_RUNNERS and plain[:1] == ["run"]:
+        names = plain[1:2]
+    elif program in PROGRAM_RUNNERS:
+        # `yarn mocha` runs mocha.
+        names = plain[:1]
     elif program in CONTROLLERS:
         names = [one for one in plain if "=" not in one]
+    elif program in _STREAM_EDITORS and any(_IN_PLACE.match(one) for one in options):
+        files, leading, deeds = _edited_in_place(arguments), [], {"edit"}
     elif program in INTERPRETERS and plain:
-        names, leading = [plain[0].rpartition("/")[2]], []
-    elif program in WRITERS or (program in ("sed", "perl") and any(one.startswith("-i") for one in options)):
-        files = plain[1:] if program in ("sed", "perl", "chmod", "chown") else plain
+        # `python manage.py migrate`: the script is run, and told what to do.
+        names, leading = [plain[0].rpartition("/")[2]], _leading(plain[1:])
+    elif program in WRITERS:
+        files = plain[1:] if program in ("chmod", "chown") else plain
         files = files[-1:] if program in ("cp", "ln", "install") else files
         leading, deeds = [], {"delete"} if program in ("rm", "rmdir", "unlink", "shred") else {"edit"}
     if program in CALLERS or program in CONTROLLERS:
@@ -256,6 +270,24 @@ def _container_names(program: str, plain: Sequence[str]) -> list[str]:
     return rest[1:2] if rest and rest[0] in IMAGE_WORDS else []
 
 
+def _edited_in_place(arguments: Sequence[str]) -> list[str]:
+    """The files of `sed -i` and `perl -pi`: what follows the script."""
+    files: list[str] = []
+    has_script = is_script = False
+    for one in arguments:
+        if is_script:
+            is_script = False
+        elif one.startswith("-") and len(one) > 1:
+            name, _, value = one.partition("=")
+            if _WITH_SCRIPT.fullmatch(name):
+                has_script, is_script = True, not value
+        elif has_script:
+            files.append(one)
+        else:
+            has_script = True
+    return files
+
+
 def _hosts(program: str, plain: Sequence[str], values: Sequence[tuple[str, str]]) -> list[str]:
     found = [match["host"] for one in plain if (match := _URL.match(one))]
     found += [value for name, value in values if name in _HOST_OPTIONS]
@@ -278,7 +310,7 @@ def _git(plain: Sequence[str], options: set[str], branch: str) -> tuple[list[str
         to = [one.removeprefix("+").rpartition(":")[2].removeprefix("refs/heads/") for one in rest[1:]]
         names = [*rest[:1], *(branch if one == "HEAD" else one for one in to or [branch])]
         # What is pushed to a branch is committed there.
-        deeds.add("commit")
+        deeds |= {"branch"} if "--delete" in options else {"commit"}
     elif verb in ("commit", "merge", "rebase", "cherry-pick", "revert", "am", "reset"):
         names = [branch]
     elif verb in ("branch", "tag", "switch", "fetch", "pull", "remote"):

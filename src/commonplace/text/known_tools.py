@@ -34,6 +34,8 @@ IMAGE_WORDS, SERVICE_WORDS = frozenset("pull run create push".split()), frozense
 # Programs whose arguments are tasks.
 TASK_RUNNERS = frozenset("make just task rake invoke inv nox mage gradle gradlew mvn mvnw ant bazel".split())
 SCRIPT_RUNNERS = frozenset("npm pnpm yarn bun deno composer poetry pdm rye hatch cargo".split())
+# Of these, those that run the programs of packages by their bare names.
+PROGRAM_RUNNERS = frozenset(("pnpm", "yarn", "bun"))
 # Programs that act on services and machines: every word that is no option names one, or what is done.
 CONTROLLERS = frozenset(
     "aws gcloud az kubectl oc helm heroku fly flyctl vercel netlify doctl hcloud terraform tofu pulumi systemctl"
@@ -95,7 +97,7 @@ _CLIENTS = {
     "postgresql": "psql psycopg psycopg2 asyncpg pg pg8000",
     "mongodb": "mongosh mongoose pymongo motor",
     "mysql": "pymysql mysqlclient mysql2 aiomysql",
-    "kubernetes": "kubectl",
+    "kubernetes": "kubectl helm kustomize minikube",
     "redis": "ioredis aioredis",
     "kafka": "kafkajs aiokafka",
     "rabbitmq": "pika amqplib aio-pika",

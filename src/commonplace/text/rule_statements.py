@@ -13,6 +13,32 @@ from functools import lru_cache
 from typing import Literal
 
 from commonplace.text.known_tools import ENVIRONMENTS, SAME_NAME, is_known_tool, is_program
+from commonplace.text.rule_words import (
+    ALLOWING,
+    AUXILIARIES,
+    BE,
+    CONDITIONS,
+    DAYS,
+    EDITING,
+    EMPTY,
+    EXCEPTIONS,
+    FORBIDDING,
+    INSTEAD,
+    JOINING,
+    KINDS,
+    MEANS,
+    MOVED,
+    PREPOSITIONS,
+    REJECTS,
+    SAYING_NOTHING,
+    SPEAKERS,
+    THERE_ALREADY,
+    TURNED_DOWN,
+    UNCHANGING,
+    UNTOUCHED,
+    USING,
+    WANTS,
+)
 from commonplace.text.tokens import STOP_WORDS, fold, stem
 
 _LOOKED_AT = 1000
@@ -61,78 +87,6 @@ _TOKEN = re.compile(
     r"`(?P<code>[^`\n]{1,80})`|(?P<word>[\w@#$*~.+/\\:'’-]*[\w/*+#](?:\(\))?)|(?P<stop>[,;:!?()\[\]—–\n.])"
 )
 _APOSTROPHE = re.compile(r"[’']")
-# Words after which something is rejected, and those after which it is wanted.
-_REJECTS = frozenset(
-    "never not no dont doesnt mustnt cannot cant shouldnt wont isnt arent avoid avoiding forbid ban stop nobody noone"
-    " neither nor nothing reject rejected refuse refused".split()
-)
-_WANTS = frozenset("use uses using prefer prefers always only must should".split())
-_MOVED = frozenset("moved switched migrated changed went".split())
-_INSTEAD = (("instead", "of"), ("rather", "than"), ("in", "place", "of"))
-# How people say that they turned an idea down, before they name it or after; and who says it.
-_SPEAKERS = frozenset(("we", "i", "they", "you"))
-_TURNED_DOWN = tuple(
-    tuple(phrase.split())
-    for phrase in (
-        "decided against",
-        "voted against",
-        "ruled out",
-        "turned down",
-        "gave up on",
-        "dropped the idea of",
-        "dropped",
-        "abandoned",
-        "discarded",
-        "dismissed",
-    )
-)
-# Verbs that only bring the thing in that they name, or run it.
-_USING = frozenset(
-    map(
-        stem,
-        "use using adopt bring introduce have need want rely depend run call execute invoke try write switch take get"
-        " allow permit support consider choose add install pick go do make rejected considered tried propose"
-        " proposed host hosting be".split(),
-    )
-)
-_ALLOWING = frozenset(map(stem, "allowed permitted used supported wanted accepted acceptable okay ok welcome".split()))
-_FORBIDDING = frozenset(map(stem, "forbidden banned prohibited disallowed deprecated taboo off-limits".split()))
-_EDITING = frozenset(
-    map(stem, "edit touch change modify alter rewrite overwrite update hand-edit edited write".split())
-)
-# What is said of files that may only be added to, and of those that are written by no hand.
-_UNCHANGING = frozenset(("append-only", "immutable", "appendonly"))
-_UNTOUCHED = frozenset(("read-only", "readonly", "frozen", "off-limits", "untouchable"))
-_PREPOSITIONS = frozenset(
-    "for in on at to into onto from with via through by under inside within against of during outside between across"
-    " among".split()
-)
-# With these the thing itself is named, not where it is.
-_MEANS = frozenset("with via through by from at on using".split())
-_CONDITIONS = frozenset("unless except without while when before after until if because since as so due during".split())
-_EXCEPTIONS = frozenset(("unless", "except", "without"))
-# Words of a kind, beside a name or without one; and words that say nothing here.
-_KINDS = frozenset(
-    map(
-        stem,
-        "database library package client server service tool framework module api file folder directory command"
-        " dependency image container plugin sdk method function call comment branch test code app one thing statement"
-        " usage kind version url address bucket cluster instance".split(),
-    )
-)
-_EMPTY = frozenset(
-    "ever directly direct straight please again just simply new any anything other more additional extra raw"
-    " plain bare system own old a an the this that these those our your their its it we you i they one ones agent"
-    " agents people everyone everybody somebody anybody all every each here there also really very too yet still"
-    " hand manually longer even".split()
-)
-_BE = frozenset("is are was were be been being get gets".split())
-_AUXILIARIES = _BE | frozenset("do does did will would can could may might has have had".split())
-_JOINING = frozenset(("and", "or", "nor", "plus"))
-_SAYING_NOTHING = _EMPTY | _AUXILIARIES | STOP_WORDS
-_DAYS = frozenset(
-    map(stem, "monday tuesday wednesday thursday friday saturday sunday weekend christmas january february".split())
-)
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|[._/@*$-]\w|\w[./]|\(\)$|\d|^--?\w|^\.")
 
 
@@ -170,9 +124,9 @@ def proposed_words(prompt: str) -> tuple[Word, ...]:
     for number, (words, _joint) in enumerate(_clauses(prompt[:_LOOKED_AT])):
         keys = [_APOSTROPHE.sub("", word.folded) for word in words]
         verb = next((place for place, key in enumerate(keys) if stem(key) in _PROPOSING), None)
-        if number >= _MOST_CLAUSES or verb is None or _LOOKING_BACK & set(keys[:verb]) or _REJECTS & set(keys[:verb]):
+        if number >= _MOST_CLAUSES or verb is None or _LOOKING_BACK & set(keys[:verb]) or REJECTS & set(keys[:verb]):
             continue
-        end = next((place for place in range(verb, len(keys)) if keys[place] in _REJECTS | {"instead", "rather"}), None)
+        end = next((place for place in range(verb, len(keys)) if keys[place] in REJECTS | {"instead", "rather"}), None)
         head, where, _rest = _split(words[verb + 1 : end])
         # What is replaced is not proposed.
         found += [] if stem(keys[verb]) == stem("replace") else _telling(head)
@@ -210,7 +164,7 @@ def _joined(clauses: Iterable[tuple[list[Word], str]]) -> Iterator[tuple[list[Wo
     """The clauses, with one that goes on after an insertion as a whole: "never push (or force-push) to main"."""
     held: list[tuple[list[Word], str]] = []
     for words, joint in clauses:
-        if len(held) == 2 and joint in _AFTER_INSERTION and words[0].folded in _PREPOSITIONS and _is_inserted(held[1]):
+        if len(held) == 2 and joint in _AFTER_INSERTION and words[0].folded in PREPOSITIONS and _is_inserted(held[1]):
             held[0] = ([*held[0][0], *words], held[0][1])
             if _only_stresses(held[1][0]):
                 held.pop()
@@ -231,14 +185,14 @@ def _only_stresses(words: Sequence[Word]) -> bool:
 
 def _is_inserted(clause: tuple[list[Word], str]) -> bool:
     words, joint = clause
-    return joint in ("(", "[", "—", "–") or (joint == "," and (words[0].folded in _JOINING or _only_stresses(words)))
+    return joint in ("(", "[", "—", "–") or (joint == "," and (words[0].folded in JOINING or _only_stresses(words)))
 
 
 def _is_name(word: str, at_start: bool) -> bool:
     folded = _APOSTROPHE.sub("", fold(word))
-    if folded in _REJECTS or folded in _WANTS or folded in _EMPTY or folded in _AUXILIARIES or folded in STOP_WORDS:
+    if folded in REJECTS or folded in WANTS or folded in EMPTY or folded in AUXILIARIES or folded in STOP_WORDS:
         return False
-    if stem(folded) in _DAYS or folded in ENVIRONMENTS or SAME_NAME.get(folded) in ENVIRONMENTS:
+    if stem(folded) in DAYS or folded in ENVIRONMENTS or SAME_NAME.get(folded) in ENVIRONMENTS:
         return False
     if is_known_tool(word) or _IDENTIFIER.search(word):
         return "'" not in word and "’" not in word
@@ -259,11 +213,11 @@ class _Clause:
 
     def _read(self, words: list[Word], before: str, is_idea: bool) -> None:
         keys = [_APOSTROPHE.sub("", word.folded) for word in words]
-        marks = list(_marks(words, keys, _INSTEAD + _TURNED_DOWN if is_idea else _INSTEAD))
+        marks = list(_marks(words, keys, INSTEAD + TURNED_DOWN if is_idea else INSTEAD))
         if not marks:
             if is_idea:
                 self._reject([], words)
-            elif before and len(_telling(words)) <= 2 and not set(keys) & (_AUXILIARIES | _EMPTY - {"the", "a", "an"}):
+            elif before and len(_telling(words)) <= 2 and not set(keys) & (AUXILIARIES | EMPTY - {"the", "a", "an"}):
                 # A list that goes on: "never npm, yarn or bun".
                 self._take(before, [], words)
             elif not before or before != "reject":
@@ -274,8 +228,10 @@ class _Clause:
             # "Use Kafka for events" was the idea.
             self._reject([], words[marks[0][1] :])
             return
-        if is_idea and first and (keys[0] in _SPEAKERS or not _telling(words[:first])):
-            self._reject([], words[marks[0][1] :])
+        if is_idea and first and (keys[0] in SPEAKERS or not _telling(words[:first])):
+            # "We ruled out Celery", "we tried Celery and dropped it"
+            rejected = words[marks[0][1] :]
+            self._reject([], rejected if _telling(rejected) else words[:first])
             return
         if is_idea and first:
             self._reject([], words[:first])
@@ -300,8 +256,8 @@ class _Clause:
         if self._declare([*subject, *words], [word.folded for word in (*subject, *words)]):
             return
         head, where, _rest = _split(words)
-        means = [word for preposition, part in where if preposition in _MEANS for word in part]
-        verb = head[0] if head and stem(head[0].folded) in _USING else None
+        means = [word for preposition, part in where if preposition in MEANS for word in part]
+        verb = head[0] if head and stem(head[0].folded) in USING else None
         telling = _telling(head[1:] if verb else head)
         for part in _listed(telling):
             if part:
@@ -311,11 +267,13 @@ class _Clause:
 
     def _only(self, subject: list[Word], words: list[Word]) -> None:
         """What is done only in one way: without that, it is rejected. "pnpm only" names just what is wanted."""
-        way = _telling([word for word in words if word.folded not in _PREPOSITIONS])
-        if not way:
-            self.wanted.append(tuple(_telling(subject)))
-            return
+        way = _telling([word for word in words if word.folded not in PREPOSITIONS])
         head, where, _rest = _split(subject)
+        if not way:
+            # "Tests with vitest only" wants vitest.
+            means = [word for preposition, part in where if preposition in MEANS for word in _telling(part)]
+            self.wanted.append(tuple(means if any(word.is_name for word in means) else _telling(subject)))
+            return
         narrows = tuple(word for _preposition, part in where for word in _telling(part))
         if _telling(head):
             self.rejected.append(Rejection(tuple(_telling(head)), "do", narrows, tuple(way), is_exact=False))
@@ -327,22 +285,22 @@ class _Clause:
             subject = tuple(_telling(words[:place]))
             if not subject:
                 continue
-            if key in _UNCHANGING or (key == "only" and place and keys[place - 1] == "append"):
+            if key in UNCHANGING or (key == "only" and place and keys[place - 1] == "append"):
                 self.rejected.append(Rejection(_no_kinds(subject), "change"))
                 return True
-            if key in _UNTOUCHED or (key == "limits" and place and keys[place - 1] == "off"):
+            if key in UNTOUCHED or (key == "limits" and place and keys[place - 1] == "off"):
                 self.rejected.append(Rejection(_no_kinds(subject), "edit"))
                 return True
-            if stem(key) in _FORBIDDING:
+            if stem(key) in FORBIDDING:
                 # "Alpine images are forbidden" names a thing; of "pushing to branches" something is done.
-                self._is_noun = stem(subject[-1].folded) in _KINDS and not subject[0].folded.endswith("ing")
+                self._is_noun = stem(subject[-1].folded) in KINDS and not subject[0].folded.endswith("ing")
                 self._reject([], list(words[:place]), list(words[place + 1 :]))
                 return True
         return False
 
     def _reject(self, subject: list[Word], words: list[Word], beyond: Sequence[Word] = ()) -> None:
         """What follows "never", or what it is said of: "invoices must never be renumbered"."""
-        while words and words[0].folded in _EMPTY - {"a", "an", "the"} and not words[0].is_code:
+        while words and words[0].folded in EMPTY - {"a", "an", "the"} and not words[0].is_code:
             words = words[1:]
         if len(words) > 1 and words[0].folded.endswith("ly") and not words[0].is_name:
             # "Never globally install" is "never install globally".
@@ -351,7 +309,7 @@ class _Clause:
         words = words[1:] if passive else words
         keys = [word.folded for word in words]
         was = subject[-1].folded if subject else ""
-        told_of = bool(_telling(subject)) and (passive or was in _BE or (keys[:1] and stem(keys[0]) in _ALLOWING))
+        told_of = bool(_telling(subject)) and (passive or was in BE or (keys[:1] and stem(keys[0]) in ALLOWING))
         head, where, rest = _split(words)
         if told_of and head:
             verb, thing = head[0], [*subject, *head[1:]]
@@ -359,7 +317,7 @@ class _Clause:
             head, where = [verb, *thing_head], [*thing_where, *where]
         elif not told_of and _telling(subject) and not head and not where:
             head = subject
-        head_words = [word for word in head if word.is_code or word.folded not in _EMPTY | _AUXILIARIES]
+        head_words = [word for word in head if word.is_code or word.folded not in EMPTY | AUXILIARIES]
         where += _split(list(beyond))[1]
         for group in _alternatives(head_words):
             self._add(group, where, rest)
@@ -367,12 +325,12 @@ class _Clause:
     def _add(self, head: list[Word], where: list[tuple[str, list[Word]]], rest: list[Word]) -> None:
         deed: Deed = "use"
         verb = stem(head[0].folded) if head and not head[0].is_code and not self._is_noun else ""
-        plain = [word for word in head if word.folded not in _PREPOSITIONS]
-        if verb in _EDITING and len(plain) > 1 and not plain[0].is_name:
+        plain = [word for word in head if word.folded not in PREPOSITIONS]
+        if verb in EDITING and len(plain) > 1 and not plain[0].is_name:
             deed, plain = "edit", plain[1:]
-        elif self._is_noun and len(plain) > 1 and stem(plain[0].folded) in _USING and not plain[0].is_name:
+        elif self._is_noun and len(plain) > 1 and stem(plain[0].folded) in USING and not plain[0].is_name:
             plain = plain[1:]
-        elif (verb in _USING or verb in _ALLOWING) and (len(plain) > 1 or where) and not plain[0].is_name:
+        elif (verb in USING or verb in ALLOWING) and (len(plain) > 1 or where) and not plain[0].is_name:
             # `pip install` is a command; "install packages" only brings them in.
             plain = plain[1:]
         elif plain and not plain[0].is_name and not self._is_noun:
@@ -380,14 +338,20 @@ class _Clause:
         telling = _telling(plain)
         if deed == "do" and len(telling) == 1 and not where:
             deed = "use"
+        if deed == "edit" and len(telling) > 1 and stem(telling[0].folded) in THERE_ALREADY:
+            # "Never edit applied migrations": a new one is another matter.
+            deed, telling = "change", telling[1:]
         names = [word for word in telling if word.is_name]
-        naming = _MEANS | {"to", "in", "into"} if self._is_noun else _MEANS
+        naming = MEANS | {"to", "in", "into"} if self._is_noun else MEANS
         means = _telling([word for preposition, part in where if preposition in naming for word in part])
         narrows = _telling([word for preposition, part in where for word in part])
         # Of "the Stripe library" the name is enough; `cargo test` is a command.
         command = bool(telling) and is_program(telling[0].folded)
-        dropped = () if command or not names else [word for word in telling if stem(word.folded) in _KINDS]
-        required = [word for word in telling if word.is_name or word not in dropped]
+        dropped = () if command or not names else [word for word in telling if stem(word.folded) in KINDS]
+        own = [word for word in names if stem(word.folded) not in KINDS]
+        # "The Stripe API" too.
+        dropped = [word for word in telling if stem(word.folded) in KINDS] if own and not command else dropped
+        required = [word for word in telling if word not in dropped]
         if deed != "edit" and not names and any(word.is_name for word in means):
             wanted = [word for word in means if word.is_name]
             # "Globally" says how, and an action shows whether it is done so.
@@ -396,9 +360,9 @@ class _Clause:
             narrows = [word for word in narrows if word not in wanted]
         elif not required and means:
             required, narrows = means, [word for word in narrows if word not in means]
-        if deed == "edit" and all(stem(word.folded) in _KINDS for word in required):
+        if deed == "edit" and all(stem(word.folded) in KINDS for word in required):
             required = [word for _preposition, part in where for word in _telling(part)]
-        unless = tuple(_telling(rest[1:])) if rest and rest[0].folded in _EXCEPTIONS else ()
+        unless = tuple(_telling(rest[1:])) if rest and rest[0].folded in EXCEPTIONS else ()
         exact = not rest and all(word.is_name for word in narrows)
         self.rejected.append(Rejection(tuple(required), deed, tuple(narrows), unless, exact))
 
@@ -415,7 +379,7 @@ def _marks(
         if words[place].is_code:
             place += 1
             continue
-        if key in _CONDITIONS and key not in ("as", "so"):
+        if key in CONDITIONS and key not in ("as", "so"):
             # What follows narrows what stands before; it starts nothing.
             return
         length = next((len(one) for one in rejecting_phrases if tuple(keys[place : place + len(one)]) == one), 0)
@@ -426,15 +390,15 @@ def _marks(
             continue
         if key == "over" and preferring:
             yield place, place + 1, "reject"
-        elif key in _REJECTS:
+        elif key in REJECTS:
             yield place, place + 1, "reject"
             rejecting = True
-        elif key in _MOVED and keys[place + 1 : place + 2] == ["to"]:
+        elif key in MOVED and keys[place + 1 : place + 2] == ["to"]:
             yield place, place + 2, "want"
             place += 1
-        elif key in _WANTS and not rejecting:
+        elif key in WANTS and not rejecting:
             follows = keys[place + 1] if place + 1 < len(keys) else ""
-            if follows not in _REJECTS and not (key == "only" and follows in _WANTS):
+            if follows not in REJECTS and not (key == "only" and follows in WANTS):
                 yield place, place + 1, "want"
             preferring = preferring or key in ("prefer", "prefers", "use", "always")
         elif key in ("but", "instead") and rejecting and place + 1 < len(keys):
@@ -449,9 +413,9 @@ def _split(words: Sequence[Word]) -> tuple[list[Word], list[tuple[str, list[Word
     for place, word in enumerate(words):
         if word.is_code:
             pass
-        elif word.folded in _CONDITIONS:
+        elif word.folded in CONDITIONS:
             return head, where, list(words[place:])
-        elif word.folded in _PREPOSITIONS:
+        elif word.folded in PREPOSITIONS:
             where.append((word.folded, []))
             continue
         if where:
@@ -475,7 +439,7 @@ def _listed(words: Sequence[Word]) -> list[list[Word]]:
     """The parts of a list joined by "and" and "or"."""
     parts: list[list[Word]] = [[]]
     for word in words:
-        if word.folded in _JOINING and not word.is_code:
+        if word.folded in JOINING and not word.is_code:
             parts.append([])
         else:
             parts[-1].append(word)
@@ -488,13 +452,13 @@ def _telling(words: Sequence[Word]) -> list[Word]:
     for word in words:
         if word.is_code and " " in word.text:
             found += [replace(word, text=part) for part in word.text.split()]
-        elif word.is_name or word.folded in _JOINING or word.folded not in _SAYING_NOTHING:
+        elif word.is_name or word.folded in JOINING or word.folded not in SAYING_NOTHING:
             found.append(word)
-    while found and not found[-1].is_name and found[-1].folded in _JOINING:
+    while found and not found[-1].is_name and found[-1].folded in JOINING:
         found.pop()
     return found
 
 
 def _no_kinds(words: Sequence[Word]) -> tuple[Word, ...]:
-    kept = tuple(word for word in words if word.is_name or stem(word.folded) not in _KINDS)
+    kept = tuple(word for word in words if word.is_name or stem(word.folded) not in KINDS)
     return kept or tuple(words)
