@@ -1,8 +1,9 @@
 """What is each step of recall worth? `python -m benchmarks.ablation FOLDER [--keep STORES]`
 
-FOLDER is laid out as benchmarks/dialogues.py says. Every question is asked through `memory_search` with one step left
-out at a time, in this process, of a store for each dialogue and of one store for each set. Leaving out the context that
-messages are embedded in needs stores of their own.
+FOLDER is laid out as benchmarks/dialogues.py says. Every question is asked through `memory_search` with one step of
+`memory/search_steps.py` left out at a time, and then without one source of candidates or one part of a step, in this
+process, of a store for each dialogue and of one store for each set. Leaving out the context that messages are embedded
+in needs stores of their own.
 """
 
 from __future__ import annotations
@@ -19,36 +20,29 @@ from benchmarks.dialogue_store import StoredDialogue, Way, stored_dialogue
 from benchmarks.dialogues import Dialogue, pooled, sets
 from benchmarks.measures import ALL, Answered, averages, figures
 from benchmarks.tool_clients import InProcess
-from commonplace.memory import search_candidates
-from commonplace.ranking import scores_and_relevance
+from commonplace.memory import recall, search_candidates
+from commonplace.memory.search_steps import STEPS
+from commonplace.ranking import scoring
 from commonplace.store.sql import items
 from commonplace.text import query_grammar
 
 SEARCH = Way("memory_search", "memory_search", {"limit": 50})
 
 Change = tuple[ModuleType, str, Any]
-# A step, and what has to be otherwise so that it is not taken.
-STEPS: tuple[tuple[str, tuple[Change, ...]], ...] = (
+# What is left out, and what has to be otherwise for that.
+ABLATIONS: tuple[tuple[str, tuple[Change, ...]], ...] = (
     ("everything", ()),
-    ("without the words", ((scores_and_relevance, "LEXICAL_WEIGHT", 0.0),)),
-    ("without the speaker boost", ((scores_and_relevance, "SPEAKER_BOOST", 0.0),)),
+    *(
+        (f"without {step.name}", ((recall, "STEPS", tuple(one for one in STEPS if one is not step)),))
+        for step in STEPS
+        if step.part is not None and step.name != "passages"
+    ),
+    ("without neighbouring turns", ((scoring, "NEIGHBOUR_BOOST", 0.0),)),
+    ("without the session boost", ((scoring, "SESSION_BOOST", 0.0),)),
+    ("without the words", ((scoring, "LEXICAL_WEIGHT", 0.0),)),
     ("with the names in the question", ((search_candidates, "without_names", lambda text, _names: text),)),
-    (
-        "without the role boost",
-        ((scores_and_relevance, "ROLE_BOOST", 0.0), (scores_and_relevance, "OTHER_ROLE_PENALTY", 0.0)),
-    ),
-    ("without neighbouring turns", ((scores_and_relevance, "NEIGHBOUR_BOOST", 0.0),)),
-    ("without the session boost", ((scores_and_relevance, "SESSION_BOOST", 0.0),)),
-    (
-        "without the named time",
-        ((scores_and_relevance, "TIME_BOOST", 0.0), (search_candidates, "_of_the_time", lambda *_: [])),
-    ),
-    ("without token vectors", ((scores_and_relevance, "TOKEN_WEIGHT", 0.0),)),
-    ("without a better neighbour", ((scores_and_relevance, "BEST_NEIGHBOUR_BOOST", 0.0),)),
-    ("without adjacent words", ((scores_and_relevance, "ADJACENT_BOOST", 0.0),)),
-    ("without standing instructions", ((scores_and_relevance, "RULE_BOOST", 0.0),)),
-    ("without reading together", ((scores_and_relevance, "ANSWER_WEIGHT", 0.0),)),
-    ("without the penalty for questions", ((scores_and_relevance, "QUESTION_PENALTY", 0.0),)),
+    ("without candidates of the named time", ((search_candidates, "_of_the_time", lambda *_: []),)),
+    ("without titles of conversations", ((search_candidates, "_conversations_named", lambda *_: {}),)),
     ("with quoted titles as filters", ((query_grammar, "_is_prose", lambda lexemes: _no_quotes(lexemes)),)),
 )
 
@@ -85,8 +79,8 @@ def questions(stores: Sequence[tuple[Dialogue, StoredDialogue]]) -> str:
     return f"{100 * means['recall@10']:.1f} ({100 * means['mrr']:.1f})"
 
 
-def row(step: str, columns: Sequence[str]) -> None:
-    print(f"| {step} | {' | '.join(columns)} |", flush=True)
+def row(name: str, columns: Sequence[str]) -> None:
+    print(f"| {name} | {' | '.join(columns)} |", flush=True)
 
 
 def main() -> None:
@@ -109,9 +103,9 @@ def main() -> None:
         row("Recall@10 (MRR)", [name for name, _dialogues in groups])
         row("---", ["---"] * len(groups))
         whole = stores(work)
-        for step, changes in STEPS:
+        for name, changes in ABLATIONS:
             with changed(changes):
-                row(step, [questions(group) for group in whole])
+                row(name, [questions(group) for group in whole])
         with changed(((items, "passages_in_context", _alone),)):
             alone = stores(work / "alone")
         row("with messages embedded alone", [questions(group) for group in alone])

@@ -32,7 +32,7 @@ STORING = (
     "store/sql/vectors.py",
     "memory/conversations.py",
     "memory/embedding_worker.py",
-    "memory/remember.py",
+    "memory/draft.py",
 )
 NAMES = "turns.json"
 # How the last part of a message's id is called by `recall`.

@@ -1,6 +1,6 @@
 """What tells how likely a hit answers? `python -m benchmarks.likelihood`
 
-Fits the weights of `likelihoods` in ranking/scores_and_relevance.py on the worlds of agents and notes that are kept
+Fits the weights of `likelihoods` in ranking/scoring.py on the worlds of agents and notes that are kept
 apart, several in one memory as a developer's projects are. Every question is asked as it is, and once more as if the
 lines that answer it had never been written, which leaves what only resembles them. Then it says what each offset does.
 """
@@ -19,7 +19,7 @@ from benchmarks.hint_weights import fit
 from benchmarks.percentages import FIRST, stored
 from commonplace.memory.recall import recall
 from commonplace.model import Scope
-from commonplace.ranking.scores_and_relevance import LEAST_RIVAL
+from commonplace.ranking.scoring import LEAST_RIVAL
 
 TOGETHER = 3
 # What decides the order of hits that answer alike says nothing of how likely they answer.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -102,8 +102,8 @@ class Draft:
 class Author:
     """Who writes or changes something, and in which way (ORIGINS); None where that is not known.
 
-    `may_quote`: whether records that a person brings may name other authors than themselves and their agents.
-    `by_agent`: whether it is an agent who imports.
+    `may_quote`: whether records that a person brings may name other authors than them and their agents; `by_agent`:
+    whether an agent imports.
     """
 
     name: str | None = None
@@ -180,11 +180,8 @@ class Item:
 
     def holds_at(self, moment_ms: int) -> bool:
         """Whether it is valid at a moment, and not expired."""
-        return (
-            (self.valid_from_ms is None or self.valid_from_ms <= moment_ms)
-            and (self.valid_until_ms is None or moment_ms < self.valid_until_ms)
-            and (self.expires_ms is None or moment_ms < self.expires_ms)
-        )
+        ended = any(end is not None and end <= moment_ms for end in (self.valid_until_ms, self.expires_ms))
+        return (self.valid_from_ms is None or self.valid_from_ms <= moment_ms) and not ended
 
     def details_text(self, *but: str) -> str:
         """The fields of its kind that it has, a line each, `but` for some."""
@@ -302,8 +299,8 @@ class Scope:
     """Which part of a space a question is about. Empty tuples and None mean "no restriction".
 
     `project` is any spelling of a project; `with_global` adds what applies everywhere: the statements (GLOBAL_KINDS)
-    that belong to none, `with_unfiled` all that belongs to none. `only_global` means all that belongs to none; with
-    `with_global`, what applies everywhere.
+    that belong to none, `with_unfiled` all of it. `only_global` means all that belongs to none; with `with_global`,
+    what applies everywhere.
     `tag` narrows to items with a tag that contains it, or one of its comma separated parts. `sessions` narrows to some
     sessions' items, and `since_ms` and `until_ms` to those of a time, from the one up to but without the other.
     `author` is a person, with the agents that write for them, or an agent; `review` is PROPOSED or SETTLED. What does
@@ -339,13 +336,18 @@ class Scope:
         """What holds in the project: its own, and the statements that apply everywhere; without one, only these."""
         return cls(project, with_global=True, only_global=project is None, kinds=kinds, types=types, tag=tag)
 
-    def has_place_of(self, item: Item, project: str | None) -> bool:
-        """Whether it is in the part of an item, by its project; `project` is the canonical name of the scope's own."""
+    def has_place_of(self, item: Item, projects: Collection[str]) -> bool:
+        """Whether it is in the part of an item, by its project; `projects` are the names that the scope's own means."""
         if item.project is not None:
-            return not self.only_global and (self.project is None or item.project == project)
-        if self.with_unfiled or (self.project is None and not self.with_global):
-            return True
-        return self.with_global and item.kind in GLOBAL_KINDS
+            return not self.only_global and (self.project is None or item.project in projects)
+        applies_everywhere = self.with_global and item.kind in GLOBAL_KINDS
+        is_all = not self.with_global if self.only_global else self.project is None
+        return is_all or self.with_unfiled or applies_everywhere
+
+    def has_time_of(self, item: Item) -> bool:
+        """Whether an item is of its time, by when it was created."""
+        since_ms, until_ms = self.since_ms, self.until_ms
+        return (since_ms is None or item.created_ms >= since_ms) and (until_ms is None or item.created_ms < until_ms)
 
 
 class TextHit(NamedTuple):

@@ -11,9 +11,9 @@ import pytest
 from commonplace.capture.import_files import BATCH_MESSAGES, Cancelled, ImportLimits, ImportRun, import_path
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import find_session, latest_conversations, open_conversation
+from commonplace.memory.draft import MAX_TEXT
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
-from commonplace.memory.remember import MAX_TEXT
 from commonplace.model import Scope, SessionScope
 
 from .chat_exports import THEN, as_bytes, chatgpt, claude, claude_message, node, zipped

@@ -7,7 +7,7 @@ from tests.leaks.planting import SEEDS, Seed, leaks
 
 from commonplace.capture.import_files import split_long_messages
 from commonplace.memory.conversations import NewConversation, NewMessage
-from commonplace.memory.remember import MAX_TEXT
+from commonplace.memory.draft import MAX_TEXT
 
 
 def parts(content: str) -> list[NewMessage]:

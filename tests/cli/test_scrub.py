@@ -20,7 +20,7 @@ NAME = "Rumpelstilzchen"
 def stored_secret(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A secret that was kept before anyone knew its kind, and a name."""
     with monkeypatch.context() as patched:
-        patched.setattr("commonplace.memory.remember.redact", lambda text: text)
+        patched.setattr("commonplace.memory.draft.redact", lambda text: text)
         assert run("add", f"Deploy with {TOKEN}").code == 0
     assert run("add", f"My name is {NAME}").code == 0
 

@@ -55,6 +55,11 @@ def test_what_was_superseded_or_forgotten_stays_so_and_can_be_restored(old: Path
     assert "A note that was forgotten" in listed_titles(data)
 
 
+def test_a_statement_in_other_capitals_and_with_another_ending_is_known(old: Path) -> None:
+    said = run(old / "data", "add", "never log  request bodies.", "--type", "rule", "--global")
+    assert (said["duplicate"], said["id"]) == (True, 2)
+
+
 def test_the_spool_is_drained(old: Path) -> None:
     data = old / "data"
     run(data, "drain")

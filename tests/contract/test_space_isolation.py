@@ -111,10 +111,11 @@ def test_what_others_wrote_does_not_weigh_in_the_share_found(mine: Store, theirs
     alone = mine.search_text(query, Scope(), 5)
     theirs.put([draft(f"walrus {n}") for n in range(30)], NOW)
     second = mine.search_text(query, Scope(), 5)
-    assert second.found == pytest.approx(alone.found)
+    passages = [hit.passage_id for hit in alone.hits]
+    assert mine.word_shares(second, passages) == pytest.approx(mine.word_shares(alone, passages))
     (foreign,) = theirs.put([draft("penguin")], NOW)
     passage = theirs.passages_of([foreign.id])[foreign.id][0]
-    assert mine.search_text(query, Scope(), 5, also=lambda: [passage]).found.get(passage, 0.0) == 0.0
+    assert mine.word_shares(mine.search_text(query, Scope(), 5), [passage]) == {passage: 0.0}
     assert {hit.item_id for hit in second.hits} == {one.id, two.id}
 
 

@@ -22,8 +22,12 @@ NOW = 1_742_049_000_000
 EVERYWHERE = Scope()
 
 
-def ask(store: Store, query: str, scope: Scope = EVERYWHERE, k: int = 50, also: tuple[int, ...] = ()) -> TextAnswer:
-    return store.search_text(parse_query(query, QUERY_COLUMNS), scope, k, lambda: also)
+def ask(store: Store, query: str, scope: Scope = EVERYWHERE, k: int = 50) -> TextAnswer:
+    return store.search_text(parse_query(query, QUERY_COLUMNS), scope, k)
+
+
+def shares_of_hits(store: Store, answer: TextAnswer) -> list[float]:
+    return list(store.word_shares(answer, [hit.passage_id for hit in answer.hits]).values())
 
 
 @pytest.fixture
@@ -98,8 +102,8 @@ def test_an_operator_filters(
 def test_every_strict_hit_is_found_whole_and_once(store: Store, zoo: dict[str, int]) -> None:
     answer = ask(store, "retry OR cache")
     assert len({hit.item_id for hit in answer.hits}) == len(answer.hits) == answer.total == 5
-    assert set(answer.found) == {hit.passage_id for hit in answer.hits}
-    assert set(answer.found.values()) == {1.0}
+    assert set(shares_of_hits(store, answer)) == {1.0}
+    assert store.word_shares(answer, [987654]) == {987654: 0.0}
     assert [hit.score for hit in answer.hits] == sorted((hit.score for hit in answer.hits), reverse=True)
 
 
@@ -218,19 +222,19 @@ def test_stems_identifiers_and_accents_are_found(store: Store, draft: Make, by_w
 def test_found_tells_the_share_of_the_question_that_stands_there(store: Store, draft: Make) -> None:
     all_, some, none = store.put([draft("walrus penguin"), draft("walrus alone"), draft("nothing here")], NOW)
     passage = {i: p[0] for i, p in store.passages_of([all_.id, some.id, none.id]).items()}
-    answer = ask(store, "walrus penguin", also=(passage[none.id], passage[all_.id], 987654))
-    assert answer.found[passage[all_.id]] == pytest.approx(1.0)
-    assert 0.0 < answer.found[passage[some.id]] < 0.5, "the rarer word weighs more"
-    assert answer.found[passage[none.id]] == 0.0
-    assert all(0.0 <= share <= 1.0 for share in answer.found.values())
+    found = store.word_shares(ask(store, "walrus penguin"), [*passage.values(), 987654])
+    assert found[passage[all_.id]] == pytest.approx(1.0)
+    assert 0.0 < found[passage[some.id]] < 0.5, "the rarer word weighs more"
+    assert found[passage[none.id]] == found[987654] == 0.0
+    assert all(0.0 <= share <= 1.0 for share in found.values())
 
 
 def test_found_is_told_of_passages_that_are_no_hit(store: Store, draft: Make) -> None:
     stored = store.put([draft(f"walrus {'filler ' * n}") for n in range(6)], NOW)
     passages = [p[0] for p in store.passages_of([s.id for s in stored]).values()]
-    answer = ask(store, "walrus", k=1, also=tuple(passages))
+    answer = ask(store, "walrus", k=1)
     assert len(answer.hits) == 1
-    assert [answer.found[p] for p in passages] == pytest.approx([1.0] * 6)
+    assert store.word_shares(answer, passages) == pytest.approx(dict.fromkeys(passages, 1.0))
 
 
 def test_k_bounds_the_hits_and_total_counts_beyond(store: Store, draft: Make) -> None:
@@ -333,9 +337,10 @@ def crowd(engine: Engine, tmp_path_factory: pytest.TempPathFactory, make: Make) 
 
 def test_a_rare_word_wins_among_common_ones(crowd: Store) -> None:
     answer = ask(crowd, "timeout error walrus", k=10)
-    best = crowd.get([answer.hits[0].item_id])[answer.hits[0].item_id]
+    best_hit = answer.hits[0]
+    best = crowd.get([best_hit.item_id])[best_hit.item_id]
     assert best.body == "timeout error walrus"
-    assert answer.found[answer.hits[0].passage_id] == pytest.approx(1.0)
+    assert crowd.word_shares(answer, [best_hit.passage_id]) == pytest.approx({best_hit.passage_id: 1.0})
 
 
 def test_only_common_words_answer_with_rows_that_hold_them_all(crowd: Store) -> None:
@@ -343,7 +348,7 @@ def test_only_common_words_answer_with_rows_that_hold_them_all(crowd: Store) -> 
     assert len(answer.hits) == 10
     bodies = [item.body for item in crowd.get(hit.item_id for hit in answer.hits).values()]
     assert all("timeout" in body and "error" in body for body in bodies)
-    assert all(answer.found[hit.passage_id] == pytest.approx(1.0) for hit in answer.hits)
+    assert shares_of_hits(crowd, answer) == pytest.approx([1.0] * 10)
 
 
 def test_a_word_that_most_rows_hold_is_common_in_a_smaller_store_too(store: Store, draft: Make) -> None:
@@ -353,7 +358,7 @@ def test_a_word_that_most_rows_hold_is_common_in_a_smaller_store_too(store: Stor
     answer = ask(store, "timeout", k=10)
     assert len(answer.hits) == 10 and answer.total >= 701
     assert {hit.item_id for hit in answer.hits} <= {one.id for one in stored}
-    assert all(answer.found[hit.passage_id] == pytest.approx(1.0) for hit in answer.hits)
+    assert shares_of_hits(store, answer) == pytest.approx([1.0] * 10)
 
 
 @pytest.mark.parametrize("query", ["timeout", "timeout error", "timeout AND error", "time*"])

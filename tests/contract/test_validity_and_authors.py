@@ -200,7 +200,9 @@ def test_states_of_a_moment_are_those_before_the_first_change_after_it(store: St
     store.forget([forgotten], THEN + 10)
 
     def texts(moment: int) -> dict[int, str | None]:
-        return {id_: None if item is None else item.body for id_, item in store.states_at(moment, 100).items()}
+        return {
+            id_: None if item is None else item.body for id_, item in store.states_at(Scope(at_ms=moment), 100).items()
+        }
 
     assert texts(THEN + 5) == {edited: "one", forgotten: "two"}
     assert texts(THEN + 15) == {edited: "one again"}

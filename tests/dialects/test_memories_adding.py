@@ -162,7 +162,7 @@ def test_a_secret_is_neither_kept_nor_told(memories: Memories, monkeypatch: pyte
     result = memories("add_memory", content=f"The token is {secret}", tags=[secret], metadata={secret: secret})
     assert secret not in result.text + json.dumps(result.data)
     # As if it had been written before its shape was known.
-    monkeypatch.setattr("commonplace.memory.remember.redact", lambda text: text)
+    monkeypatch.setattr("commonplace.memory.draft.redact", lambda text: text)
     memories("add_memory", content=f"Rule of {secret}", type="rule", tags=[secret], metadata={"k": secret})
     for tool, arguments in (
         ("list_memories", {}),

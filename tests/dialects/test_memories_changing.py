@@ -9,8 +9,7 @@ from tests.conftest import Clock
 from tests.dialects.conftest import Memories, calling
 
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound
-from commonplace.memory.edit_and_forget import restore_items
-from commonplace.memory.history import revert_to_revision
+from commonplace.memory.edit_and_forget import restore_items, revert_to_revision
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
 

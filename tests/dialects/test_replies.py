@@ -49,7 +49,7 @@ def test_a_secret_that_got_in_does_not_get_out(
     memory: LocalMemory, call: Call, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, object]
 ) -> None:
     # As if it had been written before its shape was known.
-    monkeypatch.setattr("commonplace.memory.remember.redact", lambda text: text)
+    monkeypatch.setattr("commonplace.memory.draft.redact", lambda text: text)
     found_by_name = {name: f"{name} {SECRET}" for name in ("subtitle", "narrative", "facts")}
     remember(
         memory,

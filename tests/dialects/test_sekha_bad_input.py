@@ -14,8 +14,8 @@ from tests.dialects.conftest import TOOLS, Call
 from commonplace.dialects.tool import error_body
 from commonplace.errors import CommonplaceError, InvalidInput, NotFound, TooLarge
 from commonplace.memory.conversations import MAX_MESSAGES
+from commonplace.memory.draft import MAX_TEXT
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_TEXT
 
 GOOD: dict[str, Any] = {"label": "L", "folder": "/f", "messages": [{"role": "user", "content": "Hello"}]}
 VALID: dict[str, dict[str, Any]] = {

@@ -13,9 +13,9 @@ from tests.dialects.conftest import TOOLS, Call
 
 from commonplace.dialects.tool_profiles import tools_of
 from commonplace.memory import conversations
+from commonplace.memory.draft import UNSTORABLE
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import UNSTORABLE
 from commonplace.text.redact import redact
 
 # 2026-01-25T16:30:00Z, when the reference's example is stored.
@@ -212,7 +212,7 @@ def test_a_secret_that_got_in_does_not_get_out(
 ) -> None:
     with monkeypatch.context() as patched:
         # As if it had been written before its shape was known.
-        patched.setattr("commonplace.memory.remember.redact", lambda text: text)
+        patched.setattr("commonplace.memory.draft.redact", lambda text: text)
         id_ = call(
             "memory_store", label=f"Key {SECRET}", folder="/f", messages=one(f"zebra {SECRET}", metadata={"k": SECRET})
         )["id"]

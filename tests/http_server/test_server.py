@@ -20,7 +20,8 @@ from commonplace import config
 from commonplace.errors import InvalidInput
 from commonplace.http_server import server as site
 from commonplace.memory import api_keys
-from commonplace.memory.authors import local_writer, with_writer
+from commonplace.memory.authors import with_writer
+from commonplace.memory.callers import local_writer
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember_item
 from commonplace.memory.told_to_agents import is_own

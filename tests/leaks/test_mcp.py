@@ -17,7 +17,7 @@ from commonplace.mcp.resources_and_prompts import PROMPTS, TEMPLATES
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
 
-CARELESS = ("commonplace.memory.remember.redact", "commonplace.text.project_names.redact")
+CARELESS = ("commonplace.memory.draft.redact", "commonplace.text.project_names.redact")
 
 
 @pytest.fixture(params=SEEDS, ids=lambda seed: seed.kind)

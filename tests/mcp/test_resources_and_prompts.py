@@ -137,7 +137,7 @@ def test_an_unknown_resource_is_an_error(lazy_memory: LocalMemory, era: str, uri
 
 def test_no_secret_leaves_through_a_resource_or_a_prompt(memory: LocalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("commonplace.memory.remember.redact", lambda text: text)
+        patch.setattr("commonplace.memory.draft.redact", lambda text: text)
         remember(memory, NewItem(content=f"token {SECRET}", type="rule", project="p"))
 
     async def story() -> None:

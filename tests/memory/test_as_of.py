@@ -16,9 +16,10 @@ from commonplace.memory.edit_and_forget import (
     is_read_from_text,
     mark_superseded,
     restore_items,
+    revert_to_revision,
     with_validity,
 )
-from commonplace.memory.history import item_revisions, revert_to_revision
+from commonplace.memory.history import item_revisions
 from commonplace.memory.items import browse_items, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall

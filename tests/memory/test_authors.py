@@ -8,15 +8,8 @@ import pytest
 from tests.conftest import Clock
 
 from commonplace.config import Settings
-from commonplace.memory.authors import (
-    clean_author,
-    for_agent,
-    for_capture,
-    for_import,
-    http_writer,
-    local_writer,
-    with_writer,
-)
+from commonplace.memory.authors import for_agent, for_capture, for_import, with_writer
+from commonplace.memory.callers import clean_author, http_writer, local_writer
 from commonplace.memory.captured_events import EventOutcome, StartedSession, store_captured
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, restore_items

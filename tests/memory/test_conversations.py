@@ -27,8 +27,7 @@ from commonplace.memory.conversations import (
     store_conversations,
     update_conversation,
 )
-from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, restore_items
-from commonplace.memory.history import revert_to_revision
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, restore_items, revert_to_revision
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory, for_project, open_memory
 from commonplace.model import SessionScope

@@ -21,10 +21,11 @@ from commonplace.config import Settings
 from commonplace.errors import Conflict, InvalidInput, NotFound, StoreBusy, StoreLocked
 from commonplace.memory.backup import back_up_if_due, back_up_store, list_backups, restore_backup
 from commonplace.memory.check_and_repair import check_store, repair_store
-from commonplace.memory.encryption import decrypt_store, encrypt_store, store_key
+from commonplace.memory.encryption import decrypt_store, encrypt_store
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, remember, remember_all
+from commonplace.memory.store_key import store_key
 from commonplace.model import Scope
 
 SAID = "Rumpelstilzchen"

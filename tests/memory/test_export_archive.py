@@ -91,7 +91,7 @@ def test_an_empty_memory_has_one_too(memory: LocalMemory) -> None:
 def test_secrets_that_were_kept_do_not_leave(memory: LocalMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as unknown:
         # A store from before this kind of secret was known.
-        unknown.setattr("commonplace.memory.remember.redact", lambda text: text)
+        unknown.setattr("commonplace.memory.draft.redact", lambda text: text)
         stored = remember(memory, NewItem(f"The token is {SECRET}", meta={"token": SECRET}))
         edit_item(memory, stored.id, Changes(content=f"The token was {SECRET}"))
     assert SECRET in memory.store.get([stored.id])[stored.id].body

@@ -7,9 +7,9 @@ from dataclasses import replace
 from tests.conftest import THEN
 
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
+from commonplace.memory.inbox import PruneThresholds, read_inbox
 from commonplace.memory.local_memory import LocalMemory, for_project
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.review import PruneThresholds, read_inbox
 from commonplace.memory.settle_contradictions import settle_contradiction
 
 DAY = 86_400_000

@@ -15,8 +15,7 @@ from commonplace.errors import CommonplaceError
 from commonplace.memory import sync_and_archive
 from commonplace.memory.check_and_repair import check_store
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
-from commonplace.memory.edit_and_forget import Changes, edit_item
-from commonplace.memory.history import revert_to_revision
+from commonplace.memory.edit_and_forget import Changes, edit_item, revert_to_revision
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember

@@ -17,8 +17,8 @@ from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.items import browse_items, get_item, get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import alias_project, list_projects
+from commonplace.memory.recall import is_stale
 from commonplace.memory.remember import NewItem, remember, remember_all
-from commonplace.memory.rerank import is_stale
 from commonplace.memory.status_and_stats import status
 from commonplace.memory.timeline import timeline
 from commonplace.model import Item, Scope

@@ -27,17 +27,18 @@ from commonplace.memory.edit_and_forget import (
     mark_superseded,
     parse_validity,
     restore_items,
+    revert_to_revision,
 )
-from commonplace.memory.history import revert_to_revision
 from commonplace.memory.import_items_and_records import ImportedItem, import_items
 from commonplace.memory.imports import Brought, note_import, redo_import, undo_import
+from commonplace.memory.inbox import read_inbox
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.permissions import RESERVED_METADATA, RESERVED_TAGS
 from commonplace.memory.profile import show_in_profile
 from commonplace.memory.proposed_changes import is_only_proposed
 from commonplace.memory.remember import NewItem, remember, remember_all, remember_item
-from commonplace.memory.review import accept, accept_changed, dismiss, list_proposals, read_inbox, undo_review
+from commonplace.memory.review import accept, accept_changed, dismiss, list_proposals, undo_review
 from commonplace.memory.rules import active_rules
 from commonplace.memory.settle_contradictions import reopen_contradiction, settle_contradiction
 from commonplace.memory.streamed_memories import append_to_stream, finalize_stream, start_stream

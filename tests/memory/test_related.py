@@ -13,8 +13,8 @@ from commonplace.memory.graph import link_new_passages, related_items
 from commonplace.memory.history import FieldChange, item_revisions
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.recall import changed_file
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.rerank import changed_file
 from commonplace.memory.search_candidates import query_tokens
 
 

@@ -11,20 +11,12 @@ from hypothesis import strategies as st
 
 from commonplace.config import Settings
 from commonplace.errors import CommonplaceError, InvalidInput, StoreReplaced, TooLarge
+from commonplace.memory.draft import MAX_TAGS, MAX_TEXT, MAX_TITLE, make_draft
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
-from commonplace.memory.remember import (
-    MAX_TAGS,
-    MAX_TEXT,
-    MAX_TITLE,
-    NewItem,
-    make_draft,
-    remember,
-    remember_all,
-    written_item,
-)
+from commonplace.memory.remember import NewItem, remember, remember_all, written_item
 from commonplace.model import DETAIL_FIELDS, KINDS, Kind, Scope, Stored
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 

@@ -6,8 +6,7 @@ import pytest
 from tests.conftest import Clock
 
 from commonplace.errors import Conflict, InvalidInput, NotFound
-from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, restore_items
-from commonplace.memory.history import revert_to_revision
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, restore_items, revert_to_revision
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall

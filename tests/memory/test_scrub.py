@@ -41,7 +41,7 @@ NAME = "Rumpelstilzchen"
 def careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As it was before anyone knew this kind of secret."""
     with monkeypatch.context() as patched:
-        for module in ("remember", "conversations", "streamed_memories"):
+        for module in ("draft", "conversations", "streamed_memories"):
             patched.setattr(f"commonplace.memory.{module}.redact", lambda text: text)
         patched.setattr("commonplace.text.project_names.redact", lambda text: text)
         yield

@@ -13,9 +13,9 @@ from tests.conftest import Clock
 from commonplace.config import Settings
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory import streamed_memories
+from commonplace.memory.draft import MAX_TEXT
 from commonplace.memory.items import browse_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_TEXT
 from commonplace.model import Scope
 
 

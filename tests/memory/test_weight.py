@@ -8,11 +8,10 @@ from tests.conftest import Clock
 from commonplace.memory.authors import for_capture, with_writer
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.recall import Hit, recall
+from commonplace.memory.recall import Hit, recall, record_use
 from commonplace.memory.remember import NewItem, remember
-from commonplace.memory.rerank import record_use
 from commonplace.model import Author, Scope
-from commonplace.ranking.scores_and_relevance import IMPORTANCE_WEIGHT, TRUST_WEIGHT, USE_WEIGHT, Weight, hit_weight
+from commonplace.ranking.scoring import IMPORTANCE_WEIGHT, TRUST_WEIGHT, USE_WEIGHT, Weight, hit_weight
 
 PERSON = Author("anna", "person")
 WORDS = "zebra feeding schedule"

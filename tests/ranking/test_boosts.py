@@ -6,18 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.ranking.scores_and_relevance import (
+from commonplace.ranking.scoring import (
     CONTEXT_CAP,
     CONTEXT_FLOOR,
     NEIGHBOUR_BOOST,
-    OTHER_ROLE_PENALTY,
     RELEVANCE_MIDPOINT,
-    ROLE_BOOST,
     SESSION_BOOST,
-    SPEAKER_BOOST,
     boost_by_context,
-    boost_by_role,
-    boost_by_speaker,
     relevance,
 )
 
@@ -66,22 +61,3 @@ def test_to_be_alone_in_a_session_or_in_none_is_the_same(own: dict[int, float]) 
 def test_a_stranger_between_two_perfect_hits_is_no_answer() -> None:
     made = boost_by_context({1: 1.6, 2: 0.1, 3: 1.6}, {1: 1, 2: 1, 3: 1}, {1: 2, 2: 3})
     assert made[2] < RELEVANCE_MIDPOINT and relevance(made[2]) < 0.5
-
-
-@given(scores, st.frozensets(st.integers(1, 15)))
-def test_what_a_named_person_said_counts_more_unless_that_is_everything(
-    own: dict[int, float], by_named: frozenset[int]
-) -> None:
-    made = boost_by_speaker(own, by_named)
-    more = 0.0 if own.keys() <= by_named else SPEAKER_BOOST
-    assert made == {key: score + (more if key in by_named else 0.0) for key, score in own.items()}
-
-
-@given(scores, st.frozensets(st.integers(1, 7)), st.frozensets(st.integers(8, 15)))
-def test_only_the_words_of_either_side_are_weighed(
-    own: dict[int, float], theirs: frozenset[int], others: frozenset[int]
-) -> None:
-    made = boost_by_role(own, theirs, others)
-    assert made == {
-        key: own[key] + (ROLE_BOOST if key in theirs else -OTHER_ROLE_PENALTY if key in others else 0.0) for key in own
-    }

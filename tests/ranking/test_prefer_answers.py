@@ -1,30 +1,14 @@
-"""A second look at what was found: when it happened, and whether it only asks."""
+"""What only repeats the question stands behind its reply."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.ranking.scores_and_relevance import (
-    QUESTION_PENALTY,
+from commonplace.ranking.scoring import (
     REPEATED_QUESTION_CAP,
-    TIME_BOOST,
-    boost_by_time,
-    lower_questions,
     prefer_answers,
 )
-
-shares = st.floats(0, 1)
-
-
-@given(st.floats(-1, 2), shares)
-def test_its_time_raises_a_hit_a_little(score: float, nearness: float) -> None:
-    assert score <= boost_by_time({1: score, 2: 0.5}, {1: nearness})[1] <= score + TIME_BOOST + 1e-9
-
-
-@given(st.floats(-1, 2), shares)
-def test_questions_lower_a_hit_a_little(score: float, ratio: float) -> None:
-    assert score - QUESTION_PENALTY - 1e-9 <= lower_questions({1: score}, {1: ratio})[1] <= score
 
 
 @given(st.floats(-1, 2), st.floats(-1, 2))

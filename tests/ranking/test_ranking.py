@@ -16,7 +16,7 @@ from commonplace.memory.context import (
     recency_score,
 )
 from commonplace.model import KNOWLEDGE_TYPES
-from commonplace.ranking.scores_and_relevance import (
+from commonplace.ranking.scoring import (
     LEXICAL_WEIGHT,
     RELEVANCE_MIDPOINT,
     Evidence,
@@ -34,7 +34,6 @@ from commonplace.ranking.scores_and_relevance import (
     relevance,
     relevances_in_order,
     token_odds,
-    worth_reading,
 )
 from commonplace.text.near_duplicates import WordSets, drop_near_duplicates, first_per_key, group_near_duplicates
 from commonplace.text.tokens import estimate_tokens
@@ -203,11 +202,6 @@ def test_what_stands_beside_one_of_the_best_gains_and_nothing_else_does() -> Non
     # A better neighbour never takes anything away, and never makes one the best.
     assert boost_by_neighbours({1: 1.0, 2: 0.99}, {1: 2})[2] < boost_by_neighbours({1: 1.0, 2: 0.99}, {1: 2})[1]
     assert boost_by_neighbours({}, {1: 2}) == {}
-
-
-def test_the_first_few_are_read() -> None:
-    assert worth_reading({1: 0.9, 2: 0.1, 3: 0.6, 4: 0.85, 5: 0.2}) == [1, 4, 3, 5]
-    assert worth_reading({}) == []
 
 
 # Fusion.

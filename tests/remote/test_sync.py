@@ -35,8 +35,7 @@ from commonplace.errors import (
 from commonplace.http_client import parse_address
 from commonplace.memory import api_keys, conversations, spaces
 from commonplace.memory.conversations import NewConversation, NewMessage
-from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded
-from commonplace.memory.history import revert_to_revision
+from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded, revert_to_revision
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory, open_memory, wall_clock
 from commonplace.memory.remember import NewItem, remember

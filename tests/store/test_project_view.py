@@ -170,15 +170,18 @@ READING: Mapping[str, Callable[[World], object]] = {
     ],
     "items_per_day": lambda w: [w.part.items_per_day(Scope(project=THEIRS), 0, 2 * THEN)],
     "history": lambda w: [w.part.history(w.theirs), w.part.history(w.everywhere)],
-    "states_at": lambda w: w.part.states_at(0, 1_000),
+    "states_at": lambda w: w.part.states_at(Scope(at_ms=0), 1_000),
+    "statements_like": lambda w: [
+        w.part.statements_like(text, s, 9)
+        for text in ("Zebra theirs, changed", "zebra everywhere")
+        for s in (Scope(), Scope(project=THEIRS))
+    ],
     "superseded": lambda w: [w.part.superseded(w.theirs), w.part.superseded(w.everywhere)],
     "projects": lambda w: w.part.projects(),
     "find_project": lambda w: [w.part.find_project(name) for name in ("theirs", THEIRS, "nobody")],
     "counts": lambda w: [w.part.counts(), w.part.counts(THEIRS)],
-    "search_text": lambda w: [
-        w.part.search_text(ZEBRA, scope, 50, also=lambda: w.passages(w.theirs))
-        for scope in (Scope(), Scope(project=THEIRS))
-    ],
+    "search_text": lambda w: [w.part.search_text(ZEBRA, s, 50).hits for s in (Scope(), Scope(project=THEIRS))],
+    "word_shares": lambda w: w.part.word_shares(w.part.search_text(ZEBRA, Scope(), 50), w.passages(w.theirs)),
     "search_vectors": lambda w: [w.part.search_vectors(VECTOR, s, 50) for s in (Scope(), Scope(project=THEIRS))],
     "cosines": lambda w: w.part.cosines(VECTOR, w.passages(w.theirs)),
     "token_vectors": lambda w: w.part.token_vectors(w.passages(w.theirs)),
@@ -434,10 +437,10 @@ def test_what_tells_only_numbers_tells_ours(world: World) -> None:
     assert part.sort_by_time([*theirs, *ours]) == ours
     assert [topic.name for topic in part.topics()] == ["zebra ours"]
     assert part.topics_of([*theirs, *ours]).keys() == set(ours)
-    hits = part.search_text(ZEBRA, Scope(), 50, also=lambda: world.passages(world.theirs))
-    assert {hit.item_id for hit in hits.hits} == {hit.item_id for hit in part.search_vectors(VECTOR, Scope(), 50)}
-    assert not set(hits.found) & set(world.passages(world.theirs))
-    assert world.ours in {hit.item_id for hit in hits.hits}
+    answer = part.search_text(ZEBRA, Scope(), 50)
+    assert {hit.item_id for hit in answer.hits} == {hit.item_id for hit in part.search_vectors(VECTOR, Scope(), 50)}
+    assert part.word_shares(answer, both).keys() == set(ours)
+    assert world.ours in {hit.item_id for hit in answer.hits}
 
 
 @pytest.mark.parametrize("name", [*REFUSED, *MORE_REFUSED])

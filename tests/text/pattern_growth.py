@@ -36,7 +36,6 @@ WALKS |= {"split": "search", "match": "match", "fullmatch": "fullmatch"}
 
 # Patterns that only ever meet texts of at most this many characters: a module, or a name in one.
 LIMITS = {
-    "text.attributes": 200,  # _LONGEST
     "text.dates": 300,  # _LONGEST_QUESTION
     "text.redact:_STATE": 64,  # STREAM_STATE_CHARS
     "text.redact:_LAST": 6,  # where it is searched
@@ -68,14 +67,10 @@ PHRASES = (
 def make_later_patterns() -> None:
     """Compile what the package compiles on first need, from its tables."""
     from commonplace.capture.importers import formats
-    from commonplace.text import attributes, query, redact, validity, word_lists
-    from commonplace.text.attribute_phrases import ATTRIBUTES
+    from commonplace.text import redact, validity, word_lists
     from commonplace.text.secret_values import KNOWN_TOKENS
     from commonplace.text.secrets_by_context import CONTEXT_PATTERNS
 
-    for name in ATTRIBUTES:
-        attributes._patterns.__wrapped__(name)
-    query._attributes.__wrapped__()
     for pattern in (*(token.rest for token in KNOWN_TOKENS), *(one.pattern for one in CONTEXT_PATTERNS)):
         redact._compiled.__wrapped__(pattern)
     formats._match(formats.FORMATS, "")
@@ -93,9 +88,7 @@ def make_later_patterns() -> None:
 # or are read where they are given. A pattern in any other place has to be read there, so that none is left out.
 PASSED_ON = {
     "capture.importers.formats:_match",
-    "text.attributes:_patterns",
     "text.dates:_compiled",
-    "text.query:_attributes",
     "text.redact:_compiled",
     "text.redact:_near_hints",
     "text.redact:_token",

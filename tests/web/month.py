@@ -26,8 +26,9 @@ from commonplace.capture.hooks.remember_events import remember_events
 from commonplace.capture.hooks.working_folder import WorkingFolder, WorkingFolders
 from commonplace.hosts.hook_event import Event, HookRecord
 from commonplace.library.memory import Memory
-from commonplace.memory.authors import agent_writer, with_writer
+from commonplace.memory.authors import with_writer
 from commonplace.memory.background_tasks import BackgroundWorker
+from commonplace.memory.callers import agent_writer
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.model import Author

@@ -12,10 +12,11 @@ from tests.web.conftest import LOOKS, NARROW, Visit
 from commonplace.memory.api_keys import create_key
 from commonplace.memory.authors import with_writer
 from commonplace.memory.conversations import NewConversation, NewMessage, open_conversation, store_conversation
+from commonplace.memory.draft import MAX_TEXT
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_TEXT, NewItem, remember, remember_all
+from commonplace.memory.remember import NewItem, remember, remember_all
 from commonplace.model import Author, Item, Scope
 
 HOSTILE = "<img src=x onerror=alert(1)><script>document.title='hit'</script>[x](javascript:alert(1)) {{7*7}} \u202e'\"&"

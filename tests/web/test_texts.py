@@ -17,7 +17,7 @@ from commonplace.memory.conversations import STATUSES
 from commonplace.memory.export_conversations import EXPORT_FORMATS
 from commonplace.memory.profile import SHOW
 from commonplace.memory.profile_sentences import PROFILE_GROUPS
-from commonplace.memory.rerank import SCORE_STEPS
+from commonplace.memory.search_steps import SCORE_PARTS
 from commonplace.model import DETAIL_FIELDS, KINDS, ORIGINS
 from commonplace.text.entity_names import ENTITY_KINDS
 from commonplace.web.conversations import ACTIONS
@@ -59,7 +59,7 @@ CHOSEN: dict[str, Collection[str]] = {
     "review.reasons": REASONS,
     "review.teaches": INBOX_KINDS,
     "search": FILTER_NAMES,
-    "search.parts": SCORE_STEPS,
+    "search.parts": SCORE_PARTS,
     "search.signals": ["relevance", "meaning", "words"],
     "search.spans": SPANS,
     "settings": ["connected", "here", "unclear"],

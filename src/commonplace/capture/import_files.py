@@ -36,6 +36,7 @@ from commonplace.memory.conversations import (
     find_session,
     store_conversations,
 )
+from commonplace.memory.draft import MAX_TEXT
 from commonplace.memory.import_items_and_records import (
     ImportedItem,
     Replacement,
@@ -45,7 +46,6 @@ from commonplace.memory.import_items_and_records import (
 )
 from commonplace.memory.imports import Brought, note_import
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_TEXT
 from commonplace.text.paths import normalise_folder
 from commonplace.text.project_names import normalise_project
 from commonplace.text.redact import redact

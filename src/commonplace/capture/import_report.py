@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from commonplace.memory.conversations import NewConversation, StoredConversation
+from commonplace.memory.draft import MAX_TITLE, UNSTORABLE
 from commonplace.memory.import_items_and_records import ImportedItem, Replacement
-from commonplace.memory.remember import MAX_TITLE, UNSTORABLE
 from commonplace.memory.sync_and_archive import RecordOutcome
 from commonplace.text.redact import redact
 from commonplace.text.sentences import title_of

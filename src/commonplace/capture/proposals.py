@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from commonplace.hosts.tool_text import clean_text
 from commonplace.memory.captured_events import PROPOSED, SENTENCE_KEY, EventOutcome
+from commonplace.memory.draft import make_draft
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, same_statements
 from commonplace.memory.said_again import find_repeated, note_said_again, without_repeats
@@ -36,6 +37,6 @@ def proposals_in(
         )
         if repeated := find_repeated(memory, note):
             note_said_again(memory, repeated, at_ms, commands)
-        elif not same_statements(memory, note):
+        elif not same_statements(memory, make_draft(note, at_ms)):
             name = f"stated in {project}: {stated.text.casefold().rstrip('. ')}"
             yield EventOutcome(name, f"{PROPOSED}:{stated.type}", note)

@@ -26,10 +26,11 @@ from commonplace.cli.options import (
 from commonplace.cli.terminal import progress, read_stdin, stdin_is_piped
 from commonplace.dialects.records import contradiction_record, validity_record
 from commonplace.errors import CommonplaceError, InvalidInput, TooLarge
+from commonplace.memory.draft import join_fields, make_draft
 from commonplace.memory.edit_and_forget import is_read_from_text, with_validity
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.proposed_changes import is_only_proposed
-from commonplace.memory.remember import NewItem, Remembered, join_fields, make_draft, remember_all, remember_item
+from commonplace.memory.remember import NewItem, Remembered, remember_all, remember_item
 from commonplace.model import DETAIL_FIELDS, KINDS, PROPOSED, Kind
 from commonplace.text.dates import parse_time
 from commonplace.text.paths import check_glob

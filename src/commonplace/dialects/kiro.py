@@ -20,8 +20,7 @@ from commonplace.errors import InvalidInput
 from commonplace.memory.items import get_item, get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import unknown_project
-from commonplace.memory.recall import note_on, recall_scopes
-from commonplace.memory.rerank import is_stale, record_use
+from commonplace.memory.recall import is_stale, note_on, recall_scopes, record_use
 from commonplace.memory.timeline import EVENT_KINDS, TimelineEntry, timeline
 from commonplace.model import PROPOSED, Item, Scope
 from commonplace.text.dates import iso_time

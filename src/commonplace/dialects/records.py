@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypedDic
 
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.memory.edit_and_forget import is_read_from_text
-from commonplace.memory.rerank import is_left_behind, is_stale
+from commonplace.memory.recall import is_left_behind, is_stale
 from commonplace.model import DETAIL_FIELDS, SOURCE_FIELDS, Change, Item, Key, Kind, Project, Session, Stream
 from commonplace.text.dates import iso_time, short_iso_time
 

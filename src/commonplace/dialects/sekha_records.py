@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 from commonplace.dialects.reply_schema import Json
 from commonplace.errors import InvalidInput
 from commonplace.memory.conversations import STATUSES, NewMessage
+from commonplace.memory.draft import checked_time
 from commonplace.memory.export_conversations import EXPORT_FORMATS, plain_score
-from commonplace.memory.remember import checked_time
 from commonplace.model import DEFAULT_IMPORTANCE, MESSAGE_ROLES
 from commonplace.text.dates import parse_time, short_iso_time
 

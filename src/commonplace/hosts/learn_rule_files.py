@@ -15,8 +15,9 @@ from commonplace.hosts.project_files import as_text, find_files, read_inside
 from commonplace.hosts.rule_files import GENERAL, file_name, skill_name
 from commonplace.hosts.rules_markdown import KnownStatements, statements
 from commonplace.memory.authors import for_import
+from commonplace.memory.draft import make_draft
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import NewItem, make_draft, remember_all
+from commonplace.memory.remember import NewItem, remember_all
 from commonplace.memory.rules import SKILL, rule_set
 from commonplace.model import MEMORY_TYPES
 from commonplace.text.paths import check_glob, split_globs

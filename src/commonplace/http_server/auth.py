@@ -38,7 +38,8 @@ from commonplace.http_server.middleware import (
 )
 from commonplace.http_server.shared_state import OwnState, ServerState
 from commonplace.memory import api_keys, spaces
-from commonplace.memory.authors import http_writer, with_writer
+from commonplace.memory.authors import with_writer
+from commonplace.memory.callers import http_writer
 from commonplace.memory.local_memory import LocalMemory, for_project
 from commonplace.model import FIRST_KEY_NAME, Key
 from commonplace.web.login import LoginTickets

@@ -66,8 +66,9 @@ class ItemMethods(OpenMemory):
         it wait for review. `valid_from` and `valid_until` say when it is valid, if its text does not; `none`
         means no limit. It is hidden after `expires`.
         """
+        from commonplace.memory.draft import join_fields
         from commonplace.memory.edit_and_forget import with_validity
-        from commonplace.memory.remember import NewItem, join_fields
+        from commonplace.memory.remember import NewItem
 
         new = NewItem(
             content=text,
@@ -122,8 +123,8 @@ class ItemMethods(OpenMemory):
         another revision by then. `none` takes a bound of when it holds away. An agent may only propose some changes:
         then the item stays as it is, and the proposal comes back, whose `review` is `proposed`.
         """
+        from commonplace.memory.draft import join_fields
         from commonplace.memory.edit_and_forget import Changes, edit_item, parse_validity
-        from commonplace.memory.remember import join_fields
 
         changes = Changes(
             content=text,
@@ -163,7 +164,7 @@ class ItemMethods(OpenMemory):
 
     def revert(self, id: Id, revision: int | None = None) -> Item:
         """Let an item say again what it said at a revision, or before its last change."""
-        from commonplace.memory.history import revert_to_revision
+        from commonplace.memory.edit_and_forget import revert_to_revision
 
         return revert_to_revision(self._local, id, revision)
 

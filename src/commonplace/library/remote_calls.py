@@ -26,7 +26,7 @@ from commonplace.http_client import HttpClient
 from commonplace.library import results
 from commonplace.library.checked_arguments import OLD_NAMES, annotation_of, current_names
 from commonplace.library.verbs import Verb
-from commonplace.memory.authors import AGENT_HEADER, agent_of_environment, clean_author
+from commonplace.memory.callers import AGENT_HEADER, agent_of_environment, clean_author
 from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS
 
 Json = Any

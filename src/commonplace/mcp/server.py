@@ -25,9 +25,10 @@ from commonplace.mcp import resources_and_prompts
 from commonplace.mcp.jsonrpc import SERVER_INFO, LineServer, PlainContext
 from commonplace.mcp.plain_requests import PlainRequests
 from commonplace.mcp.resources_and_prompts import RECALLED_IS_DATA, recalled_meta
-from commonplace.memory.authors import AGENT_HEADER, for_agent
+from commonplace.memory.authors import for_agent
+from commonplace.memory.callers import AGENT_HEADER
+from commonplace.memory.draft import MAX_TEXT
 from commonplace.memory.local_memory import LocalMemory, reopen_memory
-from commonplace.memory.remember import MAX_TEXT
 from commonplace.model import Author, Key
 from commonplace.text.redact import escape_control_characters, redact
 from commonplace.text.sentences import shorten

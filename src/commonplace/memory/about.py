@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from commonplace.errors import InvalidInput, NotFound
-from commonplace.memory.authors import person_of
+from commonplace.memory.as_of import matching_as_of, written_by_then
+from commonplace.memory.callers import person_of
 from commonplace.memory.entities import (
     STATED,
     Entity,
@@ -19,7 +20,6 @@ from commonplace.memory.entities import (
     named_in,
     shown_text,
 )
-from commonplace.memory.history import matching_as_of, written_by_then
 from commonplace.memory.items import newest_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import require_project
@@ -158,7 +158,7 @@ class _Opened:
             return []
         scope = replace(self._scope, kinds=kinds)
         inside = scope if scope.at_ms is None else written_by_then(scope)
-        hits = self._memory.store.search_text(query, inside, most, shares=False).hits
+        hits = self._memory.store.search_text(query, inside, most, count=False).hits
         found = list(self._memory.store.get(hit.item_id for hit in hits).values())
         return found if scope.at_ms is None else matching_as_of(self._memory, scope, found, self._is_named_in)
 

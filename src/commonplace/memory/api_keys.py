@@ -12,7 +12,7 @@ import re
 import secrets
 
 from commonplace.errors import InvalidInput, NotFound, Unauthorized
-from commonplace.memory.authors import clean_author
+from commonplace.memory.callers import clean_author
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import ROLES, VIA, Key
 from commonplace.text.dates import DAY_MS, LATEST_MS, MINUTE_MS

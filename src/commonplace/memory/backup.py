@@ -13,8 +13,8 @@ from pathlib import Path
 
 from commonplace.config import Settings
 from commonplace.errors import Conflict, NotFound, StoreCorrupt, StoreError, StoreLocked, StoreReadOnly
-from commonplace.memory.encryption import read_key, read_or_make_key, store_key
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.store_key import read_key, read_or_make_key, store_key
 from commonplace.store.maintenance import BackupContents as BackupContents
 from commonplace.store.maintenance import BackupDifference
 from commonplace.text.dates import HOUR_MS

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from commonplace.errors import InvalidInput, TooLarge
 from commonplace.memory.authors import for_capture, sign
 from commonplace.memory.conversations import MAX_LABEL
+from commonplace.memory.draft import MAX_SESSION, NewItem, checked_meta, clean_text, make_draft
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_SESSION, NewItem, checked_meta, clean_text, make_draft
 from commonplace.model import DEFAULT_IMPORTANCE, Draft, Item, Scope, SessionDraft, SessionScope
 from commonplace.store.maintenance import HOOK_DIGEST as HOOK_DIGEST
 from commonplace.store.maintenance import CapturedEvent

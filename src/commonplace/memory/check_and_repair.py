@@ -29,11 +29,11 @@ from commonplace.errors import (
     TimedOut,
 )
 from commonplace.memory.backup import backup_path, copy_before_change, make_private_folder
-from commonplace.memory.encryption import store_key
+from commonplace.memory.draft import content_hashes, make_passages
 from commonplace.memory.local_memory import Clock, LocalMemory, for_space, open_memory, wall_clock
 from commonplace.memory.proposed_changes import is_change
-from commonplace.memory.remember import content_hashes, make_passages
 from commonplace.memory.status_and_stats import Fault, save_check_result
+from commonplace.memory.store_key import store_key
 from commonplace.model import Item, ref
 from commonplace.store.damaged_values import DamagedRow
 from commonplace.store.invariants import Invariant

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from commonplace.memory.items import newest_items
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.rerank import is_stale
+from commonplace.memory.recall import is_stale
 from commonplace.memory.rules import applies_to
 from commonplace.memory.timeline import EVENT_KINDS
 from commonplace.memory.told_as_done import without_breaches
 from commonplace.memory.told_to_agents import may_be_told, scope_to_tell, source_of, that_may_be_told
 from commonplace.model import KINDS, KNOWLEDGE_TYPES, Item, Scope, Session
-from commonplace.ranking.scores_and_relevance import STALE_FACTOR, Evidence, lexical_signal
+from commonplace.ranking.scoring import STALE_FACTOR, Evidence, lexical_signal
 from commonplace.text.dates import DAY_MS
 from commonplace.text.paths import is_in_folder, normalise_folder
 from commonplace.text.sentences import shorten
@@ -373,13 +373,14 @@ def score_items(
     parsed = parse_question(memory, question) if isinstance(question, str) else question
     passages = memory.store.passages_of([item.id for item in items])
     passage_ids = [passage for group in passages.values() for passage in group]
-    answer = memory.store.search_text(parsed.query, Scope(), SCORED, lambda: passage_ids)
+    answer = memory.store.search_text(parsed.query, Scope(), SCORED)
+    shares = memory.store.word_shares(answer, passage_ids)
     cosines = {} if parsed.vector is None else memory.store.cosines(parsed.vector, passage_ids)
     scores = {hit.passage_id: hit.score for hit in answer.hits}
     best = max(scores.values(), default=0.0)
     signals = {}
     for item_id, group in passages.items():
-        evidence = [Evidence(scores.get(p, 0.0), cosines.get(p), answer.found.get(p, 0.0)) for p in group]
+        evidence = [Evidence(scores.get(p, 0.0), cosines.get(p), shares.get(p, 0.0)) for p in group]
         semantic = max((e.semantic for e in evidence), default=0.0)
         signals[item_id] = (semantic, max((lexical_signal(e, best) for e in evidence), default=0.0))
     return signals

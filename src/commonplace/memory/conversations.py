@@ -11,19 +11,20 @@ from typing import Any
 
 from commonplace.errors import InvalidInput, NotFound, TooLarge
 from commonplace.memory.authors import sign
-from commonplace.memory.items import MAX_PAGE, make_cursor, parse_cursor
-from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.permissions import check_forgettable, is_person
-from commonplace.memory.remember import (
+from commonplace.memory.draft import (
     UNSTORABLE,
     NewItem,
     checked_importance,
     checked_meta,
     checked_time,
+    checked_time_if_given,
     checked_uid,
     clean_text,
     make_draft,
 )
+from commonplace.memory.items import MAX_PAGE, make_cursor, parse_cursor
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.permissions import check_forgettable, is_person
 from commonplace.model import (
     CONVERSATION_HINT,
     DEFAULT_IMPORTANCE,
@@ -294,8 +295,8 @@ def _drafts(memory: LocalMemory, conversation: NewConversation, now_ms: int) -> 
         source=clean_text(conversation.source, "source")[:100],
         project=project,
         meta=checked_meta(conversation.meta),
-        accessed_ms=None if conversation.accessed_ms is None else checked_time(conversation.accessed_ms),
-        updated_ms=None if conversation.updated_ms is None else checked_time(conversation.updated_ms),
+        accessed_ms=checked_time_if_given(conversation.accessed_ms),
+        updated_ms=checked_time_if_given(conversation.updated_ms),
         uid=checked_uid(conversation.uid),
         follows=conversation.follows,
     )
@@ -341,8 +342,7 @@ def _initial_status(conversation: NewConversation) -> tuple[float, str]:
     """Importance and status, which say of each other: 10 is pinned, and pinned is 10. What is archived is neither."""
     importance = DEFAULT_IMPORTANCE if conversation.importance is None else checked_score(conversation.importance)
     status = conversation.status or ("pinned" if importance == PINNED else "active")
-    if status not in STATUSES:
-        raise InvalidInput(f"status is {status[:60]!r}.", f"Choose one of {', '.join(STATUSES)}.")
+    _check_status(status, None)
     if status == "pinned":
         importance = PINNED
     elif importance == PINNED and status == "active":
@@ -457,22 +457,33 @@ def _changed_status(memory: LocalMemory, session: Session, wanted: ConversationC
     """Importance and status so that they agree: 10 is pinned, and pinned is 10. Archiving unpins."""
     importance = None if wanted.importance is None else checked_score(wanted.importance)
     status = wanted.status
-    if status is not None and status not in STATUSES:
-        raise InvalidInput(f"status is {status[:60]!r}.", f"Choose one of {', '.join(STATUSES)}.")
-    if status == "pinned" and importance not in (None, PINNED):
-        raise InvalidInput(f"A pinned conversation has importance 10, not {importance:g}.", "Give one of the two.")
-    if status in ("active", "archived") and importance == PINNED:
-        raise InvalidInput(f"Importance 10 is pinned, not {status}.", "Give one of the two.")
+    _check_status(status, importance)
     if status is None and importance == PINNED:
         status = "pinned"
-    if status is None and importance is not None and session.status != "archived":
+    elif status is None and importance is not None and session.status != "archived":
         status = "active"
     if status == "pinned":
         importance = PINNED
-    if status in ("active", "archived") and importance is None and session.importance == PINNED:
+    elif status is not None and importance is None and session.importance == PINNED:
         importance = _importance_before_pinning(memory, session)
-    standing = {"importance": importance, "status": status}
-    return {name: value for name, value in standing.items() if value is not None}
+    changed: dict[str, object] = {}
+    if importance is not None:
+        changed["importance"] = importance
+    if status is not None:
+        changed["status"] = status
+    return changed
+
+
+def _check_status(status: str | None, importance: float | None) -> None:
+    """Refuse a status that is none, and one that goes against the importance that is given with it."""
+    if status is None:
+        return
+    if status not in STATUSES:
+        raise InvalidInput(f"status is {status[:60]!r}.", f"Choose one of {', '.join(STATUSES)}.")
+    if status == "pinned" and importance not in (None, PINNED):
+        raise InvalidInput(f"A pinned conversation has importance 10, not {importance:g}.", "Give one of the two.")
+    if status != "pinned" and importance == PINNED:
+        raise InvalidInput(f"Importance 10 is pinned, not {status}.", "Give one of the two.")
 
 
 def _importance_before_pinning(memory: LocalMemory, session: Session) -> float:

@@ -7,22 +7,49 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from commonplace.errors import Conflict, InvalidInput
+from commonplace.errors import Conflict, InvalidInput, NotFound
+from commonplace.memory.authors import sign
+from commonplace.memory.draft import NewItem, as_it_was, as_new_item, redraft
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.permissions import check_reserved, is_person, kept_notes, must_propose, must_propose_restoring
+from commonplace.memory.permissions import (
+    check_reserved,
+    is_person,
+    kept_notes,
+    must_propose,
+    must_propose_restoring,
+    must_propose_rewriting,
+)
 from commonplace.memory.proposed_changes import (
     check_editable,
     is_only_proposed,
+    propose_edit,
     propose_forgetting,
     propose_restoring,
     propose_superseding,
     supersede_when_accepted,
 )
-from commonplace.memory.remember import NewItem, as_new_item, redraft, rewrite_item
 from commonplace.model import ACCEPTED, PROPOSED, VALIDITY_FIELDS, Item
 from commonplace.text.project_names import base_name
 from commonplace.text.validity import NO_BOUND, Bound, parse_bound, read_validity
+
+
+def rewrite_item(
+    memory: LocalMemory, item: Item, note: NewItem, expect_rev: int | None = None, supersedes: int | None = None
+) -> Item:
+    """Rewrite an item. An event keeps what distinguishes it from others.
+
+    Where this caller may only propose that, the item stays as it is, and this is the proposal.
+    """
+    check_editable(item)
+    now = memory.clock()
+    draft = redraft(item, note, now)
+    if must_propose_rewriting(memory, item, draft):
+        return propose_edit(memory, item, note, expect_rev)
+    draft = sign(memory, draft, item)
+    rewritten = memory.store.rewrite(item.id, draft, now, expect_rev, supersedes, memory.writer)
+    memory.embeddings.wake()
+    return rewritten
 
 
 def mark_superseded(memory: LocalMemory, old: int | str, by: int | str) -> tuple[Item, Item]:
@@ -124,18 +151,41 @@ def _says_the_same(memory: LocalMemory, old: Item, note: NewItem) -> bool:
 
 
 def _changed(old: Item, changes: Changes, now_ms: int) -> NewItem:
-    new: dict[str, Any] = {field.name: getattr(changes, field.name) for field in fields(changes)}
-    new = {name: value for name, value in new.items() if value is not None}
-    new |= {name: None for name in VALIDITY_FIELDS if new.get(name) == NO_BOUND}
-    says_when = changes.valid_from_ms is not None or changes.valid_until_ms is not None
-    if changes.content is not None and not says_when and follows_text(old):
-        new["valid_from_ms"], new["valid_until_ms"] = read_validity(changes.content, now_ms)
+    """An item with new values, as it would be stored now."""
+    new: dict[str, Any] = {}
+    for field in fields(changes):
+        value = getattr(changes, field.name)
+        if value is not None:
+            is_removed = field.name in VALIDITY_FIELDS and value == NO_BOUND
+            new[field.name] = None if is_removed else value
     if changes.details is not None:
         new["details"] = {**old.details, **changes.details}
-    # A title that was taken from the text follows the text.
-    if changes.content is not None and old.kind == "memory" and old.body.startswith(old.title.rstrip("…")):
-        new.setdefault("title", "")
+    if changes.content is not None:
+        says_when = changes.valid_from_ms is not None or changes.valid_until_ms is not None
+        if not says_when and follows_text(old):
+            new["valid_from_ms"], new["valid_until_ms"] = read_validity(changes.content, now_ms)
+        # A title that was taken from the text follows the text.
+        if old.kind == "memory" and old.body.startswith(old.title.rstrip("…")):
+            new.setdefault("title", "")
     return replace(as_new_item(old), **new)
+
+
+def revert_to_revision(memory: LocalMemory, id_: int | str, rev: int | None = None) -> Item:
+    """Rewrite an item as it was at revision `rev`, by default before its last change of content."""
+    item = get_item(memory, id_)
+    known = {change.rev: change for change in memory.store.history(item.id)}
+    edits = [number for number, change in known.items() if change.op == "edit"]
+    if rev is None and not edits:
+        raise InvalidInput(f"Item {item.id} was never changed.", "There is nothing to revert to.")
+    change = known.get(edits[-1] if rev is None else rev)
+    if change is None:
+        raise NotFound(
+            f"Item {item.id} has no revision {rev} to go back to.",
+            f"It is at {item.rev}; earlier ones: {', '.join(map(str, sorted(known))) or 'none'}.",
+        )
+    note = as_it_was(item, change.before)
+    check_reserved(memory, note.tags, note.meta, item)
+    return rewrite_item(memory, item, note)
 
 
 def enrich_item(

@@ -17,13 +17,12 @@ from commonplace.memory.captured_events import ANSWER_TYPE
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.predict import session_items_after
 from commonplace.memory.recall import Hit, recall
-from commonplace.memory.rerank import tells_only_requests
 from commonplace.memory.rule_checks import CHECKED_TYPES, rejects_any
-from commonplace.memory.search_candidates import ParsedQuestion, parse_question
+from commonplace.memory.search_candidates import ParsedQuestion, parse_question, tells_only_requests
 from commonplace.memory.told_as_done import without_breaches
 from commonplace.memory.told_to_agents import may_be_told, scope_to_tell, source_mark, that_may_be_told
 from commonplace.model import Item, Kind, Scope, SessionScope
-from commonplace.ranking.scores_and_relevance import answer_odds
+from commonplace.ranking.scoring import answer_odds
 from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.text.dates import DAY_MS, iso_time
 from commonplace.text.query import is_only_question, parse_query

@@ -14,11 +14,7 @@ from typing import Any
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory.authors import for_import, sign
 from commonplace.memory.conversations import MAX_KEY, MAX_LABEL, STATUSES, checked_folder, checked_score
-from commonplace.memory.edit_and_forget import mark_superseded
-from commonplace.memory.items import get_item
-from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.permissions import check_reserved
-from commonplace.memory.remember import (
+from commonplace.memory.draft import (
     MAX_AUTHOR,
     MAX_META_DEPTH,
     NewItem,
@@ -27,8 +23,11 @@ from commonplace.memory.remember import (
     checked_uid,
     clean_text,
     make_draft,
-    rewrite_item,
 )
+from commonplace.memory.edit_and_forget import mark_superseded, rewrite_item
+from commonplace.memory.items import get_item
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.permissions import check_reserved
 from commonplace.model import SOURCE_FIELDS, VALIDITY_FIELDS, Change, Draft, Item, ref
 from commonplace.store.records import CLOCK_SKEW_MS, Arrival, Record, RecordKind, separate_hash
 from commonplace.text.project_names import normalise_project

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from commonplace.errors import InvalidInput, NotFound
+from commonplace.memory.as_of import newest_as_of
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import ID_HINT, MEMORY_TYPES, Change, Item, Scope, ref
 
@@ -93,8 +94,6 @@ def newest_items(memory: LocalMemory, scope: Scope, limit: int, before: tuple[in
     """Live items, newest first, or those of a moment; `before` is the (created_ms, id) to go on from."""
     if scope.at_ms is None:
         return memory.store.newest(scope, limit, before)
-    from commonplace.memory.history import newest_as_of
-
     return newest_as_of(memory, scope, limit, before)
 
 

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Protocol, cast
 from commonplace.config import EMBEDDERS, FOLDER, Settings, embedder_kind, listed, model_folder
 from commonplace.embed import Embedder
 from commonplace.errors import CommonplaceError, InvalidInput, StoreError, install_extra_hint
+from commonplace.memory.callers import local_writer
 from commonplace.memory.embedding_worker import Embeddings
-from commonplace.memory.encryption import store_key
+from commonplace.memory.store_key import store_key
 from commonplace.model import UNKNOWN_AUTHOR, Author
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class LocalMemory:
     """What the verbs need to work.
 
     `store` is what the caller may use: of a memory that is limited to a project, that project only. `maintenance`
-    concerns the whole store, and is refused then. `writer` is whose words are written (authors.py).
+    concerns the whole store, and is refused then. `writer` is whose words are written (callers.py).
     """
 
     settings: Settings
@@ -123,8 +124,6 @@ def open_memory(
 
     Without `migrate` nothing is written: a store that is not there, or is of an older version, is an error.
     """
-    from commonplace.memory.authors import local_writer
-
     store = open_store(settings, clock(), migrate=migrate)
     store.clock = clock
     embedder, cross_encoder, contradiction_model = (models or Models()).make(settings)

@@ -102,7 +102,7 @@ def close_step(memory: LocalMemory, project: str | None, text: str) -> list[Item
 
 def reopen_step(memory: LocalMemory, notes: Iterable[tuple[str, int]]) -> None:
     """Undo `close_step`: bring notes, by their ids, back to the revisions that they had; Conflict if they changed."""
-    from commonplace.memory.history import revert_to_revision
+    from commonplace.memory.edit_and_forget import revert_to_revision
     from commonplace.memory.items import get_item
 
     found = [(get_item(memory, id_), rev) for id_, rev in notes]

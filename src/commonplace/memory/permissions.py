@@ -1,6 +1,6 @@
 """What a caller may do: the one place that every door asks.
 
-Who calls is decided in authors.py. People may do everything that their key allows. Agents, hooks and imports may not
+Who calls is decided in callers.py. People may do everything that their key allows. Agents, hooks and imports may not
 review, settle, or use the names of our own notes; and what a person decided they change by a proposal only
 (proposed_changes.py).
 """
@@ -127,16 +127,24 @@ def check_reserved(
         )
     if is_person(memory) or memory.writer.origin == "captured":
         return
-    known_tags, known_notes = (set(old.tags), old.meta) if old else (set(), {})
-    wrong = [tag for tag in map(_plain, tags) if tag in RESERVED_TAGS - known_tags]
-    for name, value in (metadata or {}).items():
-        if _plain(name) in RESERVED_METADATA and (name not in known_notes or known_notes[name] != value):
-            wrong.append(name)
+    wrong = _reserved_names(tags, metadata or {}, old)
     if wrong:
         raise Forbidden(
             f"{', '.join(repr(name) for name in wrong)}: Commonplace keeps its own notes under this name.",
             "Choose another name. To pin or hide a line of the profile, or to settle a contradiction, ask a person.",
         )
+
+
+def _reserved_names(tags: Sequence[str], metadata: Mapping[str, object], old: Item | None) -> list[str]:
+    """The names of our own notes among tags and metadata, but for those that the item has already."""
+    known_tags = set(old.tags) if old else set()
+    known_notes = old.meta if old else {}
+    found = [tag for tag in map(_plain, tags) if tag in RESERVED_TAGS - known_tags]
+    for name, value in metadata.items():
+        is_known = name in known_notes and known_notes[name] == value
+        if _plain(name) in RESERVED_METADATA and not is_known:
+            found.append(name)
+    return found
 
 
 def _check_stays_private(memory: LocalMemory, old: Item, new: Draft) -> None:

@@ -149,7 +149,7 @@ def _tagged(memory: LocalMemory, scope: Scope, tag: str) -> list[Item]:
     """The newest statements with a tag, found by the index of words."""
     query = parse_query(f'tags:"{tag}"', QUERY_COLUMNS)
     # Who said it is looked at afterwards: the index does not know that.
-    hits = memory.store.search_text(query, replace(scope, kinds=("memory",)), _MOST_TAGGED, shares=False).hits
+    hits = memory.store.search_text(query, replace(scope, kinds=("memory",)), _MOST_TAGGED, count=False).hits
     tagged = (item for item in memory.store.get(hit.item_id for hit in hits).values() if tag in item.tags)
     found = (item for item in tagged if item.origin in _TRUSTED and may_be_known(memory, item))
     return sorted(found, key=lambda item: (-item.created_ms, -item.id))
@@ -196,7 +196,7 @@ def _sessions_with(memory: LocalMemory, scope: Scope, item: Item) -> int:
     if not query.strict:
         return 1
     prompts = replace(scope, kinds=("observation", "message"), lapsed=True)
-    hits = memory.store.search_text(query, prompts, _SESSIONS, shares=False).hits
+    hits = memory.store.search_text(query, prompts, _SESSIONS, count=False).hits
     return max(1, len({one.session for one in memory.store.get(hit.item_id for hit in hits).values()}))
 
 

@@ -68,7 +68,8 @@ def unknown_project(memory: LocalMemory, name: str) -> CommonplaceError | None:
 def is_in_scope(memory: LocalMemory, scope: Scope) -> Callable[[Item], bool]:
     """Whether an item is in the projects of a scope: for what was found by other ways than a search in it."""
     project = None if scope.project is None else memory.store.find_project(scope.project)
-    return lambda item: scope.has_place_of(item, project)
+    named = () if project is None else (project,)
+    return lambda item: scope.has_place_of(item, named)
 
 
 def alias_project(memory: LocalMemory, project: str, alias: str) -> str:

@@ -15,10 +15,10 @@ from typing import Any
 
 from commonplace.errors import Conflict, NotFound
 from commonplace.memory.authors import sign, sign_agreed
+from commonplace.memory.draft import NewItem, as_it_was, as_new_item, checked_meta, clean_text, make_draft, redraft
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.permissions import PROPOSED_CHANGE
-from commonplace.memory.remember import NewItem, as_new_item, checked_meta, clean_text, make_draft, redraft
 from commonplace.model import ACCEPTED, DISMISSED, PROPOSED, VALIDITY_FIELDS, Change, Item
 from commonplace.text.dates import short_iso_time
 
@@ -140,8 +140,6 @@ def take_back(memory: LocalMemory, item: Item) -> None:
 
 
 def _undo(memory: LocalMemory, target: Item, line: Change, now_ms: int) -> None:
-    from commonplace.memory.history import as_it_was
-
     before = line.before
     if line.op == EDIT:
         if target.rev != line.rev + 1:

@@ -91,9 +91,7 @@ def _near_duplicates(memory: LocalMemory, idle: Sequence[Session]) -> Mapping[in
     for id_, made in sketches.items():
         saying[made].append(id_)
     near = _near({sketches[session.id] for session in idle if session.id in sketches}, saying)
-    others = {other for alike in near.values() for other in alike}
-    sessions = memory.store.get_sessions([id_ for made in others for id_ in saying[made]])
-    best = {made: max((sessions[id_] for id_ in saying[made]), key=_worth) for made in others}
+    best = _best_of_each(memory, near, saying)
     twins = {}
     for session in idle:
         alike = near.get(sketches.get(session.id, frozenset()), ())
@@ -101,6 +99,15 @@ def _near_duplicates(memory: LocalMemory, idle: Sequence[Session]) -> Mapping[in
         if _worth(better) > _worth(session):
             twins[session.id] = better
     return twins
+
+
+def _best_of_each(
+    memory: LocalMemory, near: Mapping[Sketch, Sequence[Sketch]], saying: Mapping[Sketch, Sequence[int]]
+) -> dict[Sketch, Session]:
+    """The session to keep of those with one sketch, for each that is nearly the same as another."""
+    others = {other for alike in near.values() for other in alike}
+    sessions = memory.store.get_sessions([id_ for made in others for id_ in saying[made]])
+    return {made: max((sessions[id_] for id_ in saying[made]), key=_worth) for made in others}
 
 
 def _near(wanted: Iterable[Sketch], known: Iterable[Sketch]) -> Mapping[Sketch, Sequence[Sketch]]:

@@ -1,95 +1,58 @@
-"""Recall: search items by words and by meaning, and estimate how likely each hit is an answer."""
+"""Recall: from a question to its candidates, through the steps that score them, to the hits that are told.
+
+search_candidates.py finds the candidates, and search_steps.py lists the steps. Here what answers nothing is dropped,
+what says the same is told once, and each hit is told how likely it answers. Importance, who stated it, and how often
+and how lately it was useful decide between hits that answer about equally well. They never make something an answer,
+and nothing is hidden for being old or unused.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from commonplace.memory.candidates_as_of import find_candidates_as_of
+from commonplace.memory.items import OFF_PATH, ROOT_KEY
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.rerank import (
-    PartsOfScore,
-    ScoreParts,
-    compare_tokens,
-    hit_weights,
-    judge,
-    likelihoods_and_similarities,
-    repeating,
-    repeats_answer_little,
-    session_requests,
-    show_twins_once,
-    sinks,
-    weightiest_first,
-    words_of,
-)
 from commonplace.memory.search_candidates import (
     ParsedQuestion,
-    begin_question,
     embed_waiting,
-    evidence_by_meaning,
     find_candidates,
-    first_passages,
+    parse,
     parse_question,
     something_waits,
-    understand,
+    start_embedding,
 )
-from commonplace.model import MESSAGE_ROLES, Item, Scope, Session
-from commonplace.ranking.scores_and_relevance import (
+from commonplace.memory.search_steps import STEPS, ItemReader, ScorePart, Search
+from commonplace.model import DEFAULT_IMPORTANCE, PROPOSED, SAME_AS, Item, Scope, Session, linked_uids
+from commonplace.ranking.scoring import (
+    LEXICAL_WEIGHT,
     STALE_FACTOR,
-    Evidence,
-    Weight,
-    add_answer_scores,
-    add_token_scores,
-    attribute_boosts,
-    best_first,
-    boost_by_adjacent_words,
-    boost_by_context,
-    boost_by_neighbours,
-    boost_by_role,
-    boost_by_speaker,
-    boost_by_time,
-    boost_instructions,
-    expected_cosines,
-    fused_score,
     is_noise,
     is_noise_when_judged,
     lexical_signal,
-    lower_questions,
-    newer_boosts,
+    likelihoods,
     noise_borders,
-    prefer_answers,
     relevance,
+    relevances_in_order,
 )
-from commonplace.store.types import Turn
-from commonplace.text.attributes import answers, mentions, stated_attribute
-from commonplace.text.near_duplicates import WordSets, drop_near_duplicates, first_per_key
-from commonplace.text.proposed_memories import RULE
-from commonplace.text.query import (
-    adjacent_words,
-    is_about_the_past,
-    is_only_question,
-    question_ratio,
-    requested_attributes,
-)
-from commonplace.text.sentences import is_small_talk
-from commonplace.text.tokens import index_text
+from commonplace.text.near_duplicates import drop_near_duplicates, first_per_key, group_near_duplicates
+from commonplace.text.query import is_keywords
 
 # What answers at least this likely is called an answer.
 LIKELY = 0.5
 NOTHING_CLEAR = "Nothing clearly answers this; these come closest."
 CANDIDATES = 100
-# The best so many are compared with what was said around them.
-CONTEXT_BOOSTED = 150
-# The best so many are read before they are put in order, and compared with the question word by word. With 100 the
-# order of the first twenty is the same; with 40 some answers are lost.
-RERANKED = 50
-# Characters of a hit that are read then: what it is about it says early.
-READ_CHARACTERS = 2_000
-# A standing instruction ("Always ...") says within so many that it is one.
-RULE_CHARACTERS = 300
-# What holds now and says since when or until when was said of just this time: it comes before what says no time.
-DATED_BOOST = 0.15
-_NOBODY = frozenset(MESSAGE_ROLES) | {""}
+# Of the best so many, those that are no longer than this are compared with each other, to tell the important first.
+COMPARED, SHORT_TEXT = 30, 500
+# What is less of a score is nothing worth showing.
+LEAST_PART = 0.0005
+MAX_STALE_FILES = 50
+# What only repeats a question answers at most this likely.
+REPEATED_LIKELY = 0.2
+_SEPARATORS = re.compile(r"[,\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +121,7 @@ def recall(memory: LocalMemory, question: str | ParsedQuestion, scope: Scope, li
 
 def recall_by_words(memory: LocalMemory, question: str, scope: Scope, limit: int) -> RecallResult:
     """The best hits by their words alone."""
-    parsed = parse_question(memory, question, by_meaning=False)
-    return memory.store.snapshot(lambda: _recall(memory, parsed, scope, limit, _ReadItems(memory)))
+    return recall(memory, parse_question(memory, question, by_meaning=False), scope, limit)
 
 
 def recall_in_sessions(
@@ -183,150 +145,129 @@ def recall_scopes(
 ) -> list[RecallResult]:
     """The same question in several scopes, each with its limit: it is parsed once, and each item is read once.
 
-    What waits for a vector there is embedded first.
+    What waits for a vector there is embedded first. All is read at one moment of the store.
     """
 
-    def answers(parsed: ParsedQuestion) -> list[RecallResult]:
-        read, pairs = _ReadItems(memory), list(zip(scopes, limits, strict=True))
-        return memory.store.snapshot(lambda: [_recall(memory, parsed, scope, limit, read) for scope, limit in pairs])
+    def search(parsed: ParsedQuestion) -> list[RecallResult]:
+        reader, results = ItemReader(memory), []
+        for scope, limit in zip(scopes, limits, strict=True):
+            results.append(_search(memory, parsed, scope, limit, reader))
+        return results
 
     if isinstance(question, ParsedQuestion):
-        return answers(question)
+        return memory.store.snapshot(lambda: search(question))
 
-    begun = begin_question(memory, question)
+    pending = start_embedding(memory, question)
 
-    def unless_something_waits() -> tuple[ParsedQuestion, list[RecallResult] | None]:
-        parsed = understand(memory, begun)
-        return parsed, None if something_waits(memory, parsed) else answers(parsed)
+    def search_unless_something_waits() -> ParsedQuestion | list[RecallResult]:
+        parsed = parse(memory, pending)
+        return parsed if something_waits(memory, parsed) else search(parsed)
 
-    # Who speaks there is part of what is understood: one moment for both, unless it would wait for somebody.
-    ready = memory.embeddings.is_ready
-    parsed, found = memory.store.snapshot(unless_something_waits) if ready else unless_something_waits()
-    return answers(embed_waiting(memory, parsed, scopes)) if found is None else found
-
-
-class _ReadItems:
-    """Items of one moment of the store and their words, each read once for all scopes of a question."""
-
-    def __init__(self, memory: LocalMemory) -> None:
-        self._store = memory.store
-        self._items: dict[int, Item] = {}
-        self.words = WordSets[Item](words_of, lambda item: item.id)
-
-    def get(self, item_ids: Iterable[int]) -> dict[int, Item]:
-        ids, known = list(item_ids), self._items
-        if missing := [id_ for id_ in ids if id_ not in known]:
-            known |= self._store.get(missing)
-        return {id_: known[id_] for id_ in ids if id_ in known}
+    if memory.embeddings.is_ready:
+        # Who speaks there is part of what a question names: both are of one moment.
+        found = memory.store.snapshot(search_unless_something_waits)
+        if isinstance(found, list):
+            return found
+        parsed = found
+    else:
+        # The model is loaded first, which no snapshot should wait for.
+        parsed = parse(memory, pending)
+    parsed = embed_waiting(memory, parsed, scopes)
+    return memory.store.snapshot(lambda: search(parsed))
 
 
-def _recall(
-    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int, read_items: _ReadItems
+def _search(
+    memory: LocalMemory, question: ParsedQuestion, scope: Scope, limit: int, reader: ItemReader
 ) -> RecallResult:
-    if scope.at_ms is None:
-        return _recall_current(memory, parsed, scope, limit, read_items)
-    from commonplace.memory.history import recall_as_of
-
-    return recall_as_of(memory, parsed, scope, limit, partial(_recall_current, read_items=read_items))
-
-
-def _recall_current(
-    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, limit: int, read_items: _ReadItems
-) -> RecallResult:
+    """Candidates, steps, answers."""
     most = max(CANDIDATES, 2 * limit)
-    evidence, owner, total = find_candidates(memory, parsed, scope, most)
-    if not evidence:
-        return RecallResult((), 0, parsed.vector is not None, parsed.waiting)
-    best = max((e.bm25 for e in evidence.values()), default=0.0)
-    own = _own_scores(evidence, best)
-    parts, chosen = ScoreParts(best), dict[int, int]()
-    for passage in best_first(own, newest=owner):
-        chosen.setdefault(owner[passage], passage)
-    scores = parts.add("meaning", {item_id: own[passage] for item_id, passage in chosen.items()})
-    turns = memory.store.turns(list(scores)[:CONTEXT_BOOSTED])
-    scores = parts.add("speaker", _boost_by_speaker(parsed, scores, turns))
-    scores = parts.add("role", _boost_by_role(parsed, scores, turns))
-    boosted = parts.add("context", _boost_by_context(scores, turns))
-    scores = dict(boosted)
-    enough = 2 * limit  # dropping near-duplicates and the stale must not leave gaps
-    first = best_first(scores, newest={})[: max(enough, RERANKED)]
-    items = read_items.get(first)
-    read = [items[item_id] for item_id in first[:RERANKED] if item_id in items]
-    replies = _replies(memory, scope, repeats := repeating(parsed, read))
-    for item, _question in replies:
-        if item.id not in chosen:
-            (chosen[item.id],) = first_passages(memory, [item.id])
-            evidence |= evidence_by_meaning(memory, parsed, [chosen[item.id]])
-        scores.setdefault(item.id, fused_score(evidence[chosen[item.id]], best))
-        if item.id not in items:
-            items[item.id] = item
-            first.append(item.id)
-            read.append(item)
-    scores = _score_read(parsed, parts, scores, read)
-    known = {item.id: evidence[chosen[item.id]] for item in read}
-    similar = compare_tokens(memory, parsed, {item.id: chosen[item.id] for item in read})
-    scores = _score_words(parts, scores, similar, known, turns)
-    repeated = dict.fromkeys(item.id for item in repeats)
-    judged = judge(memory, parsed, scores, chosen, known, similar, repeated)
-    scores = parts.add("reading", scores | add_answer_scores(scores, judged.answers))
-    scores = parts.add("reply", scores | prefer_answers(scores, repeated, {one.id: reply.id for reply, one in replies}))
-    weights = hit_weights(memory, [*items.values()])
-    order = parts.add("newer", _prefer_newer(scores, read, weights))
-    answered = judged.is_answered(scores)
-    noise = set() if parsed.query.strict else _noise(boosted, chosen, evidence, judged.relevances, answered=answered)
-    noise -= {reply.id for reply, _question in replies}
-    candidates = [items[item_id] for item_id in first if item_id in items and item_id not in noise]
-    stale = {item.id for item in candidates if sinks(item)}
-    found = _in_order(candidates, order, weights, stale)[:enough]
-    once, twins = show_twins_once(found := weightiest_first(memory, found, scores, weights, read_items.words))
-    shown = first_per_key(drop_near_duplicates(once, read_items.words), session_requests)
-    told = likelihoods_and_similarities(shown, scores, judged, stale, answered=answered)
+    if scope.at_ms is None:
+        candidates = find_candidates(memory, question, scope, most)
+    else:
+        candidates = find_candidates_as_of(memory, question, scope, most)
+        # What changed since is read: what did not is compared with it, so more of that is read too.
+        question = replace(question, thorough=True)
+    search = Search(memory, question, scope, limit, reader, candidates, candidates.best_bm25)
+    if candidates.evidence:
+        for step in STEPS:
+            search.take(step)
+    return _answers(search, most)
+
+
+def _answers(search: Search, most: int) -> RecallResult:
+    """What is told of the candidates, in which order, and how likely each answers."""
+    evidence, scores = search.found.evidence, search.scores
+    answered = search.odds.is_answered(scores)
+    noise = set() if search.question.query.strict else _noise(search, answered=answered)
+    kept = [item for item in search.items.values() if item.id not in noise]
+    stale = {item.id for item in kept if sinks(item)}
+
+    def order(item: Item) -> float:
+        score = scores[item.id] + search.newer.get(item.id, 0.0) + search.weights[item.id].total
+        return relevance(score) * (STALE_FACTOR if item.id in stale else 1)
+
+    found = sorted(kept, key=order, reverse=True)[: 2 * search.limit]
+    found = _prefer_important_duplicate(search, found)
+    once, twins = _show_twins_once(found)
+    shown = first_per_key(drop_near_duplicates(once, search.reader.words), _session_requests)
+
+    by_score = [relevance(scores[item.id]) for item in shown]
+    by_reading = [search.odds.relevances.get(item.id) for item in shown]
+    similarities = relevances_in_order(by_score, by_reading, answered=answered)
+    likely = similarities
+    if search.odds.odds:
+        likely = likelihoods([scores[item.id] for item in shown], [item.id in stale for item in shown])
+    if search.repeats and not is_keywords(search.question.query.text):
+        likely = _repeats_answer_little(search, shown, likely)
     hits = []
-    for item, likely, similarity in repeats_answer_little(told, parsed, repeated)[:limit]:
-        passage, answer = chosen[item.id], judged.answers.get(item.id)
-        signals, why = evidence[passage], PartsOfScore(parts, item.id, evidence[passage], weights[item.id])
-        words, others = lexical_signal(signals, best), twins.get(item.id, ())
-        hits.append(Hit(item, passage, likely, similarity, signals.semantic, words, why, others, answer))
+    for item, how_likely, similarity in list(zip(shown, likely, similarities, strict=True))[: search.limit]:
+        passage = search.best_passage[item.id]
+        signals = evidence[passage]
+        hits.append(
+            Hit(
+                item,
+                # What it said then is no passage any more.
+                max(passage, 0),
+                how_likely,
+                similarity,
+                signals.semantic,
+                lexical_signal(signals, search.best_bm25),
+                ScoreParts(search, item.id),
+                twins.get(item.id, ()),
+                search.odds.answers.get(item.id),
+            )
+        )
     count = len(scores.keys() - noise) - (len(found) - len(shown))
-    total = count if len(evidence) < most else max(total, count)
-    return RecallResult(tuple(hits), total, parsed.vector is not None, parsed.waiting, parsed.query.strict)
+    total = count if len(evidence) < most else max(search.found.total, count)
+    question = search.question
+    return RecallResult(tuple(hits), total, question.vector is not None, question.waiting, question.query.strict)
 
 
-def _in_order(
-    items: Iterable[Item], scores: Mapping[int, float], weights: Mapping[int, Weight], stale: Collection[int]
-) -> list[Item]:
-    """Items by what speaks for them, those that are probably no longer so after others."""
+def _repeats_answer_little(search: Search, shown: Sequence[Item], likely: Sequence[float]) -> list[float]:
+    """Likelihoods with less for what only repeats the question and for what stands after it: they only fall.
 
-    def value(item: Item) -> float:
-        return relevance(scores[item.id] + weights[item.id].total) * (STALE_FACTOR if item.id in stale else 1)
-
-    return sorted(items, key=value, reverse=True)
-
-
-def _own_scores(evidence: Mapping[int, Evidence], best: float) -> dict[int, float]:
-    """The score of each passage by itself, by its words and its meaning."""
-    expected = expected_cosines(evidence, best)
-    return {passage: fused_score(e, best, expected.get(passage, 0.0)) for passage, e in evidence.items()}
+    Not of bare words: whoever types words to look for may look for just this.
+    """
+    repeated = {item.id for item in search.repeats}
+    found, most = [], 1.0
+    for item, how_likely in zip(shown, likely, strict=True):
+        most = min(most, how_likely, REPEATED_LIKELY if item.id in repeated else 1.0)
+        found.append(most)
+    return found
 
 
-def _noise(
-    scores: Mapping[int, float],
-    chosen: Mapping[int, int],
-    evidence: Mapping[int, Evidence],
-    by_reading: Mapping[int, float],
-    *,
-    answered: bool | None,
-) -> set[int]:
-    """The candidates that answer nothing, by their score or by how likely they answer."""
-    noise = set()
+def _noise(search: Search, *, answered: bool | None) -> set[int]:
+    """The candidates that answer nothing, by their score before they were read or by how likely they answer."""
     # What was judged is dropped for its score only if it is far off.
-    borders = noise_borders(len(evidence), answered=answered is not None)
-    for item_id, score in scores.items():
-        bm25, cosine, share = evidence[chosen[item_id]]
-        if share >= 1.0:
+    borders = noise_borders(len(search.found.evidence), answered=answered is not None)
+    replies = {reply.id for reply in search.replies.values()}
+    noise = set()
+    for item_id, score in search.unread_scores.items():
+        bm25, cosine, share = search.found.evidence[search.best_passage[item_id]]
+        if share >= 1.0 or item_id in replies:
             # It has every word of the question: whoever types a name wants what holds it.
             continue
-        judged = by_reading.get(item_id)
+        judged = search.odds.relevances.get(item_id)
         if is_noise(score, borders, has_words=bm25 > 0.0, has_cosine=cosine is not None) or (
             judged is not None and is_noise_when_judged(judged, has_words=bm25 > 0.0, answered=bool(answered))
         ):
@@ -334,142 +275,167 @@ def _noise(
     return noise
 
 
-def _boost_by_speaker(parsed: ParsedQuestion, scores: dict[int, float], turns: Mapping[int, Turn]) -> dict[int, float]:
-    if not parsed.names:
-        return scores
-    named = [id_ for id_, turn in turns.items() if not parsed.names.isdisjoint(index_text(turn.speaker).split())]
-    return boost_by_speaker(scores, named)
+class ScoreParts(Mapping[str, float]):
+    """What speaks for a hit and against it, each as what it adds to the score; nothing that adds nothing.
 
-
-def _boost_by_role(parsed: ParsedQuestion, scores: dict[int, float], turns: Mapping[int, Turn]) -> dict[int, float]:
-    if not parsed.role:
-        return scores
-    roles = {id_: turn.role for id_, turn in turns.items() if turn.role in ("user", "assistant")}
-    same = {id_ for id_, role in roles.items() if role == parsed.role}
-    return boost_by_role(scores, same, roles.keys() - same)
-
-
-def _boost_by_context(scores: Mapping[int, float], turns: Mapping[int, Turn]) -> dict[int, float]:
-    return boost_by_context(scores, {id_: turn.session_id for id_, turn in turns.items()}, _following(turns))
-
-
-def _following(turns: Mapping[int, Turn]) -> dict[int, int]:
-    return {id_: turn.next_id for id_, turn in turns.items() if turn.next_id is not None}
-
-
-def _replies(memory: LocalMemory, scope: Scope, questions: Sequence[Item]) -> list[tuple[Item, Item]]:
-    """For each message that repeats the question, the next message of somebody else, if it says something."""
-    parsed = {item.id: item for item in questions if item.kind == "message"}
-    if not parsed or scope.types or scope.tag or (scope.kinds and "message" not in scope.kinds):
-        return []
-    turns = memory.store.turns(list(parsed))
-    after = memory.store.get(turn.next_id for turn in turns.values() if turn.next_id is not None)
-    pairs = [(after[turn.next_id], parsed[id_]) for id_, turn in turns.items() if turn.next_id in after]
-    return [(reply, question) for reply, question in pairs if _inside(scope, reply) and _answers(reply, question)]
-
-
-def _inside(scope: Scope, reply: Item) -> bool:
-    """Whether a reply to a message in a scope is in it too, as far as replies differ."""
-    since, until = scope.since_ms or reply.created_ms, scope.until_ms or reply.created_ms + 1
-    return reply.kind == "message" and reply.forgotten_ms is None and since <= reply.created_ms < until
-
-
-def _answers(reply: Item, question: Item) -> bool:
-    text = reply.text[:READ_CHARACTERS]
-    return _who(reply) != _who(question) and not is_only_question(text) and not is_small_talk(text)
-
-
-def _who(item: Item) -> tuple[str, str]:
-    return item.details.get("role", ""), item.details.get("speaker", "")
-
-
-def _score_read(
-    parsed: ParsedQuestion, parts: ScoreParts, scores: dict[int, float], read: Sequence[Item]
-) -> dict[int, float]:
-    """The scores of items after a look at what they say and when they said it."""
-    scores = parts.add("phrase", scores | boost_by_adjacent_words(scores, adjacent_shares(parsed, read)))
-    boosts = boosts_by_attribute(parsed, read)
-    scores = parts.add("attribute", scores | {id_: scores[id_] + boost for id_, boost in boosts.items()})
-    if parsed.query.strict:
-        return scores
-    scores = parts.add("time", scores | _boost_by_time(parsed, scores, read))
-    scores = parts.add("instruction", scores | _boost_instructions(parsed, scores, read))
-    return parts.add("question", scores | _lower_questions(scores, read))
-
-
-def _score_words(
-    parts: ScoreParts,
-    scores: dict[int, float],
-    similar: dict[int, float],
-    known: Mapping[int, Evidence],
-    turns: Mapping[int, Turn],
-) -> dict[int, float]:
-    """The scores of items after their words were compared, and then those of their neighbours."""
-    cosines = {item_id: one.semantic for item_id, one in known.items()}
-    scores = parts.add("tokens", scores | add_token_scores(scores, similar, cosines))
-    compared = {item_id: scores[item_id] for item_id in similar}
-    return parts.add("context", scores | boost_by_neighbours(compared, _following(turns)))
-
-
-def _prefer_newer(scores: Mapping[int, float], read: Sequence[Item], weights: Mapping[int, Weight]) -> dict[int, float]:
-    """The scores with newer statements before older ones that importance, trust and use do not tell from them."""
-    stated = [item for item in read if item.kind == "memory"]
-    highest = max((weights[item.id].total for item in stated), default=0.0)
-    equal = {item.id: item.created_ms for item in stated if weights[item.id].total == highest}
-    boosts = newer_boosts(scores, equal)
-    return {id_: score + boosts.get(id_, 0.0) for id_, score in scores.items()}
-
-
-def boosts_by_attribute(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:
-    """What items are worth more that tell the attribute that a question asks for, of what it asks about."""
-    attributes = () if parsed.query.strict else requested_attributes(parsed.query.text)
-    if not attributes:
-        return {}
-    since_ms: dict[int, int] = {}
-    for item in items:
-        text = item.text[:READ_CHARACTERS]
-        if any(mentions(one, text) and answers(one, stated_attribute(text)) for one in attributes):
-            since_ms[item.id] = max(item.created_ms, item.valid_from_ms or 0)
-    return attribute_boosts(since_ms)
-
-
-def adjacent_shares(parsed: ParsedQuestion, items: Sequence[Item]) -> dict[int, float]:
-    """For each item the share of the question's adjacent words that stand together in it too."""
-    pairs = () if parsed.query.strict else adjacent_words(parsed.text)
-    if not pairs:
-        return {}
-    shares = {}
-    for item in items:
-        text = f"{item.title}\n{item.text[:READ_CHARACTERS]}"
-        lower = text.lower()
-        shares[item.id] = sum([pair.are_in(text, lower) for pair in pairs]) / len(pairs)
-    return shares
-
-
-def _boost_by_time(parsed: ParsedQuestion, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
-    """The scores of what happened at the time that the question names, and of what says itself when it holds."""
-    nearness = {item.id: parsed.time.nearness(item.created_ms) for item in items} if parsed.time else {}
-    boosted = boost_by_time(scores, nearness)
-    return boosted | {item.id: boosted.get(item.id, scores[item.id]) + DATED_BOOST for item in items if item.is_dated}
-
-
-def _boost_instructions(parsed: ParsedQuestion, scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
-    """The scores of standing instructions, unless the question is about the past.
-
-    That is what somebody told an assistant for later, which seldom resembles what it is about. A rule that was noted
-    as a memory is given to agents anyway, and found by what it says: most begin so, and few answer.
+    Worked out when somebody asks: few do.
     """
-    if is_about_the_past(parsed.query.text):
-        return {}
-    told = [item.id for item in items if item.kind == "message" and RULE.match(item.text, 0, RULE_CHARACTERS)]
-    return boost_instructions(scores, told)
+
+    __slots__ = ("_item_id", "_made", "_search")
+
+    def __init__(self, search: Search, item_id: int) -> None:
+        self._search, self._item_id = search, item_id
+        self._made: dict[str, float] | None = None
+
+    def __getitem__(self, name: str) -> float:
+        return self._parts()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts())
+
+    def __len__(self) -> int:
+        return len(self._parts())
+
+    def _parts(self) -> dict[str, float]:
+        if self._made is None:
+            search, item_id = self._search, self._item_id
+            signals = search.found.evidence[search.best_passage[item_id]]
+            before = LEXICAL_WEIGHT * lexical_signal(signals, search.best_bm25)
+            parts: dict[ScorePart, float] = {"words": before}
+            for name, changed in search.trace:
+                now = changed.get(item_id, before)
+                parts[name] = parts.get(name, 0.0) + now - before
+                before = now
+            weight = search.weights[item_id]
+            parts["newer"] = search.newer.get(item_id, 0.0)
+            parts |= {"importance": weight.importance, "trust": weight.trust, "use": weight.use}
+            self._made = {name: round(value, 4) for name, value in parts.items() if abs(value) >= LEAST_PART}
+        return self._made
 
 
-def _lower_questions(scores: Mapping[int, float], items: Sequence[Item]) -> dict[int, float]:
-    """The scores of what only asks. What a user asks an assistant tells what they were about, so it keeps its score."""
-    ratios = {}
+def _prefer_important_duplicate(search: Search, found: Sequence[Item]) -> list[Item]:
+    """Items in their order, but of those that say nearly the same the more important first, with the better score.
+
+    So does a rejected idea before a proposal to take it up.
+    """
+    short = [item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT]
+    alike = [*group_near_duplicates(short, search.reader.words), *_taken_up_again(short)]
+    if not alike:
+        return list(found)
+    unrated = [item.id for group in alike for item in group if item.importance is None and item.session is not None]
+    sessions = search.memory.store.sessions_of(unrated) if unrated else {}
+
+    def rank(item: Item) -> tuple[float, bool, float, float]:
+        """What is stated comes before the event in which it was said."""
+        importance, weight = item.importance, search.weights[item.id]
+        if importance is None:
+            importance = sessions[item.id].importance if item.id in sessions else DEFAULT_IMPORTANCE
+        return importance, item.kind == "memory", weight.trust, weight.use
+
+    order = list(found)
+    for group in alike:
+        places = [place for place, item in enumerate(order) if item in group]
+        members = [order[place] for place in places]
+        better = [search.scores[item.id] for item in members]
+        for place, item, score in zip(places, sorted(members, key=rank, reverse=True), better, strict=True):
+            order[place] = item
+            search.scores[item.id] = score
+    return order
+
+
+def _taken_up_again(items: Sequence[Item]) -> list[list[Item]]:
+    """Each proposal that nobody accepted with the ideas that it takes up though they were rejected, in their order."""
+    proposals = [item for item in items if item.review == PROPOSED]
+    rejected = [item for item in items if item.type == "rejected" and item.review != PROPOSED]
+    if not proposals or not rejected:
+        return []
+    # Few searches find both: most need not load what reads rules.
+    from commonplace.memory.rule_checks import rejects_any
+    from commonplace.text.rule_statements import proposed_words
+
+    groups = []
+    for proposal in proposals:
+        wanted = proposed_words(proposal.text)
+        ideas = [idea for idea in rejected if rejects_any(idea, wanted)]
+        if ideas:
+            groups.append([item for item in items if item is proposal or item in ideas])
+    return groups
+
+
+def _show_twins_once(items: Sequence[Item]) -> tuple[list[Item], dict[int, tuple[Item, ...]]]:
+    """Items in order without those that are linked as saying the same as an earlier one, and those by its id."""
+    first: dict[str, int] = {}
+    shown: list[Item] = []
+    twins: dict[int, tuple[Item, ...]] = {}
     for item in items:
-        asks_people = item.kind == "memory" or item.details.get("speaker", "") not in _NOBODY
-        if "?" in item.text and asks_people:
-            ratios[item.id] = question_ratio(item.text[:READ_CHARACTERS])
-    return lower_questions(scores, ratios)
+        uids = [item.uid, *linked_uids(item, SAME_AS)]
+        known = next((first[uid] for uid in uids if uid in first), None)
+        if known is None:
+            shown.append(item)
+        else:
+            twins[known] = (*twins.get(known, ()), item)
+        for uid in uids:
+            first.setdefault(uid, item.id if known is None else known)
+    return shown, twins
+
+
+def _session_requests(item: Item) -> set[tuple[str, str]]:
+    """What the summary, the checkpoint and the short prompts of a session have in common: one of them is enough."""
+    notes = item.kind in ("summary", "checkpoint")
+    if item.session is None or not (notes or (item.type == "prompt" and len(item.body) <= len(item.title) + 20)):
+        return set()
+    lines = [item.title, *(f"{item.details.get('request', '')}\n{item.details.get('task', '')}".splitlines())]
+    titles = {" ".join(line.casefold().split()).rstrip(" .?!…") for line in lines}
+    return {(item.session, title) for title in ({*titles, ""} if notes else titles - {""})}
+
+
+def record_use(memory: LocalMemory, items: Iterable[Item]) -> None:
+    """Count that items were useful: opened by somebody, accepted, or used by an agent that they were shown to."""
+    ids = [item.id for item in items]
+    if ids:
+        memory.store.record_use(ids, memory.clock())
+
+
+def is_stale(item: Item) -> bool:
+    """Whether any file the item modified is newer than the item."""
+    return changed_file(item) is not None
+
+
+def is_left_behind(item: Item) -> bool:
+    """Whether somebody went back in the conversation and went on without this message, such as another answer."""
+    return item.meta.get(OFF_PATH) is True
+
+
+def sinks(item: Item) -> bool:
+    """Whether what it says is probably no longer so: others come first."""
+    return item.meta.get(OFF_PATH) is True or changed_file(item) is not None
+
+
+def changed_file(item: Item) -> str | None:
+    """The first file that the item modified and that is newer than it. What cannot be looked at does not count."""
+    listed = item.details.get("files_modified", "")
+    if not listed:
+        return None
+    root = item.meta.get(ROOT_KEY)
+    for name in _SEPARATORS.split(listed)[:MAX_STALE_FILES]:
+        path = _located(name.strip(), root if isinstance(root, str) else None)
+        if path is not None and _changed_ms(path) > item.created_ms:
+            return name.strip()
+    return None
+
+
+def _located(name: str, root: str | None) -> str | None:
+    # Plain strings: of each hit of a search its files are looked at.
+    if not name:
+        return None
+    path = os.path.expanduser(name) if name.startswith("~") else name
+    if os.path.isabs(path):
+        return path
+    return os.path.join(root, path) if root and not path.startswith("~") else None
+
+
+def _changed_ms(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns // 1_000_000
+    except (OSError, ValueError):
+        return -1

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from commonplace.errors import InvalidInput
-from commonplace.memory.authors import person_named
+from commonplace.memory.callers import person_named
 from commonplace.memory.failed_commands import FailedCommand, find_failed_commands, passed_after
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.open_steps import LONGEST_STEP, STILL_FAILING, dismissed_steps, failing_command

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 
 from commonplace.errors import CommonplaceError
 from commonplace.memory.contradictions import compare_statement
+from commonplace.memory.draft import NewItem, make_draft
 from commonplace.memory.edit_and_forget import enrich_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import NewItem, make_draft
 from commonplace.memory.rule_checks import check_rule, command_action
 from commonplace.memory.told_to_agents import (
     BROKEN_BY,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from commonplace.errors import InvalidInput, NothingToRemember
 from commonplace.memory.captured_events import is_edited_by_person, mark_as_written
+from commonplace.memory.draft import MAX_TAG, MAX_TEXT, MAX_TITLE, as_new_item, redraft
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_TAG, MAX_TEXT, MAX_TITLE, as_new_item, redraft
 from commonplace.model import Draft, Item
 from commonplace.store.maintenance import RowKey, TextRow
 from commonplace.text.redact import have_no_secrets, redact_counted

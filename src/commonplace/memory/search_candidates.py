@@ -1,7 +1,8 @@
 """Candidates of a search: what a question asks for, and the passages that may answer it.
 
-They are found by words, meaning, time and the title of a conversation, and come with what is known of them
-(`Evidence`); memory/recall.py puts them in order. What has no vector yet gets one before.
+They are found by words, meaning, time and the title of a conversation, and as replies to what only repeats the
+question. They come with what is known of them (`Evidence`); search_steps.py scores them. What has no vector yet gets
+one before.
 """
 
 from __future__ import annotations
@@ -9,29 +10,34 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from commonplace.errors import StoreError, TooLarge
 from commonplace.memory.embedding_worker import EMBED_FIRST_PASSAGES, EMBED_FIRST_SECONDS, NO_WAIT
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.model import MESSAGE_ROLES, Scope, VectorHit
-from commonplace.ranking.scores_and_relevance import Evidence
+from commonplace.model import MESSAGE_ROLES, PROPOSED, Item, Scope, VectorHit
+from commonplace.ranking.scoring import Evidence
 from commonplace.store.rows import QUERY_COLUMNS
 from commonplace.store.types import Job
 from commonplace.text.dates import NamedTime, named_time
 from commonplace.text.query import (
     Query,
+    is_about_questions,
+    is_only_question,
     like_pattern,
     may_name_somebody,
     parse_query,
     plain_words,
+    repeats_question,
+    repeats_words,
     speaker_role,
     without_names,
 )
+from commonplace.text.sentences import is_small_talk
 from commonplace.text.tokens import index_text, stem
 
 if TYPE_CHECKING:
@@ -43,6 +49,8 @@ MAX_QUERY = 10_000
 SHORT_QUERY = 500
 # Everybody has a role: to name it names nobody.
 _ROLES = frozenset(map(stem, MESSAGE_ROLES))
+# What hooks note of any session: that commands ran, and how much was done.
+_COUNTED = re.compile(r"Ran ")
 _BEGUN = re.compile(r"\b(\w++)\*")
 # A question of so few words may name a conversation: with this share of them in its label, and this share of the label
 # in the question. So many labels are read, and so many of the latest conversations are candidates.
@@ -51,6 +59,10 @@ TITLE_WORDS, TITLE_SHARE, LABEL_SHARE, LABELS_READ, TITLES = 8, 0.6, 0.5, 500, 2
 TITLE_SCORE = 0.7
 # So much of what is of a time that was named is looked at too.
 OF_A_TIME = 200
+# Characters of a reply that are read, to tell whether it says something.
+READ_CHARACTERS = 2_000
+# What only repeats a question has at most twice its characters and these.
+REPEATED_MORE = 80
 # What it is worth to hold the words of a question that says nothing: "how", "the".
 EMPTY_WORDS = 0.2
 # What a program that runs once embeds before it answers, the newest first, in small steps; the rest waits for the next
@@ -95,7 +107,7 @@ def _parse_again(question: str) -> Query:
     return parse_query(question, QUERY_COLUMNS)
 
 
-class BegunQuestion(NamedTuple):
+class PendingQuestion(NamedTuple):
     """A question of which the words are known, before anything is read for it."""
 
     query: Query
@@ -104,32 +116,34 @@ class BegunQuestion(NamedTuple):
     vector: PendingVector | None
 
 
-def begin_question(memory: LocalMemory, question: str, *, by_meaning: bool = True) -> BegunQuestion:
-    """Parse a question, and have the model begin with it."""
+def start_embedding(memory: LocalMemory, question: str, *, by_meaning: bool = True) -> PendingQuestion:
+    """Read the words of a question, and have the model begin with its vector."""
     if len(question) > MAX_QUERY:
         raise TooLarge(f"The query has {len(question)} characters, more than {MAX_QUERY}.", "Ask a shorter question.")
     query = _parse_again(question) if len(question) <= SHORT_QUERY else parse_query(question, QUERY_COLUMNS)
     # A model that is ready begins at once, unless the question may name a speaker: then it is read without the name.
     at_once = by_meaning and memory.embeddings.is_ready and not may_name_somebody(query.text)
-    return BegunQuestion(query, by_meaning, memory.embeddings.begin_query(query.text) if at_once else None)
+    return PendingQuestion(query, by_meaning, memory.embeddings.begin_query(query.text) if at_once else None)
 
 
 def parse_question(memory: LocalMemory, question: str, *, by_meaning: bool = True) -> ParsedQuestion:
     """What a question asks for; to ask it again costs no second look at its meaning."""
-    return understand(memory, begin_question(memory, question, by_meaning=by_meaning))
+    return parse(memory, start_embedding(memory, question, by_meaning=by_meaning))
 
 
-def understand(memory: LocalMemory, begun: BegunQuestion) -> ParsedQuestion:
+def parse(memory: LocalMemory, pending: PendingQuestion) -> ParsedQuestion:
     """What a question asks for, whom it names included."""
-    query, by_meaning, vector = begun
+    query, by_meaning, vector = pending
     words = [] if query.strict else [word for word in query.words if word.token not in _ROLES]
-    embed = memory.embeddings.begin_query if by_meaning else _no_vector
     named = memory.store.speakers(words) if words else []
     # Who speaks is seldom said in what they say: with the name, "Wow, Ann!" would be nearest to all about Ann.
     text = without_names(query.text, [word.surface for word in named])
-    text = text if any(map(str.isalnum, text)) else query.text
-    if vector is None or text != query.text:
-        vector = embed(text)
+    if not any(map(str.isalnum, text)):
+        text = query.text
+    if not by_meaning:
+        vector = _no_vector
+    elif vector is None or text != query.text:
+        vector = memory.embeddings.begin_query(text)
     names = frozenset(word.token for word in named)
     if query.strict:
         return ParsedQuestion(query, vector, names, text=text)
@@ -137,8 +151,8 @@ def understand(memory: LocalMemory, begun: BegunQuestion) -> ParsedQuestion:
     return ParsedQuestion(query, vector, names, speaker_role(query.text), time, text=text)
 
 
-def _no_vector(_text: str) -> Callable[[], None]:
-    return lambda: None
+def _no_vector() -> None:
+    return None
 
 
 def is_filter(question: str) -> bool:
@@ -169,7 +183,7 @@ def embed_waiting(
         return parsed
 
     def waiting() -> list[Job]:
-        found = [memory.store.search_text(parsed.query, scope, most, shares=False).hits for scope in scopes]
+        found = [memory.store.search_text(parsed.query, scope, most, count=False).hits for scope in scopes]
         by_rank = [hit.passage_id for rank in zip_longest(*found) for hit in rank if hit is not None]
         jobs = {job.id: job for job in memory.store.pending_jobs(by_rank)[:most]}
         for scope in scopes:
@@ -197,48 +211,75 @@ def something_waits(memory: LocalMemory, parsed: ParsedQuestion) -> bool:
     return memory.store.pending() > 0 and parsed.vector is not None
 
 
-def find_candidates(
-    memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, k: int
-) -> tuple[dict[int, Evidence], dict[int, int], int]:
-    """Evidence by passage, the item each passage belongs to, and how many matched."""
-    query, near = parsed.query, cache(lambda: _near(memory, parsed, scope, k))
-    # Its words are looked up while its vector is made.
-    titled = _conversations_named(memory, parsed, scope)
-    answer = memory.store.search_text(query, scope, k, lambda: list(near()))
-    vector = parsed.vector
-    cosines: dict[int, float] = {}
-    owner: dict[int, int] = {}
-    for passage, item_id, cosine in near().values():
-        cosines[passage], owner[passage] = cosine, item_id
-    unknown = [passage for passage, _item_id, _score in answer.hits if passage not in cosines]
-    cosines |= {} if vector is None or not unknown else memory.store.cosines(vector, unknown)
-    scores: dict[int, float] = {}
-    for passage, item_id, score in answer.hits:
-        scores[passage], owner[passage] = score, item_id
-    share = 1.0 if query.strict or query.has_content_words else EMPTY_WORDS
-    found = answer.found.get
-    evidence = {p: Evidence(scores.get(p, 0.0), cosines.get(p), share * found(p, 0.0)) for p in owner}
+@dataclass(slots=True)
+class Candidates:
+    """What may answer: what is known of each passage, and the item that it belongs to. `total` counts all that match.
+
+    `past` are items that have changed since the moment that is asked about, as they were then, and `past_texts` is what
+    they said. No passage of the store holds that, so each has one with a negative number, its own.
+    """
+
+    evidence: dict[int, Evidence]
+    item_of_passage: dict[int, int]
+    total: int
+    past: dict[int, Item] = field(default_factory=dict)
+    past_texts: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def best_bm25(self) -> float:
+        return max((signals.bm25 for signals in self.evidence.values()), default=0.0)
+
+
+def find_candidates(memory: LocalMemory, question: ParsedQuestion, scope: Scope, k: int) -> Candidates:
+    """The best passages by words, the nearest by meaning, and those of a time or a conversation that is named."""
+    query = question.query
+    # Titles and words are looked up while another thread makes the vector.
+    titled = _conversations_named(memory, question, scope)
+    by_words = memory.store.search_text(query, scope, k)
+    by_meaning = _near(memory, question, scope, k)
+    scores = {hit.passage_id: hit.score for hit in by_words.hits}
+    cosines = {hit.passage_id: hit.cosine for hit in by_meaning}
+    unknown = [passage for passage in scores if passage not in cosines]
+    passages = [*scores, *(passage for passage in cosines if passage not in scores)]
+    shares = memory.store.word_shares(by_words, passages)
+    if question.vector is not None and unknown:
+        cosines |= memory.store.cosines(question.vector, unknown)
+
+    worth = 1.0 if query.strict or query.has_content_words else EMPTY_WORDS
+    evidence = {}
+    for passage in passages:
+        evidence[passage] = Evidence(scores.get(passage, 0.0), cosines.get(passage), worth * shares.get(passage, 0.0))
+    item_of_passage = {hit.passage_id: hit.item_id for hit in by_meaning}
+    item_of_passage |= {hit.passage_id: hit.item_id for hit in by_words.hits}
+    candidates = Candidates(evidence, item_of_passage, by_words.total)
     if titled:
-        # A conversation with this title answers as if its first message held most of the words of its title.
-        best = max(scores.values(), default=1.0)
-        for passage, item_id in first_passages(memory, list(titled)).items():
-            known = evidence.get(passage) or evidence_by_meaning(memory, parsed, [passage])[passage]
-            lexical = max(known.bm25, TITLE_SCORE * best)
-            evidence[passage] = Evidence(lexical, known.cosine, max(known.found, TITLE_SCORE * titled[item_id]))
-            owner[passage] = item_id
-    return evidence, owner, answer.total
+        _add_titled(memory, question, candidates, titled)
+    return candidates
 
 
-def _near(memory: LocalMemory, parsed: ParsedQuestion, scope: Scope, k: int) -> dict[int, VectorHit]:
-    """What is near to a question in meaning, and what is of the time that it names, by passage."""
-    vector = parsed.vector
-    if vector is None:
-        return {}
+def _add_titled(
+    memory: LocalMemory, question: ParsedQuestion, candidates: Candidates, titled: Mapping[int, float]
+) -> None:
+    """A conversation with this title answers as if its first message held most of the words of its title."""
+    best = candidates.best_bm25 or 1.0
+    for passage, item_id in first_passages(memory, list(titled)).items():
+        known = candidates.evidence.get(passage) or evidence_by_meaning(memory, question, [passage])[passage]
+        lexical, found = max(known.bm25, TITLE_SCORE * best), max(known.found, TITLE_SCORE * titled[item_id])
+        candidates.evidence[passage] = Evidence(lexical, known.cosine, found)
+        candidates.item_of_passage[passage] = item_id
+
+
+def _near(memory: LocalMemory, question: ParsedQuestion, scope: Scope, k: int) -> list[VectorHit]:
+    """What is near to a question in meaning, and what is of the time that it names."""
+    if question.vector is None or question.query.strict:
+        return []
+    near = []
     # The nearest neighbours of a lone asterisk answer nothing.
-    has_words = not parsed.query.strict and any(map(str.isalnum, parsed.query.text))
-    near = memory.store.search_vectors(vector, scope, k) if has_words else []
-    near += [] if parsed.time is None else _of_the_time(memory, parsed.time, vector, scope)
-    return {hit.passage_id: hit for hit in near}
+    if any(map(str.isalnum, question.query.text)):
+        near = memory.store.search_vectors(question.vector, scope, k)
+    if question.time is not None:
+        near += _of_the_time(memory, question.time, question.vector, scope)
+    return near
 
 
 def _of_the_time(memory: LocalMemory, time: NamedTime, vector: NDArray[float32], scope: Scope) -> list[VectorHit]:
@@ -278,3 +319,78 @@ def evidence_by_meaning(memory: LocalMemory, parsed: ParsedQuestion, passages: S
     """What is known of passages that no word of the question found: their nearness to it, if they have vectors."""
     cosines = {} if parsed.vector is None else memory.store.cosines(parsed.vector, passages)
     return {passage: Evidence(cosine=cosines.get(passage)) for passage in passages}
+
+
+def repeating(question: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
+    """Items that only repeat the question, unless the question is about questions.
+
+    A captured prompt is never an answer, whatever it says. What was proposed in one is none where the question says it
+    again, as a prompt does that proposes the same.
+    """
+    if question.query.strict or is_about_questions(question.query.text):
+        return []
+    return [item for item in items if _repeats(question.query, item)]
+
+
+def _repeats(query: Query, item: Item) -> bool:
+    """Whether an item only repeats a question."""
+    tokens = {word.token for word in query.words}
+    if tells_only_requests(item, lambda one: repeats_words(one, tokens), lambda one: _has_any(one, tokens)):
+        return True
+    text = item.text or item.title
+    if item.kind in ("summary", "checkpoint"):
+        # Without its request, if it says more than that.
+        text = item.details_text("request", "task", "snapshot", "relevant_files") or text
+    if len(text) > 2 * len(query.text) + REPEATED_MORE:
+        return False
+    if item.origin == "captured" and item.type == "prompt":
+        return repeats_words(text, tokens)
+    if item.origin == "captured" and item.review == PROPOSED and not is_only_question(query.text):
+        return tokens.issuperset(word.token for word in plain_words(text))
+    return repeats_question(text, tokens)
+
+
+def _has_any(text: str, tokens: Collection[str]) -> bool:
+    return any(word.token in tokens for word in plain_words(text))
+
+
+def tells_only_requests(item: Item, repeats: Callable[[str], bool], is_about: Callable[[str], bool]) -> bool:
+    """Whether a captured summary or checkpoint only has the question as a request, and tells nothing of it.
+
+    What else it tells is about that request if there was no other; else if it shares words with the question.
+    """
+    if item.kind not in ("summary", "checkpoint") or item.origin != "captured":
+        return False
+    asked = [*item.details.get("request", "").splitlines(), *item.details.get("task", "").splitlines()]
+    if not any(map(repeats, asked)):
+        return False
+    fields = (text for name, text in item.details.items() if name not in ("request", "task", "notes", "snapshot"))
+    told = [line for text in fields for line in text.splitlines() if line.strip() and not _COUNTED.match(line)]
+    return not told or (len(set(asked)) > 1 and not any(map(is_about, told)))
+
+
+def replies_to(memory: LocalMemory, scope: Scope, questions: Sequence[Item]) -> dict[int, Item]:
+    """For messages that repeat the question the next message of somebody else, if it says something, by their ids."""
+    messages = {item.id: item for item in questions if item.kind == "message"}
+    if not messages or scope.types or scope.tag or (scope.kinds and "message" not in scope.kinds):
+        return {}
+    turns = memory.store.turns(list(messages))
+    after = memory.store.get(turn.next_id for turn in turns.values() if turn.next_id is not None)
+    replies = {}
+    for id_, turn in turns.items():
+        if turn.next_id in after:
+            reply = after[turn.next_id]
+            if _is_inside(scope, reply) and _replies_to(messages[id_], reply):
+                replies[id_] = reply
+    return replies
+
+
+def _is_inside(scope: Scope, reply: Item) -> bool:
+    """Whether a reply to a message in a scope is in it too: its place and its session are those of the message."""
+    return reply.kind == "message" and reply.forgotten_ms is None and scope.has_time_of(reply)
+
+
+def _replies_to(question: Item, reply: Item) -> bool:
+    text = reply.text[:READ_CHARACTERS]
+    is_same = all(reply.details.get(name, "") == question.details.get(name, "") for name in ("role", "speaker"))
+    return not is_same and not is_only_question(text) and not is_small_talk(text)

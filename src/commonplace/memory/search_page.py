@@ -20,8 +20,8 @@ from commonplace.memory.items import get_items
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.projects import list_projects
 from commonplace.memory.recall import Hit, recall
-from commonplace.memory.rerank import hit_weights
 from commonplace.memory.search_candidates import ParsedQuestion, is_filter, parse_question
+from commonplace.memory.search_steps import hit_weights
 from commonplace.memory.topics import is_tool_use
 from commonplace.model import Item, Project, Scope, Session, is_spelled_out
 from commonplace.store.types import Topic

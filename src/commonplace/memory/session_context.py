@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from commonplace.memory.authors import person_of
+from commonplace.memory.callers import person_of
 from commonplace.memory.captured_events import ANSWER_TYPE
 from commonplace.memory.contradictions import open_contradictions_among
 from commonplace.memory.local_memory import LocalMemory
@@ -96,47 +96,83 @@ def session_context(
     `told` are the ids that sessions on the reader's machine were shown, if that is known: what others said and none of
     them was shown is new, whenever it arrived.
     """
-    heading = f"# Commonplace: project {shorten(base_name(project), _LONGEST_NAME)}" if project else "# Commonplace"
-    holding = _holding(memory, project, changing)
-    agreed = [item for item in holding if is_stated(item)]
-    known = _decisions(memory, project, changing)
-    against = open_contradictions_among([*holding, *known])
-    rules = [_line(memory, item, against) for item in agreed]
-    noted = [_line(memory, item, against, typed=True) for item in holding if item not in agreed]
+    heading = "# Commonplace"
+    if project:
+        heading += f": project {shorten(base_name(project), _LONGEST_NAME)}"
+    rules = _read_rules(memory, project, changing)
     if session == SUBAGENTS:
         text = _Text(memory, heading, min(tokens, SUBAGENT_TOKENS))
-        text.add(_RULES, rules)
-        text.add(_NOTED, noted)
+        text.add(_RULES, rules.agreed)
+        text.add(_NOTED, rules.noted)
         return text.printed()
     text = _Text(memory, heading, tokens)
-    forbidding = [*agreed, *(item for item in known if item.type == "rejected" and is_stated(item))]
-    text.add(_RULES, rules, _RULES_SHARE)
-    text.add(_NOTED, noted, _RULES_SHARE)
-    if session and (thread := memory.maintenance.session_progress(session, 0, 0)):
-        text.add_session(
-            _THREAD, [item for item in (thread.checkpoint, thread.summary) if item], _THREAD_SHARE, forbidding
-        )
+    text.add(_RULES, rules.agreed, _RULES_SHARE)
+    text.add(_NOTED, rules.noted, _RULES_SHARE)
+    text.add_session(_THREAD, _session_so_far(memory, session), _THREAD_SHARE, rules.forbidding)
     last, of_another, earlier = _last_sessions(memory, project)
     exchange = _last_exchange(memory, project, [*last, *of_another], session)
-    if exchange and is_own(memory, exchange[0]):
-        text.add(_STOPPED, [_exchange_line(memory, exchange)], _STOPPED_SHARE)
-    text.add_session(_STOPPED, last, _STOPPED_SHARE, forbidding)
+    own_exchange, others_exchange = _exchange_lines(memory, exchange)
+    text.add(_STOPPED, own_exchange, _STOPPED_SHARE)
+    text.add_session(_STOPPED, last, _STOPPED_SHARE, rules.forbidding)
     own_steps, steps_of_others = _steps(memory, project)
     text.add(_STEPS, own_steps, _STEPS_SHARE)
     profile = _profile(memory, project)
     number = text.add(_PROFILE, (f"- {line.quote} ({line.item.short_id})" for line in profile), _PROFILE_SHARE)
-    listed = [*holding, *(line.item for line in profile[:number])]
-    others = [item for item in _by_others(memory, project, told) if item not in listed]
+    listed = {item.id for item in rules.holding}
+    listed.update(line.item.id for line in profile[:number])
+    others = [item for item in _by_others(memory, project, told) if item.id not in listed]
     text.add(_OTHERS, (_line_by(memory, item) for item in others), _OTHERS_SHARE)
-    text.add(_KNOWN, (_line(memory, item, against) for item in known if item not in others and item not in listed))
-    text.add(_RULES, rules)
-    text.add(_NOTED, noted)
-    if exchange and not is_own(memory, exchange[0]):
-        text.add(_STOPPED_OTHERS, [_exchange_line(memory, exchange)])
-    text.add_session(_STOPPED_OTHERS, of_another, 1.0, forbidding)
+    listed.update(item.id for item in others)
+    text.add(_KNOWN, (_line(memory, item, rules.against) for item in rules.decisions if item.id not in listed))
+    # What did not fit into its share before has the rest of the budget.
+    text.add(_RULES, rules.agreed)
+    text.add(_NOTED, rules.noted)
+    text.add(_STOPPED_OTHERS, others_exchange)
+    text.add_session(_STOPPED_OTHERS, of_another, 1.0, rules.forbidding)
     text.add(_STEPS_OTHERS, steps_of_others)
-    text.add(_EARLIER, filter(None, (_session_line(memory, item, forbidding) for item in earlier)))
+    text.add(_EARLIER, filter(None, (_session_line(memory, item, rules.forbidding) for item in earlier)))
     return text.printed()
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The rules and constraints that hold, the decisions beside them, and which of them contradict each other.
+
+    `agreed` and `noted` are the lines of the rules that people stated and that agents noted; `forbidding` are the items
+    by which a breach is known.
+    """
+
+    holding: list[Item]
+    decisions: list[Item]
+    against: Mapping[int, Item]
+    agreed: list[str]
+    noted: list[str]
+    forbidding: list[Item]
+
+
+def _read_rules(memory: LocalMemory, project: str | None, changing: WorkInProgress) -> _Rules:
+    holding = _holding(memory, project, changing)
+    decisions = _decisions(memory, project, changing)
+    against = open_contradictions_among([*holding, *decisions])
+    agreed: list[str] = []
+    noted: list[str] = []
+    forbidding: list[Item] = []
+    for item in holding:
+        if is_stated(item):
+            agreed.append(_line(memory, item, against))
+            forbidding.append(item)
+        else:
+            noted.append(_line(memory, item, against, typed=True))
+    forbidding += [item for item in decisions if item.type == "rejected" and is_stated(item)]
+    return _Rules(holding, decisions, against, agreed, noted, forbidding)
+
+
+def _session_so_far(memory: LocalMemory, session: str) -> list[Item]:
+    """The checkpoint and the summary of a session that goes on."""
+    progress = memory.maintenance.session_progress(session, 0, 0) if session else None
+    if progress is None:
+        return []
+    return [item for item in (progress.checkpoint, progress.summary) if item is not None]
 
 
 class _Text:
@@ -260,10 +296,15 @@ def _last_sessions(memory: LocalMemory, project: str | None) -> tuple[list[Item]
     last = next((notes for notes in by_session if is_own(memory, notes[0])), [])
     of_another = by_session[0] if by_session and by_session[0] is not last else []
     told = {_title(item) for item in (*last, *of_another)}
-    before = (notes for notes in by_session if notes is not last and notes is not of_another)
-    # Of a session, its summary says more in a line than its checkpoint.
-    earlier = [next((item for item in notes if item.kind == "summary"), notes[0]) for notes in before]
-    return last, of_another, [item for item in earlier if _title(item) not in told][:_MOST_EARLIER]
+    earlier: list[Item] = []
+    for notes in by_session:
+        if notes is last or notes is of_another:
+            continue
+        # Of a session, its summary says more in a line than its checkpoint.
+        item = next((item for item in notes if item.kind == "summary"), notes[0])
+        if _title(item) not in told:
+            earlier.append(item)
+    return last, of_another, earlier[:_MOST_EARLIER]
 
 
 def _last_exchange(memory: LocalMemory, project: str | None, last: Sequence[Item], session: str) -> list[Item]:
@@ -276,10 +317,14 @@ def _last_exchange(memory: LocalMemory, project: str | None, last: Sequence[Item
     return [item for item in reversed(newest) if item.session == newest[0].session]
 
 
-def _exchange_line(memory: LocalMemory, exchange: Sequence[Item]) -> str:
+def _exchange_lines(memory: LocalMemory, exchange: Sequence[Item]) -> tuple[list[str], list[str]]:
+    """The line of a prompt with its answer: among the reader's own, or among those of others."""
+    if not exchange:
+        return [], []
     last = exchange[-1]
     said = [f"{source_mark(memory, item)}{shorten(redact(item.text or item.title), _LONGEST)}" for item in exchange]
-    return f"- {_day(last)} {' → '.join(said)} ({last.short_id})"
+    line = f"- {_day(last)} {' → '.join(said)} ({last.short_id})"
+    return ([line], []) if is_own(memory, exchange[0]) else ([], [line])
 
 
 def _steps(memory: LocalMemory, project: str | None) -> tuple[list[str], list[str]]:
@@ -301,19 +346,24 @@ def _by_others(memory: LocalMemory, project: str | None, told: Collection[str] |
     was told, what came after this person's own last statement there.
     """
     me = reader_of(memory)
+    if not me:
+        return []
     scope = replace(Scope.around(project) if project else Scope.inside(project), kinds=("memory", "summary"))
-    found = memory.store.newest(scope, _MOST_READ) if me else []
-    others = [
-        item
-        for item in that_may_be_told(memory, found)
-        if person_of(item) and not is_own(memory, item) and (_is_of(item, project) or is_stated(item))
-    ]
-    if told is not None:
+    found = memory.store.newest(scope, _MOST_READ)
+    others = [item for item in that_may_be_told(memory, found) if _is_by_others(memory, item, project)]
+    if told is None:
+        own = (item.created_ms for item in found if person_of(item) == me and _is_of(item, project))
+        last_own = max(own, default=0)
+        news = [item for item in others if item.created_ms > last_own]
+    else:
         lately = memory.clock() - _NEWS_MS
-        return [item for item in others if item.short_id not in told and _time(item) > lately][:_MOST_OTHERS]
-    own = (item.created_ms for item in found if person_of(item) == me and _is_of(item, project))
-    last_own = max(own, default=0)
-    return [item for item in others if item.created_ms > last_own][:_MOST_OTHERS]
+        news = [item for item in others if item.short_id not in told and _time(item) > lately]
+    return news[:_MOST_OTHERS]
+
+
+def _is_by_others(memory: LocalMemory, item: Item, project: str | None) -> bool:
+    """Whether others said it, in the project itself, or people for every project."""
+    return bool(person_of(item)) and not is_own(memory, item) and (_is_of(item, project) or is_stated(item))
 
 
 def _is_of(item: Item, project: str | None) -> bool:

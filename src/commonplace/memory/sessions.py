@@ -83,7 +83,7 @@ def mark_session_read(memory: LocalMemory, session: Session) -> None:
 def search_session(memory: LocalMemory, session: Session, question: str, limit: int = 100) -> list[Item]:
     """The items of a session that hold some words, oldest first: all of them, also where they say the same."""
     query = parse_query(question, QUERY_COLUMNS)
-    hits = memory.store.search_text(query, _inside(session), limit, shares=False).hits
+    hits = memory.store.search_text(query, _inside(session), limit, count=False).hits
     return sorted(memory.store.get(hit.item_id for hit in hits).values(), key=_place)
 
 

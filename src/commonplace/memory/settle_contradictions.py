@@ -58,7 +58,11 @@ def reopen_contradiction(memory: LocalMemory, one: int | str, other: int | str) 
     for item in (older, newer):
         if item.forgotten_ms is not None:
             raise Conflict(f"Item {item.id} is forgotten.", f"Bring it back first: `commonplace restore {item.id}`.")
-    hidden = [a.id for a, b in ((older, newer), (newer, older)) if _is_superseded(memory, a, b)]
+    hidden = []
+    if _is_superseded(memory, older, newer):
+        hidden.append(older.id)
+    if _is_superseded(memory, newer, older):
+        hidden.append(newer.id)
     if not hidden and not is_settled(older, newer):
         raise Conflict(
             f"Nothing was decided about {older.id} and {newer.id}, so there is nothing to undo.",
@@ -66,13 +70,22 @@ def reopen_contradiction(memory: LocalMemory, one: int | str, other: int | str) 
         )
     if hidden:
         restore_items(memory, hidden)
-    for a, b in ((older, newer), (newer, older)):
-        if b.uid in linked_uids(a, BOTH_HOLD):
-            left = [uid for uid in linked_uids(a, BOTH_HOLD) if uid != b.uid]
-            meta = {name: value for name, value in a.meta.items() if name != BOTH_HOLD}
-            edit_item(memory, a.id, Changes(meta={**meta, BOTH_HOLD: left} if left else meta))
+    _unlink(memory, older, newer)
+    _unlink(memory, newer, older)
     older, newer = _by_age(memory, one, other)
     return StatementPair(older, newer, relation(older, newer))
+
+
+def _unlink(memory: LocalMemory, item: Item, other: Item) -> None:
+    """Take away what an item notes of another: that both hold."""
+    linked = linked_uids(item, BOTH_HOLD)
+    if other.uid not in linked:
+        return
+    meta = dict(item.meta)
+    meta[BOTH_HOLD] = [uid for uid in linked if uid != other.uid]
+    if not meta[BOTH_HOLD]:
+        del meta[BOTH_HOLD]
+    edit_item(memory, item.id, Changes(meta=meta))
 
 
 def _is_superseded(memory: LocalMemory, old: Item, by: Item) -> bool:

@@ -10,11 +10,12 @@ from dataclasses import replace
 from commonplace.errors import Conflict, Forbidden, InvalidInput, NotFound, TooLarge
 from commonplace.memory.authors import sign
 from commonplace.memory.contradictions import find_contradictions
+from commonplace.memory.draft import MAX_TEXT, UNSTORABLE, NewItem, make_draft
 from commonplace.memory.edit_and_forget import enrich_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.permissions import check_reserved
 from commonplace.memory.proposed_changes import is_only_proposed
-from commonplace.memory.remember import MAX_TEXT, UNSTORABLE, NewItem, Remembered, make_draft, written_item
+from commonplace.memory.remember import Remembered, written_item
 from commonplace.model import Draft, Stream
 from commonplace.text.dates import HOUR_MS
 from commonplace.text.redact import chunk_without_private, joined_chunks, redact, redact_joined

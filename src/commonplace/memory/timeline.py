@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from commonplace.memory.failed_commands import find_failed_commands
 from commonplace.memory.items import get_item, make_cursor, parse_cursor
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import GLOBAL_KINDS, Item, Kind, Scope, Session
@@ -20,6 +21,7 @@ from commonplace.text.sentences import sentences, shorten
 
 # Summaries and checkpoints speak about a time; these happened in it.
 EVENT_KINDS: tuple[Kind, ...] = ("observation", "memory", "message")
+_ABOUT_A_TIME = ("summary", "checkpoint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,38 +180,70 @@ def _day(
 
 def _session(memory: LocalMemory, session: Session, headers: Sequence[ItemHeader], author: str) -> DaySession:
     """A session as its entries of one day tell it; they come the newest first."""
-    from commonplace.memory.failed_commands import find_failed_commands
+    noted = _noted(headers)
+    request = _request(session, headers, noted)
+    happened = [one for one in headers if one.kind not in _ABOUT_A_TIME] or headers
+    steps = [line.strip() for line in noted.get("next_steps", "").splitlines()]
+    failures = find_failed_commands(headers, lambda ids: _bodies(memory, ids))
+    return DaySession(
+        session=session,
+        start_ms=happened[-1].at_ms,
+        end_ms=happened[0].at_ms,
+        request=request,
+        found=shorten(_finding(headers, noted).strip().replace("\n", " "), FOUND),
+        author=author,
+        files=_changed_files(headers)[:FILES],
+        failed=len(failures),
+        fixed=sum(one.fixed_ms is not None for one in failures),
+        next_steps=tuple(filter(None, steps))[:STEPS],
+        statements=tuple(one for one in headers if one.kind == "memory" and one.title.rstrip("…") not in request),
+        entries=len(headers),
+    )
 
+
+def _noted(headers: Sequence[ItemHeader]) -> dict[str, str]:
+    """The fields of its summaries and checkpoints; of each field what was written last."""
     noted: dict[str, str] = {}
     for one in headers:
-        if one.kind in ("summary", "checkpoint"):
-            noted |= {name: text for name, text in one.details.items() if text.strip() and name not in noted}
-    first_words = next((one.title for one in reversed(headers) if one.type == "prompt" or one.kind == "message"), "")
+        if one.kind in _ABOUT_A_TIME:
+            for name, text in one.details.items():
+                if text.strip():
+                    noted.setdefault(name, text)
+    return noted
+
+
+def _request(session: Session, headers: Sequence[ItemHeader], noted: Mapping[str, str]) -> str:
+    """What was asked: as a summary says, else the label, else the first words of the day."""
+    first_words = ""
+    for one in headers:
+        if one.type == "prompt" or one.kind == "message":
+            first_words = one.title
     request = noted.get("request") or noted.get("task") or session.label or first_words or session.key
-    request = shorten(next(iter(sentences(request)), request), REQUEST)
-    answers = [one.details.get("narrative") or one.title for one in headers if one.type == "answer"]
-    found = noted.get("learned") or next(iter(answers), "")
-    files = dict.fromkeys(
-        path for one in headers for path in one.details.get("files_modified", "").split(", ") if path.strip()
-    )
-    failures = find_failed_commands(
-        headers, lambda ids: {id_: item.body for id_, item in memory.store.get(ids).items()}
-    )
-    happened = [one for one in headers if one.kind not in ("summary", "checkpoint")] or headers
-    return DaySession(
-        session,
-        happened[-1].at_ms,
-        happened[0].at_ms,
-        request,
-        shorten(found.strip().replace("\n", " "), FOUND),
-        author,
-        tuple(files)[:FILES],
-        len(failures),
-        sum(one.fixed_ms is not None for one in failures),
-        tuple(line.strip() for line in noted.get("next_steps", "").splitlines() if line.strip())[:STEPS],
-        tuple(one for one in headers if one.kind == "memory" and one.title.rstrip("…") not in request),
-        len(headers),
-    )
+    first_sentence = next(iter(sentences(request)), request)
+    return shorten(first_sentence, REQUEST)
+
+
+def _finding(headers: Sequence[ItemHeader], noted: Mapping[str, str]) -> str:
+    """What came of it: as a summary says, or else the last answer."""
+    if noted.get("learned"):
+        return noted["learned"]
+    for one in headers:
+        if one.type == "answer":
+            return one.details.get("narrative") or one.title
+    return ""
+
+
+def _changed_files(headers: Sequence[ItemHeader]) -> tuple[str, ...]:
+    files: dict[str, None] = {}
+    for one in headers:
+        for path in one.details.get("files_modified", "").split(", "):
+            if path.strip():
+                files[path] = None
+    return tuple(files)
+
+
+def _bodies(memory: LocalMemory, item_ids: Sequence[int]) -> dict[int, str]:
+    return {id_: item.body for id_, item in memory.store.get(item_ids).items()}
 
 
 def _authors(memory: LocalMemory, headers: Sequence[ItemHeader]) -> dict[int, str]:

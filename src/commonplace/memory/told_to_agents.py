@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from commonplace.memory.authors import is_person_named, person_named, person_of
+from commonplace.memory.authors import is_person_named
+from commonplace.memory.callers import person_named, person_of
 from commonplace.memory.captured_events import ANSWER_TYPE
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.model import DISMISSED, PRIVATE_TAG, PROPOSED, SETTLED, Item, Scope

@@ -22,8 +22,8 @@ from commonplace.cli.terminal import CallerTerminal, caller_terminal
 from commonplace.config import Settings, load
 from commonplace.errors import CommonplaceError, InvalidInput, StoreBusy
 from commonplace.fast.context_cache import settings_stamp
-from commonplace.memory.authors import local_writer, person_named
 from commonplace.memory.background_tasks import BackgroundTasks, Task
+from commonplace.memory.callers import local_writer, person_named
 from commonplace.memory.hints import warm_up
 from commonplace.memory.local_memory import LazyMemory, LocalMemory, Models
 from commonplace.model import Author

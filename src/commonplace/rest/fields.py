@@ -11,9 +11,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
-from commonplace.memory.authors import MAX_AUTHOR
+from commonplace.memory.callers import MAX_AUTHOR
 from commonplace.memory.conversations import MAX_LABEL
-from commonplace.memory.remember import MAX_SESSION, MAX_TAG, MAX_TAGS, MAX_TEXT, MAX_TITLE
+from commonplace.memory.draft import MAX_SESSION, MAX_TAG, MAX_TAGS, MAX_TEXT, MAX_TITLE
 from commonplace.memory.search_candidates import MAX_QUERY
 from commonplace.model import Kind, Scope
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS, parse_period

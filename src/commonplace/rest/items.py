@@ -28,14 +28,15 @@ from commonplace.dialects.records import (
 )
 from commonplace.dialects.reply_schema import Json, component
 from commonplace.errors import Conflict, InvalidInput, NotFound
-from commonplace.memory import edit_and_forget, history, streamed_memories
+from commonplace.memory import edit_and_forget, streamed_memories
+from commonplace.memory.draft import MAX_PATHS
 from commonplace.memory.edit_and_forget import Changes, edit_item, parse_validity, with_validity
 from commonplace.memory.items import MAX_PAGE, browse_items, get_item
 from commonplace.memory.items import item_history as changes_of_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.proposed_changes import is_only_proposed
-from commonplace.memory.remember import MAX_PATHS, NewItem, Remembered, remember_all, remember_item
-from commonplace.memory.rerank import record_use
+from commonplace.memory.recall import record_use
+from commonplace.memory.remember import NewItem, Remembered, remember_all, remember_item
 from commonplace.memory.timeline import timeline
 from commonplace.model import DETAIL_FIELDS, ID_HINT, KINDS, PROPOSED, Item, Kind, ref
 from commonplace.rest import fields
@@ -377,7 +378,7 @@ def revert_item(memory: LocalMemory, request: ApiRequest[None, Reverted]) -> Ans
     item = find_item(memory, request.path["id"])
     request.expected_rev(item)
     try:
-        return _changed_answer(history.revert_to_revision(memory, item.id, request.body.rev))
+        return _changed_answer(edit_and_forget.revert_to_revision(memory, item.id, request.body.rev))
     except InvalidInput as error:
         # The request is sound; it is the item that has nothing to go back to.
         raise Conflict(error.message, error.hint) from error

@@ -200,6 +200,10 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
         narrowed = self._narrowed(scope)
         return [] if narrowed is None else self._inner.newest(narrowed, limit, before)
 
+    def statements_like(self, text: str, scope: Scope, limit: int) -> list[Item]:
+        narrowed = self._narrowed(scope)
+        return [] if narrowed is None else self._inner.statements_like(text, narrowed, limit)
+
     def around(self, anchor: Item, before: int, after: int, scope: Scope) -> list[Item]:
         self._checked(anchor.id)
         narrowed = self._narrowed(scope)
@@ -243,11 +247,12 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
     def record_use(self, item_ids: Sequence[int], now_ms: int) -> None:
         self._inner.record_use(list(self.get(item_ids)), now_ms)
 
-    def states_at(self, moment_ms: int, limit: int) -> dict[int, Item | None]:
-        here, states = self._here(), self._inner.states_at(moment_ms, limit)
+    def states_at(self, scope: Scope, limit: int) -> dict[int, Item | None]:
+        narrowed = self._narrowed(scope)
+        states = {} if narrowed is None else self._inner.states_at(narrowed, limit)
         ours = self.get(states)
-        # What was elsewhere then is not shown, and neither is what is elsewhere now.
-        return {id_: item if item and item.project == here else None for id_, item in states.items() if id_ in ours}
+        # What was elsewhere then is not in the scope; what is elsewhere now is not shown either.
+        return {id_: item for id_, item in states.items() if id_ in ours}
 
     def superseded(self, item_id: int) -> list[int]:
         if not self.get([item_id]):
@@ -269,13 +274,12 @@ class ProjectView(ProjectConversations, ProjectRecords, ProjectStreams, ProjectT
 
     # Finding.
 
-    def search_text(
-        self, query: Query, scope: Scope, k: int, also: Callable[[], Sequence[int]] = tuple, *, shares: bool = True
-    ) -> TextAnswer:
+    def search_text(self, query: Query, scope: Scope, k: int, *, count: bool = True) -> TextAnswer:
         narrowed = self._narrowed(scope)
-        if narrowed is None:
-            return TextAnswer((), {}, 0)
-        return self._inner.search_text(query, narrowed, k, lambda: list(self._passages_here(also())), shares=shares)
+        return TextAnswer((), 0) if narrowed is None else self._inner.search_text(query, narrowed, k, count=count)
+
+    def word_shares(self, answer: TextAnswer, passage_ids: Sequence[int]) -> dict[int, float]:
+        return self._inner.word_shares(answer, list(self._passages_here(passage_ids)))
 
     def search_vectors(self, query: Vector, scope: Scope, k: int) -> list[VectorHit]:
         narrowed = self._narrowed(scope)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from commonplace.errors import InvalidInput
 from commonplace.model import Kind, PassageText, Stream, TextHit
@@ -74,14 +74,13 @@ SAME_USE_MS = HOUR_MS
 class TextAnswer(NamedTuple):
     """Passages found by full-text search.
 
-    `hits` are the best by BM25. `found` has, for each of them and for each passage asked about, the share of the
-    query's words (weighted by how rare they are) that it contains; it is empty if not asked for. `total` counts
-    matches up to a bound.
+    `hits` are the best by BM25. `total` counts matches up to a bound. `words` is what the engine learned of the words
+    of a plain question, for `word_shares`: None for a query with operators, whose hits hold all that it asks for.
     """
 
     hits: tuple[TextHit, ...]
-    found: Mapping[int, float]
     total: int
+    words: Any = None
 
 
 MAX_EMBED_TRIES = 5

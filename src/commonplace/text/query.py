@@ -12,12 +12,12 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise, takewhile
 from typing import Literal, NamedTuple
 
 from commonplace.text.query_grammar import And, Node, Not, Or, Term, matches, parse_strict
-from commonplace.text.tokens import ACRONYMS, STOP_WORDS, Form, fold, is_paired, stem, strip_marks, term_forms, words_of
+from commonplace.text.tokens import ACRONYMS, STOP_WORDS, Form, is_paired, stem, strip_marks, term_forms, words_of
 
 __all__ = [
     "And",
@@ -335,57 +335,6 @@ def without_names(text: str, names: Sequence[str]) -> str:
         return text
     either = "|".join(map(re.escape, names))
     return " ".join(re.sub(rf"\b(?:{either})\b(?:['\u2019]s\b)?", " ", text, flags=re.IGNORECASE).split())
-
-
-PROSE_WORD = re.compile(r"\w+(?:[-.'’/]\w+)*")
-_SHORT_FORMS = (
-    (re.compile(r"\b(we|they|i|you)['’]ve\b", re.IGNORECASE), r"\1 have"),
-    (re.compile(r"\bit['’]s\b", re.IGNORECASE), "it is"),
-    (re.compile(r"\bwho['’]s\b", re.IGNORECASE), "who is"),
-    (re.compile(r"\bwhat['’]s\b", re.IGNORECASE), "what is"),
-)
-
-
-class RequestedAttribute(NamedTuple):
-    """The attribute that a question asks for, the words of what it asks about, and those that say which attribute."""
-
-    attribute: str
-    subject: frozenset[str]
-    vocabulary: frozenset[str]
-
-
-@lru_cache(maxsize=64)
-def requested_attributes(question: str) -> tuple[RequestedAttribute, ...]:
-    """The attributes that a question may ask for: "Whom do I ask about billing?" asks for an owner (attributes.py)."""
-    plain = spell_out(question)
-    lower = fold(plain)
-    content = [fold(word) for word in PROSE_WORD.findall(plain)]
-    found = []
-    for name, asks, vocabulary in _attributes():
-        if asks.search(lower):
-            subject = frozenset(stem(w) for w in content if w not in STOP_WORDS and stem(w) not in vocabulary)
-            if subject:
-                found.append(RequestedAttribute(name, subject, vocabulary))
-    return tuple(found)
-
-
-@cache
-def _attributes() -> list[tuple[str, re.Pattern[str], frozenset[str]]]:
-    """Each attribute with how a question asks for it, and its words."""
-    from commonplace.text.attribute_phrases import ATTRIBUTES, READ_FIRST
-
-    made = [(name, ATTRIBUTES[name]) for name in READ_FIRST]
-    return [
-        (name, re.compile(one.asks), STOP_WORDS.union(stem(fold(word)) for word in one.words.split()))
-        for name, one in made
-    ]
-
-
-def spell_out(text: str) -> str:
-    """The text with "who's" as "who is"."""
-    for short, long in _SHORT_FORMS:
-        text = short.sub(long, text)
-    return text
 
 
 # A word in more rows than this share, within these bounds, is common: it does not find passages by itself when rarer

@@ -12,6 +12,7 @@ from typing import Any
 from commonplace.capture.hooks.shown_texts import ShownItem, sessions_shown
 from commonplace.errors import CommonplaceError, Conflict, InvalidInput, NotFound
 from commonplace.memory.conversations import find_session
+from commonplace.memory.draft import as_new_item
 from commonplace.memory.edit_and_forget import (
     follows_text,
     forget_items,
@@ -19,15 +20,17 @@ from commonplace.memory.edit_and_forget import (
     mark_superseded,
     parse_validity,
     restore_items,
+    revert_to_revision,
+    rewrite_item,
     with_validity,
 )
 from commonplace.memory.entities import named_in
 from commonplace.memory.graph import related_items
-from commonplace.memory.history import FieldChange, Stage, belief_history, diff_states, item_state, revert_to_revision
+from commonplace.memory.history import FieldChange, Stage, belief_history, diff_states, item_state
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import NewItem, as_new_item, remember_all, remember_item, rewrite_item
-from commonplace.memory.rerank import changed_file, record_use
+from commonplace.memory.recall import changed_file, record_use
+from commonplace.memory.remember import NewItem, remember_all, remember_item
 from commonplace.memory.spaces import is_server_admin
 from commonplace.model import DETAIL_FIELDS, MEMORY_TYPES, VALIDITY_FIELDS, Item, Session
 from commonplace.text.dates import DAY_MS, local_day, parse_time

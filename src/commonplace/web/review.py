@@ -25,18 +25,17 @@ from commonplace.memory.conversations import (
     update_conversation,
 )
 from commonplace.memory.edit_and_forget import Changes
-from commonplace.memory.items import get_item
-from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE
-from commonplace.memory.review import (
+from commonplace.memory.inbox import (
     MOST_PROPOSALS,
     Inbox,
     PruneThresholds,
     opposed_by,
     proposals_by_session,
     read_inbox,
-    said_besides,
 )
+from commonplace.memory.items import get_item
+from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE
 from commonplace.memory.settle_contradictions import KEEP, reopen_contradiction, settle_contradiction
 from commonplace.memory.timeline import sessions_by_item
 from commonplace.model import MEMORY_TYPES, Item
@@ -258,7 +257,7 @@ def _page(
         "kinds": KINDS,
         "proposals": proposals_by_session(memory, found.proposals[:AT_ONCE]),
         "said_in": sessions_by_item(memory, found.proposals[:AT_ONCE]),
-        "said_besides": {item.id: said_besides(memory, item) for item in found.proposals[:AT_ONCE]},
+        "said_besides": {item.id: review.said_besides(memory, item) for item in found.proposals[:AT_ONCE]},
         "opposed_by": opposed_by(memory, found.proposals[:AT_ONCE]),
         "contradictions": [(pair, _sides(pair.older, pair.newer)) for pair in found.contradictions[:AT_ONCE]],
         "duplicates": [(pair, _sides(pair.older, pair.newer)) for pair in found.twins[:AT_ONCE]],

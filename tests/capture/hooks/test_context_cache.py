@@ -18,7 +18,8 @@ from commonplace.config import Settings
 from commonplace.fast.context_cache import CONTEXT_FOLDER
 from commonplace.fast.session_start import OTHERS_HEADING
 from commonplace.fast.spool import SECONDS_VARIABLE
-from commonplace.memory.authors import machine_person, with_writer
+from commonplace.memory.authors import with_writer
+from commonplace.memory.callers import machine_person
 from commonplace.memory.edit_and_forget import forget_items
 from commonplace.memory.local_memory import LocalMemory, open_memory, wall_clock
 from commonplace.memory.remember import NewItem, remember

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from commonplace.capture.transcripts import MAX_MESSAGE, session_title, turn_messages
 from commonplace.hosts.transcript import Block, Transcript, Turn
-from commonplace.memory.remember import NewItem, make_draft
+from commonplace.memory.draft import make_draft
+from commonplace.memory.remember import NewItem
 
 BLOCKS = st.lists(
     st.builds(

@@ -57,13 +57,13 @@ def pair(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> 
 @given(
     words=st.lists(st.sampled_from([*WORDS, "number7", "nowhere"]), min_size=1, max_size=5, unique=True),
     scope=st.sampled_from((Scope(), Scope(project="alpha"), Scope(kinds=("memory",)))),
-    shares=st.booleans(),
+    count=st.booleans(),
 )
 @hypothesis_settings(max_examples=150)
 def test_the_same_is_found_with_and_by_common_words(
-    pair: tuple[Store, Store], words: list[str], scope: Scope, shares: bool
+    pair: tuple[Store, Store], words: list[str], scope: Scope, count: bool
 ) -> None:
-    first, second = (ask(store, " ".join(words), scope, shares=shares) for store in pair)
+    first, second = (ask(store, " ".join(words), scope, count=count) for store in pair)
     assert (first.hits, first.total) == (second.hits, second.total)
     # What is asked about beside the hits is inside the scope, or of no interest.
     inside = {passage for passage, _item, _score in first.hits} if scope.project else first.found.keys()

@@ -10,7 +10,8 @@ from psycopg.conninfo import make_conninfo
 from tests.contract.conftest import make_draft
 from tests.postgres_server import EMPTY
 
-from commonplace.store.postgres import database
+from commonplace.model import Scope
+from commonplace.store.postgres import database, migrate
 from commonplace.store.postgres.store import PostgresStore
 
 NOW = 1_742_049_000_000
@@ -66,3 +67,24 @@ def test_however_it_is_planned_no_more_is_claimed_than_asked_for(url: str) -> No
             for (id_,) in connection.execute("SELECT id FROM jobs ORDER BY id DESC LIMIT 6").fetchall():
                 connection.execute("UPDATE jobs SET tries = tries WHERE id = %s", (id_,))
             assert [len(small.claim_jobs("me", 4, NOW, 60_000)) for _ in range(3)] == [4, 2, 0]
+
+
+def test_a_statement_is_looked_up_by_its_index_although_the_server_hides_other_spaces(bare: str) -> None:
+    with closing(PostgresStore(bare)) as store:
+        store.put([make_draft(f"statement number {n}", at=NOW) for n in range(300)], NOW)
+    with psycopg.connect(bare) as connection:
+        connection.execute("ANALYZE items")
+        connection.execute(f"SET LOCAL commonplace.space = '1'; SET LOCAL ROLE {database.MEMBER}")
+        plan = connection.execute("EXPLAIN SELECT id FROM items WHERE space_id = 1 AND fingerprint = 'x'").fetchall()
+    assert "items_fingerprint" in str(plan)
+
+
+def test_statements_of_older_servers_have_fingerprints(bare: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = [step for step in migrate.migrations() if step[1] != "fingerprints"]
+    with monkeypatch.context() as older:
+        older.setattr(migrate, "migrations", lambda: before)
+        with closing(PostgresStore(bare)) as store:
+            (stated,) = store.put([make_draft("Walrus, here.", at=NOW)], NOW)
+    with closing(PostgresStore(bare)) as store:
+        here = Scope.inside(None, kinds=("memory",))
+        assert [item.id for item in store.statements_like("walrus here", here, 9)] == [stated.id]

@@ -18,6 +18,8 @@ from commonplace.text.tokens import count_words
 
 NOW = 1_742_049_000_000
 EVERYTHING = SessionScope()
+HERE = Scope.inside(None, kinds=("memory",))
+WITHOUT_FINGERPRINTS = "DROP INDEX items_fingerprint; ALTER TABLE items DROP COLUMN fingerprint"
 SAID = ["How  many   words?", "Three\nwords\n\nhere ", "数据库 🦓"]
 
 
@@ -140,7 +142,7 @@ def test_vectors_of_a_store_without_token_vectors_stay_until_the_model_makes_som
     before.finish_jobs(before.claim_jobs("me", 9, NOW, 1_000), vector, "me")
     before.close()
     connection = apsw.Connection(str(path))
-    connection.execute("DROP TABLE token_vectors; PRAGMA user_version = 17").fetchall()
+    connection.execute(f"{WITHOUT_FINGERPRINTS}; DROP TABLE token_vectors; PRAGMA user_version = 17").fetchall()
     connection.close()
     store = SqliteStore(path)
     try:
@@ -155,3 +157,37 @@ def test_vectors_of_a_store_without_token_vectors_stay_until_the_model_makes_som
         store.close()
     (backup,) = (tmp_path / "backups").iterdir()
     assert "schema17" in backup.name
+
+
+def test_statements_of_a_store_without_fingerprints_are_found_by_their_letters(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    before = SqliteStore(path, now_ms=NOW)
+    stated, _seen = before.put([make_draft("Walrus, here."), make_draft("walrus here", kind="observation")], NOW)
+    changed = before.records_since(0, 9)
+    before.close()
+    connection = apsw.Connection(str(path))
+    connection.execute(f"{WITHOUT_FINGERPRINTS}; PRAGMA user_version = 18").fetchall()
+    connection.close()
+    store = SqliteStore(path)
+    try:
+        assert [item.id for item in store.statements_like("walrus here", HERE, 9)] == [stated.id]
+        # Nothing is sent to other stores again for it.
+        assert store.records_since(0, 9) == changed
+    finally:
+        store.close()
+
+
+def test_a_statement_with_damaged_text_keeps_no_store_from_getting_fingerprints(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    before = SqliteStore(path, now_ms=NOW)
+    stated, damaged = before.put([make_draft("walrus"), make_draft("seal")], NOW)
+    before.close()
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE items SET body = CAST(x'ff73' AS TEXT) WHERE id = ?", (damaged.id,))
+    connection.execute(f"{WITHOUT_FINGERPRINTS}; PRAGMA user_version = 18").fetchall()
+    connection.close()
+    store = SqliteStore(path)
+    try:
+        assert [item.id for item in store.statements_like("Walrus!", HERE, 9)] == [stated.id]
+    finally:
+        store.close()

@@ -37,9 +37,10 @@ from commonplace.memory.captured_events import (
     session_thread,
     store_captured,
 )
+from commonplace.memory.draft import MAX_SESSION, clean_text
 from commonplace.memory.items import ROOT_KEY
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.remember import MAX_SESSION, NewItem, clean_text
+from commonplace.memory.remember import NewItem
 from commonplace.text.dates import DAY_MS
 
 BATCH = 500

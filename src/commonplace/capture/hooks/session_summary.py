@@ -17,6 +17,7 @@ from commonplace.capture.hooks.prompts_and_answers import AnswerNotes, is_reply,
 from commonplace.capture.hooks.tool_calls import OTHER_TOOL, find_concepts, test_counts
 from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
 from commonplace.memory.captured_events import HOOK_DIGEST, StartedSession, is_edited_by_person
+from commonplace.memory.draft import as_new_item
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.open_steps import (
@@ -29,7 +30,7 @@ from commonplace.memory.open_steps import (
     steps_in,
     summaries_and_checkpoints,
 )
-from commonplace.memory.remember import NewItem, as_new_item
+from commonplace.memory.remember import NewItem
 from commonplace.model import Item, Kind
 from commonplace.text.proposed_memories import only_states
 from commonplace.text.quoted_text import shown_beside

@@ -26,8 +26,9 @@ from commonplace.capture.import_report import MAX_HELD, Entry, Skipped, Stream
 from commonplace.capture.importers.json_reader import Element, records
 from commonplace.errors import InvalidInput, TooLarge
 from commonplace.memory.conversations import MAX_KEY, NewConversation, NewMessage
+from commonplace.memory.draft import MAX_PATHS, MAX_TAG, MAX_TAGS, MAX_TITLE, UNSTORABLE
 from commonplace.memory.import_items_and_records import ImportedItem
-from commonplace.memory.remember import MAX_PATHS, MAX_TAG, MAX_TAGS, MAX_TITLE, UNSTORABLE, NewItem
+from commonplace.memory.remember import NewItem
 from commonplace.model import ref
 from commonplace.text.dates import EARLIEST_MS, LATEST_MS
 from commonplace.text.paths import check_glob, checked_category

@@ -164,6 +164,7 @@ class PostgresConnection(Connection, psycopg.Connection[tuple[Any, ...]]):
     """What `Connection` promises, and psycopg's own methods for statements in PostgreSQL's words."""
 
     has_checksums = False
+    has_fingerprints = False
     skip_locked = "FOR UPDATE SKIP LOCKED"
 
     def rows(self, sql: str, bindings: Bindings = (), *, prepared: bool = False, binary: bool = False) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -30,7 +30,7 @@ from commonplace.store.postgres.text_query import (
     narrowed,
 )
 from commonplace.store.rows import PART
-from commonplace.store.sql.items import Filter, Items, Words, first_passages, items_of_passages
+from commonplace.store.sql.items import Filter, Items, first_passages, items_of_passages
 from commonplace.store.types import TextAnswer
 from commonplace.text import query as query_words
 from commonplace.text.query import (
@@ -61,16 +61,12 @@ class FullText(Items):
         return self._text_search(connection, filter_, k).strict(query)
 
     def _search_plain(
-        self,
-        connection: Connection,
-        words: Words,
-        filter_: Filter,
-        k: int,
-        also: Callable[[], Sequence[int]],
-        *,
-        shares: bool,
+        self, connection: Connection, words: Sequence[Word], filter_: Filter, k: int, *, count: bool
     ) -> TextAnswer:
-        return self._text_search(connection, filter_, k).plain(words, also(), shares=shares)
+        return self._text_search(connection, filter_, k).plain(words, count=count)
+
+    def _word_shares(self, connection: Connection, words: FoundWords, passage_ids: Sequence[int]) -> dict[int, float]:
+        return words.shares(connection, self._space_id, passage_ids)
 
     def _text_search(self, connection: Connection, filter_: Filter, k: int) -> TextSearch:
         within = narrowed(connection, self._space_id, filter_)
@@ -95,6 +91,42 @@ class _IndexedWords(QueryWords):
 
     def any_of(self, numbers: Iterable[int]) -> Leaves:
         return tuple(leaf for n in numbers for leaf in self.leaves[n])
+
+
+@dataclass(frozen=True, slots=True)
+class FoundWords:
+    """What a search learned of its words; `together` are some of the passages that hold all the common ones."""
+
+    known: _IndexedWords
+    within: Within
+    together: frozenset[int]
+
+    def shares(self, connection: Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, float]:
+        """The share of the words in each of these passages."""
+        rare = self._held(connection, space_id, passage_ids, self.known.rare)
+
+        def holding(n: int) -> set[int]:
+            return {passage for passage, held in rare.items() if n in held}
+
+        def common(some: Sequence[int]) -> dict[int, list[int]]:
+            return self._held(connection, space_id, some, self.known.common)
+
+        return self.known.shares(passage_ids, holding, self.together, common)
+
+    def _held(
+        self, connection: Connection, space_id: int, passage_ids: Sequence[int], numbers: Sequence[int]
+    ) -> dict[int, list[int]]:
+        """Which of some words stand in each of these passages."""
+        if not numbers or not passage_ids:
+            return {}
+        bound = Bound(space_id)
+        holds = ", ".join(condition_of_leaves(self.known.leaves[n], bound) for n in numbers)
+        clauses = [f"w.id = ANY({bound.add(connection.array(passage_ids))}::bigint[])"]
+        if self.within.query:
+            clauses.append(f"w.v @@ {bound.add(self.within.query)}::tsquery")
+        clauses.append(self.within.among(connection, bound))
+        rows = connection.native_rows(f"SELECT w.id, {holds} {ROWS}{' AND '.join(clauses)}", bound.values)
+        return {id_: [n for n, has in zip(numbers, held, strict=True) if has] for id_, *held in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,34 +169,28 @@ class TextSearch:
             items |= here.items
         hits = self._hits(scores, items)
         hits.sort(key=lambda hit: (-hit.score, -hit.passage_id))
-        return TextAnswer(tuple(hits[: self.k]), {hit.passage_id: 1.0 for hit in hits[: self.k]}, total)
+        return TextAnswer(tuple(hits[: self.k]), total)
 
-    def plain(self, words: Sequence[Word], also: Sequence[int], *, shares: bool) -> TextAnswer:
+    def plain(self, words: Sequence[Word], *, count: bool) -> TextAnswer:
         if not self.within.rows:
-            return TextAnswer((), dict.fromkeys(also, 0.0), 0)
+            return TextAnswer((), 0)
         leaves = [leaves_of_word(word) for word in words]
-        rare, common = self._rare(leaves, also)
+        rare, common = self._rare(leaves)
         known = self._known_words(words, leaves, rare, common)
         scores, together = known.add_newest(rare.best, functools.partial(self._newest, known), self.k)
         hits = self._hits(scores[: self.k], rare.items)
-        if not shares:
-            return TextAnswer(tuple(hits), {}, len(hits))
-
-        def holding(n: int) -> set[int]:
-            return set[int]().union(*(rare.having[leaf] for leaf in leaves[n]))
-
-        passage_ids = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also]))
-        found = known.shares(passage_ids, holding, together, functools.partial(self._read, known))
+        if not count:
+            return TextAnswer(tuple(hits), len(hits))
         matches = rare.total if known.rare else self._matches(known)
-        return TextAnswer(tuple(hits), found, max(matches, len(hits)))
+        return TextAnswer(tuple(hits), max(matches, len(hits)), FoundWords(known, self.within, together))
 
-    def _rare(self, leaves: Sequence[Leaves], also: Sequence[int]) -> tuple[Scored, frozenset[int]]:
+    def _rare(self, leaves: Sequence[Leaves]) -> tuple[Scored, frozenset[int]]:
         """The best passages that hold any of the rare words, and the numbers of the common ones."""
         common_rows = common_from(self.within.rows)
         common = self._known_as_common(leaves, common_rows)
         while True:
             rare = [word for n, word in enumerate(leaves) if n not in common]
-            found = self._scored(rare, also)
+            found = self._scored(rare)
             counts = dict(zip(rare, found.passages, strict=True))
             if self.within.everything:
                 self.statistics.counts.of_words.update(counts)
@@ -190,7 +216,7 @@ class TextSearch:
             counts = [found for found, _rows in count_rows(self.connection, holding, bound, common_rows)]
         return frozenset(n for n, found in enumerate(counts) if found >= common_rows)
 
-    def _scored(self, words: Sequence[Leaves], also: Sequence[int]) -> Scored:
+    def _scored(self, words: Sequence[Leaves]) -> Scored:
         """Passages that hold any of these words. Without a filter, all rows that do tell what each word is worth."""
         if not words:
             return Scored()
@@ -200,7 +226,7 @@ class TextSearch:
         worth = None if self.within.everything else self.statistics.worth(leaves)
         by_index = self.within.rest is None
         scoring = ScoredRows(rows, bound, self.statistics.rows, self.statistics.average, worth, by_index)
-        return scoring.scored(self.connection, words, self.k, also, only="id > 0")
+        return scoring.scored(self.connection, words, self.k, only="id > 0")
 
     def _known_words(
         self, words: Sequence[Word], leaves: Sequence[Leaves], rare: Scored, common: frozenset[int]
@@ -219,17 +245,6 @@ class TextSearch:
             leaves=leaves,
             exact=[leaves_of_word(word, with_parts=False) for word in words],
         )
-
-    def _read(self, known: _IndexedWords, passage_ids: Sequence[int]) -> dict[int, list[int]]:
-        """Which common words stand in each of these passages."""
-        bound = Bound(self.space_id)
-        holds = ", ".join(condition_of_leaves(known.leaves[n], bound) for n in known.common)
-        clauses = [f"w.id = ANY({bound.add(self.connection.array(passage_ids))}::bigint[])"]
-        if self.within.query:
-            clauses.append(f"w.v @@ {bound.add(self.within.query)}::tsquery")
-        clauses.append(self.within.among(self.connection, bound))
-        rows = self.connection.native_rows(f"SELECT w.id, {holds} {ROWS}{' AND '.join(clauses)}", bound.values)
-        return {id_: [n for n, has in zip(known.common, held, strict=True) if has] for id_, *held in rows}
 
     def _matches(self, known: _IndexedWords) -> int:
         if not known.common:

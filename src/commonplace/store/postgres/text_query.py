@@ -373,14 +373,12 @@ def _having(leaf: Leaf, bound: Bound) -> str:
 class Scored:
     """Rows (id, score), best first, and how many were compared.
 
-    `items` tells of which item each of those is that is a passage, `having` which of them, and of others asked about,
-    have each leaf, `passages` how many passages have each word.
+    `items` tells of which item each of those is that is a passage, `passages` how many passages have each word.
     """
 
     best: Sequence[tuple[int, float]] = ()
     total: int = 0
     items: Mapping[int, int] = field(default_factory=dict)
-    having: Mapping[Leaf, frozenset[int]] = field(default_factory=dict)
     passages: Sequence[int] = ()
 
 
@@ -396,10 +394,8 @@ class ScoredRows:
     # Whether the index finds them all, whatever the words are: then one plan will do.
     by_index: bool = False
 
-    def scored(
-        self, connection: Connection, words: Sequence[Leaves], k: int, also: Sequence[int] = (), only: str = "true"
-    ) -> Scored:
-        """The best `k` of these rows and `also`, of those that satisfy `only`; the others just count."""
+    def scored(self, connection: Connection, words: Sequence[Leaves], k: int, only: str = "true") -> Scored:
+        """The best `k` of these rows, of those that satisfy `only`; the others just count."""
         leaves = [leaf for word in words for leaf in word]
         name = {leaf: f"f{n}" for n, leaf in enumerate(dict.fromkeys(leaves))}
         weights = [f"({leaf.weight(self.bound)})::float8 AS {column}" for leaf, column in name.items()]
@@ -414,24 +410,20 @@ class ScoredRows:
             f"""
             WITH found AS MATERIALIZED (SELECT {", ".join(["w.id", "w.length", *weights])} {self.condition}),
                  known AS MATERIALIZED (SELECT {", ".join(known)} FROM found)
-            SELECT total, passages, chosen.*, CASE WHEN is_best THEN (
-                   SELECT p.item_id FROM passages p WHERE p.space_id = %(space)s AND p.id = chosen.id) END
-              FROM known, (
-                (SELECT {score} AS score, id, {", ".join(["true AS is_best", *name.values()])} FROM found, known
-                  WHERE {only} ORDER BY score DESC, id DESC LIMIT {int(k)})
-                UNION ALL
-                (SELECT 0.0, id, {", ".join(["false", *name.values()])} FROM found
-                  WHERE {only} AND id = ANY({self.bound.add(connection.array(also))}::bigint[]))) chosen
+            SELECT total, passages, best.*, (
+                   SELECT p.item_id FROM passages p WHERE p.space_id = %(space)s AND p.id = best.id)
+              FROM known, (SELECT {score} AS score, id FROM found, known
+                            WHERE {only} ORDER BY score DESC, id DESC LIMIT {int(k)}) best
             """,
             self.bound.values,
             prepared=self.by_index,
         )
         if not found:
             return Scored(passages=[0] * len(words))
-        best = sorted(((row[2], row[3]) for row in found if row[4]), reverse=True)
-        items = {row[3]: row[-1] for row in found if row[-1] is not None}
-        having = {leaf: frozenset(row[3] for row in found if row[place]) for place, leaf in enumerate(name, start=5)}
-        return Scored([(rowid, score) for score, rowid in best], found[0][0], items, having, found[0][1])
+        best = sorted(((score, rowid) for _total, _passages, score, rowid, _item_id in found), reverse=True)
+        items = {rowid: item_id for _total, _passages, _score, rowid, item_id in found if item_id is not None}
+        total, passages = found[0][:2]
+        return Scored([(rowid, score) for score, rowid in best], total, items, passages)
 
     def _idf(self, leaf: Leaf, column: str, rows: str) -> str:
         if self.worth is None:

@@ -97,9 +97,8 @@ class Vectors(EmbeddingJobs):
             if filter_ is None or self._nearest is None:
                 return []
             nearest, breaks, moment = self._nearest, self._database.breaks, self._database.moment
-            return filter_.without_lapsed(
-                k, lambda inside, most: nearest(connection, query, inside, most, breaks, moment)
-            )
+            inside, most = filter_.including_lapsed, filter_.overfetch(k)
+            return filter_.holding(nearest(connection, query, inside, most, breaks, moment))[:k]
 
     @allow_replica
     def cosines(self, query: NDArray[np.float32], passage_ids: Sequence[int]) -> dict[int, float]:

@@ -69,8 +69,9 @@ class FullTextRows:
 class Connection:
     """One connection in a transaction. What an engine does its own way raises NotImplementedError here."""
 
-    # Which columns of `items` an engine has besides those of both.
+    # Which columns of `items` are written for an engine besides those of both.
     has_checksums: bool
+    has_fingerprints: bool
     # After a SELECT whose rows are about to be changed, past those that others are changing.
     skip_locked: str
     # What was read once in the snapshot that is open; None outside of one, and in a transaction that writes.

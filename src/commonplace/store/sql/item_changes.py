@@ -24,6 +24,7 @@ from commonplace.store.records import separate_hash
 from commonplace.store.rows import item_before, state_before_planned_end
 from commonplace.store.sql import indexing, items, projects, sessions
 from commonplace.store.sql.connection import IN_BLOBS, IN_LIST, Connection
+from commonplace.text.plain_form import fingerprint
 
 _OF_ITEM = "space_id = ? AND item_id = ?"
 SAME = "space_id = ? AND coalesce(project_id, 0) = ? AND content_hash = ?"
@@ -311,6 +312,8 @@ def content_columns(connection: Connection, draft: Draft) -> dict[str, object]:
     }
     if connection.has_checksums:
         columns["checksum"] = content_checksum(draft.title, draft.body, details)
+    if connection.has_fingerprints:
+        columns["fingerprint"] = fingerprint(draft.body) if draft.kind == "memory" else None
     return columns
 
 

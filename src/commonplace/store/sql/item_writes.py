@@ -40,7 +40,7 @@ from commonplace.store.sql.item_changes import (
 from commonplace.store.types import SAME_USE_MS, StreamCheck, Use
 
 _SAME = "ON CONFLICT (space_id, coalesce(project_id, 0), content_hash) DO NOTHING"
-# The columns of a new item by PostgreSQL's types; SQLite has a checksum besides.
+# The columns of a new item by PostgreSQL's types; SQLite has a checksum and a fingerprint besides.
 _TYPES = {
     "space_id": "integer",
     "uid": "text",
@@ -59,6 +59,7 @@ _TYPES = {
     "meta": "text",
     "tokens": "bigint",
     "checksum": "bytea",
+    "fingerprint": "text",
     **dict.fromkeys(VALIDITY_FIELDS, "bigint"),
     **dict.fromkeys(SOURCE_FIELDS, "text"),
 }

@@ -9,25 +9,16 @@ that hold them all. A query with operators is a filter, and every hit satisfies 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from commonplace.errors import NotFound
 from commonplace.model import (
-    GLOBAL_KINDS,
-    KINDS,
-    PROPOSED,
-    SETTLED,
-    VIA,
     Change,
     Item,
-    Kind,
     PassageText,
     Ref,
     Scope,
     Session,
-    TextHit,
-    VectorHit,
 )
 from commonplace.store.damaged_values import text_of
 from commonplace.store.rows import (
@@ -41,20 +32,16 @@ from commonplace.store.rows import (
     turn_of,
     with_speaker,
 )
-from commonplace.store.sql import projects, sessions
+from commonplace.store.sql import sessions
 from commonplace.store.sql.connection import IN_LIST, Connection, Space, allow_replica
+from commonplace.store.sql.scope_filter import NO_PROJECT as NO_PROJECT
+from commonplace.store.sql.scope_filter import Filter as Filter
+from commonplace.store.sql.scope_filter import filter_of as filter_of
 from commonplace.store.types import TextAnswer, Turn, Use
-from commonplace.text.dates import LATEST_MS
+from commonplace.text.plain_form import fingerprint
 from commonplace.text.query import Query, Word
 
 _T = TypeVar("_T")
-_Found = TypeVar("_Found", TextHit, VectorHit)
-Words = Sequence[Word]
-
-# Stored where a project id is expected, for items that belong to no project.
-NO_PROJECT = 0
-# So many more than asked for are found at most, to be enough without those that do not hold.
-MOST_SPARE = 1_000
 
 SELECT_ITEMS = """
 SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, s.key,
@@ -66,16 +53,11 @@ SELECT i.id, i.uid, i.kind, i.type, i.title, i.body, i.details, i.meta, p.name, 
        LEFT JOIN sessions s ON s.space_id = i.space_id AND s.id = i.session_id
 """
 ITEMS = SELECT_ITEMS.format(rows="items i")
-_BY_ID = f"{ITEMS} WHERE +i.space_id = ? AND i.id {IN_LIST}"
-# By SQL that an index of what was proposed matches.
-_REVIEW = {PROPOSED: "i.review = 'proposed'", SETTLED: "(i.review IS NULL OR i.review <> 'proposed')"}
-# As the index items_validity has them.
-_NOT_HOLDING = """
-SELECT i.id FROM items i INDEXED BY items_validity
- WHERE i.space_id = ? AND i.forgotten_ms IS NULL AND i.superseded_by IS NULL
-   AND (i.valid_from_ms IS NOT NULL OR i.valid_until_ms IS NOT NULL OR i.expires_ms IS NOT NULL)
-   AND (i.valid_from_ms > ? OR i.valid_until_ms <= ? OR i.expires_ms <= ?)
+_BY_FINGERPRINT = f"""
+{SELECT_ITEMS.format(rows="items i INDEXED BY items_fingerprint")}
+ WHERE i.space_id = ? AND i.fingerprint = ? AND {{condition}} ORDER BY i.id LIMIT ?
 """
+_BY_ID = f"{ITEMS} WHERE +i.space_id = ? AND i.id {IN_LIST}"
 # First what is of the same moment: an import may date thousands alike.
 _TURNS = """
 SELECT i.id, i.session_id, i.details, coalesce(
@@ -106,95 +88,6 @@ SELECT p.id, p.item_id, p.text, i.kind, i.type, i.title, i.body, i.details,
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A scope by the ids of its projects and sessions. Empty tuples mean no restriction.
-
-    `global_kinds` narrows only what belongs to no project, to these kinds.
-    """
-
-    projects: tuple[int, ...] = ()
-    kinds: tuple[Kind, ...] = ()
-    global_kinds: tuple[Kind, ...] = ()
-    types: tuple[str, ...] = ()
-    tag: str = ""
-    sessions: tuple[int, ...] | None = None
-    since_ms: int | None = None
-    until_ms: int | None = None
-    author: str = ""
-    origins: tuple[str, ...] = ()
-    review: str = ""
-    # The ids of items that do not hold when it is asked: few, and left out after a search.
-    lapsed: frozenset[int] = frozenset()
-
-    def without_lapsed(self, k: int, search: Callable[[Filter, int], Sequence[_Found]]) -> list[_Found]:
-        """The first `k` that a search finds, but for those that do not hold."""
-        others = replace(self, lapsed=frozenset()) if self.lapsed else self
-        found = search(others, k + min(len(self.lapsed), MOST_SPARE))
-        held = [hit for hit in found if hit.item_id not in self.lapsed] if self.lapsed else list(found)
-        return held[:k]
-
-    @property
-    def unindexed(self) -> Filter | None:
-        """The part that the full-text index does not know; None if there is none."""
-        times, source = (self.since_ms, self.until_ms), (self.author, self.origins, self.review)
-        rest = (self.tag, self.sessions, times, source, self.lapsed)
-        return None if rest == _NOTHING_ELSE else replace(self.anywhere, types=())
-
-    @property
-    def anywhere(self) -> Filter:
-        """The same of all projects and kinds: the part that no index of vectors knows."""
-        return replace(self, projects=(), kinds=(), global_kinds=())
-
-    def sql(self, connection: Connection) -> tuple[str, list[Any]]:
-        """A condition on `items i` for what is live and inside, with its bindings."""
-        clauses = ["i.forgotten_ms IS NULL AND i.superseded_by IS NULL"]
-        bindings: list[Any] = []
-        if self.projects:
-            ids = [p for p in self.projects if p != NO_PROJECT]
-            either = [f"i.project_id IN ({_marks(ids)})"] if ids else []
-            if NO_PROJECT in self.projects:
-                marks = _marks(self.global_kinds)
-                either.append(f"(i.project_id IS NULL AND i.kind IN ({marks}))" if marks else "i.project_id IS NULL")
-            clauses.append("(" + " OR ".join(either) + ")")
-            bindings += [*ids, *(self.global_kinds if NO_PROJECT in self.projects else ())]
-        for column, values in (("kind", self.kinds), ("type", self.types), ("origin", self.origins)):
-            if values:
-                clauses.append(f"i.{column} IN ({_marks(values)})")
-                bindings += values
-        if self.sessions is not None and len(self.sessions) == 1:
-            # Those of one are in order along its index; of several they have to be sorted.
-            clauses.append("i.session_id = ?")
-            bindings += self.sessions
-        elif self.sessions is not None:
-            clauses.append(f"i.session_id {IN_LIST}")
-            bindings.append(connection.array(self.sessions))
-        for border, ms in ((">=", self.since_ms), ("<", self.until_ms)):
-            if ms is not None:
-                clauses.append(f"i.created_ms {border} ?")
-                bindings.append(ms)
-        if self.author:
-            # The person, or the agent that wrote for them.
-            clauses.append(f"instr('{VIA}' || lower(i.author) || '{VIA}', ?) > 0")
-            bindings.append(VIA + _lower(self.author) + VIA)
-        if self.review:
-            clauses.append(_REVIEW[self.review])
-        if self.lapsed:
-            clauses.append(f"i.id NOT {IN_LIST}")
-            bindings.append(connection.array(self.lapsed))
-        tags = [part.strip() for part in self.tag.split(",") if part.strip()]
-        if tags:
-            tagged = " OR ".join(["instr(lower(t.tag), ?) > 0"] * len(tags))
-            clauses.append(
-                f"EXISTS (SELECT 1 FROM item_tags t WHERE t.space_id = i.space_id AND t.item_id = i.id AND ({tagged}))"
-            )
-            bindings += map(_lower, tags)
-        return " AND ".join(clauses), bindings
-
-
-_NOTHING_ELSE = ("", None, (None, None), ("", (), ""), frozenset[int]())
-
-
 class Items(Space):
     """The items of one space."""
 
@@ -214,6 +107,16 @@ class Items(Space):
     def get(self, item_ids: Iterable[int]) -> dict[int, Item]:
         with self._database.read() as connection:
             return get(connection, self._space_id, item_ids)
+
+    def statements_like(self, text: str, scope: Scope, limit: int) -> list[Item]:
+        with self._database.read(self._query_timeout) as connection:
+            filter_ = filter_of(connection, self._space_id, scope, self.clock())
+            if filter_ is None:
+                return []
+            condition, bindings = filter_.sql(connection)
+            select = _BY_FINGERPRINT.format(condition=condition)
+            rows = connection.rows(select, (self._space_id, fingerprint(text), *bindings, limit))
+        return [item_of(row) for row in rows]
 
     def history(self, item_id: int) -> list[Change]:
         select = (
@@ -235,28 +138,30 @@ class Items(Space):
             return [row[0] for row in connection.rows(select, (self._space_id, item_id))]
 
     @allow_replica
-    def search_text(
-        self, query: Query, scope: Scope, k: int, also: Callable[[], Sequence[int]] = tuple, *, shares: bool = True
-    ) -> TextAnswer:
+    def search_text(self, query: Query, scope: Scope, k: int, *, count: bool = True) -> TextAnswer:
+        if not query.words and not (query.strict and query.tree is not None):
+            return TextAnswer((), 0)
         with self._database.read(self._query_timeout) as connection:
             filter_ = filter_of(connection, self._space_id, scope, self.clock())
             if filter_ is None:
-                return TextAnswer((), {}, 0)
-            if not query.words and not (query.strict and query.tree is not None):
-                return TextAnswer((), {}, 0)
-            answer = TextAnswer((), {}, 0)
+                return TextAnswer((), 0)
+            inside, most = filter_.including_lapsed, filter_.overfetch(k)
+            if query.strict and query.tree is not None:
+                answer = self._search_strict(connection, query, inside, most)
+            else:
+                answer = self._search_plain(connection, query.words, inside, most, count=count)
+        held = filter_.holding(answer.hits)
+        total = answer.total - (len(answer.hits) - len(held))
+        hits = tuple(held[:k])
+        return TextAnswer(hits, max(len(hits), total), answer.words)
 
-            def search(inside: Filter, most: int) -> Sequence[TextHit]:
-                nonlocal answer
-                if query.strict and query.tree is not None:
-                    answer = self._search_strict(connection, query, inside, most)
-                else:
-                    answer = self._search_plain(connection, query.words, inside, most, also, shares=shares)
-                return answer.hits
-
-            hits = filter_.without_lapsed(k, search)
-            left_out = sum(hit.item_id in filter_.lapsed for hit in answer.hits) if filter_.lapsed else 0
-            return TextAnswer(tuple(hits), answer.found, max(len(hits), answer.total - left_out))
+    @allow_replica
+    def word_shares(self, answer: TextAnswer, passage_ids: Sequence[int]) -> dict[int, float]:
+        if answer.words is None:
+            holding = {hit.passage_id for hit in answer.hits}
+            return {passage: float(passage in holding) for passage in passage_ids}
+        with self._database.read(self._query_timeout) as connection:
+            return self._word_shares(connection, answer.words, passage_ids)
 
     @allow_replica
     def speakers(self, words: Sequence[Word], project: str | None = None) -> list[Word]:
@@ -312,62 +217,18 @@ class Items(Space):
         raise NotImplementedError
 
     def _search_plain(
-        self, connection: Any, words: Words, filter_: Filter, k: int, also: Callable[[], Sequence[int]], *, shares: bool
+        self, connection: Any, words: Sequence[Word], filter_: Filter, k: int, *, count: bool
     ) -> TextAnswer:
-        """The best `k` passages inside the filter, and, with `shares`, the share of the words in them and in `also`."""
+        """The best `k` passages inside the filter; with `count` how many match, and what `_word_shares` has to know."""
+        raise NotImplementedError
+
+    def _word_shares(self, connection: Any, words: Any, passage_ids: Sequence[int]) -> dict[int, float]:
+        """The share of the words in each of these passages. `words` is what `_search_plain` learned of them."""
         raise NotImplementedError
 
     def _speakers(self, connection: Any, words: Sequence[Word], filter_: Filter) -> list[Word]:
         """Those of the words that are part of the name of somebody who speaks."""
         raise NotImplementedError
-
-
-def filter_of(connection: Connection, space_id: int, scope: Scope, now_ms: int) -> Filter | None:
-    """The filter of a scope, or None when it names a project that nobody has written to."""
-    kinds = () if set(scope.kinds) == set(KINDS) else scope.kinds
-    statements_only = scope.with_global and not scope.with_unfiled
-    global_kinds = GLOBAL_KINDS if statements_only and set(kinds or KINDS) - set(GLOBAL_KINDS) else ()
-    found: tuple[int, ...] = ()
-    if scope.only_global:
-        found = (NO_PROJECT,)
-    elif scope.project is not None:
-        found = projects.find(connection, space_id, scope.project)
-        if scope.with_global or scope.with_unfiled:
-            found = (*found, NO_PROJECT)
-        if not found:
-            return None
-    if global_kinds and found == (NO_PROJECT,):
-        kinds, global_kinds = tuple(kind for kind in global_kinds if kind in (kinds or KINDS)), ()
-        if not kinds:
-            return None
-    chosen = None if scope.sessions is None else tuple(sessions.ids_in(connection, space_id, scope.sessions))
-    lapsed = frozenset[int]()
-    if not scope.lapsed:
-        # All that is read in a snapshot is of one moment: that of the first who asked.
-        moment = now_ms if scope.at_ms is None else scope.at_ms
-        key = ("not holding", space_id, scope.at_ms, scope.coming)
-        lapsed = connection.once(key, lambda: _not_holding(connection, space_id, moment, coming=scope.coming))
-    return Filter(
-        found,
-        kinds,
-        global_kinds,
-        scope.types,
-        scope.tag,
-        chosen,
-        scope.since_ms,
-        scope.until_ms,
-        scope.author,
-        scope.origins,
-        scope.review,
-        lapsed,
-    )
-
-
-def _not_holding(connection: Connection, space_id: int, moment_ms: int, *, coming: bool) -> frozenset[int]:
-    """The live items that do not hold at a moment; with `coming` only those that no longer do."""
-    begins_after = LATEST_MS if coming else moment_ms
-    rows = connection.rows(_NOT_HOLDING, (space_id, begins_after, moment_ms, moment_ms), prepared=True)
-    return frozenset([row[0] for row in rows])
 
 
 def get(connection: Connection, space_id: int, item_ids: Iterable[int]) -> dict[int, Item]:
@@ -401,15 +262,6 @@ def find(connection: Connection, space_id: int, ref: Ref) -> int | None:
         if len(rows) == 1:
             return int(rows[0][0])
     return None
-
-
-def _marks(values: Sequence[object]) -> str:
-    return ", ".join("?" * len(values))
-
-
-def _lower(text: str) -> str:
-    """As both engines fold case: ASCII letters only."""
-    return "".join(letter.lower() if letter.isascii() else letter for letter in text)
 
 
 def passage_texts(connection: Connection, space_id: int, passage_ids: Sequence[int]) -> dict[int, PassageText]:

@@ -12,7 +12,8 @@ from commonplace.store.damaged_values import kind_of, object_of, texts_of
 from commonplace.store.rows import item_of
 from commonplace.store.sql import items, sessions
 from commonplace.store.sql.connection import IN_LIST, Connection, Space, allow_replica, json_field
-from commonplace.store.sql.items import ITEMS, NO_PROJECT, SELECT_ITEMS, Filter, filter_of, read_in_snapshot
+from commonplace.store.sql.items import ITEMS, SELECT_ITEMS, read_in_snapshot
+from commonplace.store.sql.scope_filter import NO_PROJECT, Filter, filter_of, is_inside, names_of
 from commonplace.store.types import ItemHeader
 from commonplace.text.dates import DAY_MS
 
@@ -128,17 +129,22 @@ class Periods(Space):
             return between(connection, self._space_id, filter_, (from_ms, to_ms), limit, beyond, oldest_first)
 
     @allow_replica
-    def states_at(self, moment_ms: int, limit: int) -> dict[int, Item | None]:
-        """The items that changed after a moment, as they were then; None for those that were not live.
+    def states_at(self, scope: Scope, limit: int) -> dict[int, Item | None]:
+        """The items that changed after a scope's moment, as they were then; None for those that were not in it.
 
         Of more changes than `limit` the first ones after the moment count.
         """
+        assert scope.at_ms is not None
         with self._database.read(self._query_timeout) as connection:
             lines: dict[int, Mapping[str, Any]] = {}
-            for item_id, before in connection.rows(_CHANGED_SINCE, (self._space_id, moment_ms, limit)):
+            for item_id, before in connection.rows(_CHANGED_SINCE, (self._space_id, scope.at_ms, limit)):
                 lines.setdefault(item_id, object_of(before))
-            found = items.get(connection, self._space_id, lines)
-        return {id_: _as_before(item, lines[id_], moment_ms) for id_, item in found.items()}
+            changed = items.get(connection, self._space_id, lines)
+            states = {id_: _as_before(item, lines[id_], scope.at_ms) for id_, item in changed.items()}
+            past = [item for item in states.values() if item is not None]
+            names = names_of(connection, self._space_id, scope, past)
+        inside = {item.id for item in past if is_inside(scope, item, names)}
+        return {id_: item if id_ in inside else None for id_, item in states.items()}
 
     @allow_replica
     def sessions_during(self, scope: Scope, from_ms: int, to_ms: int, limit: int) -> list[Session]:

@@ -31,6 +31,7 @@ from commonplace.store.damaged_values import DamagedText, content_checksum
 from commonplace.store.rows import COLUMNS, PART
 from commonplace.store.sql.connection import Bindings, Columns, Connection, FullTextRows, Ids, Rows
 from commonplace.text.dates import clamp_time
+from commonplace.text.plain_form import fingerprint
 
 _T = TypeVar("_T")
 
@@ -70,6 +71,7 @@ class SqliteConnection(Connection, apsw.Connection):
     """
 
     has_checksums = True
+    has_fingerprints = True
     skip_locked = ""
     # What was read of this version of the database, and still holds while that is the version.
     _unchanged: tuple[tuple[int, int], dict[Hashable, Any]] | None = None
@@ -163,6 +165,7 @@ class SqliteConnection(Connection, apsw.Connection):
                 "created_ms": clamp_time(item.created_ms),
                 "updated_ms": clamp_time(item.updated_ms),
                 "checksum": content_checksum(item.title, item.body, details),
+                "fingerprint": fingerprint(item.body) if item.kind == "memory" else None,
             },
             "tagged = tagged <> 0, session_id = iif(typeof(session_id) = 'integer', session_id, NULL),"
             " parent_id = NULL, accessed_ms = NULL",

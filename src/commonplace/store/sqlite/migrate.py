@@ -14,6 +14,7 @@ from commonplace.store.damaged_values import content_checksum
 from commonplace.store.sql.connection import migration_scripts
 from commonplace.store.sqlite.connection import SqliteConnection, roll_back
 from commonplace.store.sqlite.database import Database
+from commonplace.text.plain_form import fingerprint
 from commonplace.text.tokens import count_words
 
 # "CmPl": tells our files from other SQLite files.
@@ -91,9 +92,10 @@ def check(database: Database) -> int:
     return version
 
 
-FUNCTIONS: dict[str, Callable[..., int | bytes]] = {
+FUNCTIONS: dict[str, Callable[..., int | bytes | str]] = {
     "count_words": lambda *text: count_words(str(text[0])),
     "content_checksum": lambda *parts: content_checksum(*map(_bytes, parts)),
+    "text_fingerprint": lambda *text: fingerprint(_bytes(text[0]).decode(errors="replace")),
 }
 
 

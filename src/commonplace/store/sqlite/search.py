@@ -7,18 +7,19 @@ with operators are in text_query.py.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from commonplace.model import Scope, TextHit, VectorHit
 from commonplace.store.rows import WEIGHTS
 from commonplace.store.sql.embedding_jobs import EmbeddingJobs
-from commonplace.store.sql.items import Filter, Items, Words, filter_of, passage_texts
+from commonplace.store.sql.items import Filter, Items, filter_of, passage_texts
 from commonplace.store.sql.vectors import GONE_SHARE, RESCORED, VectorIndex, pack_bits, score, vector_hits
 from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.database import Database
-from commonplace.store.sqlite.search_filter import Within, chosen_passages, narrow, wide_share
+from commonplace.store.sqlite.search_filter import FtsFilter, passages_inside, plan_filter, wide_share
 from commonplace.store.types import TextAnswer
 from commonplace.text import query as query_words
 from commonplace.text.query import (
@@ -42,7 +43,6 @@ FEW_ROWS = COMMON_LEAST
 READ_ROWS, MOST_CACHED = 4_000, 125_000
 # A word in very many rows may be nobody's name in any of them: only so many of the newest are looked at.
 SPEAKER_ROWS = 50_000
-_phrase = '"{}"'.format
 
 
 class Search(Items, EmbeddingJobs):
@@ -59,7 +59,8 @@ class Search(Items, EmbeddingJobs):
             index = self._current_index(connection)
             if filter_ is None or index is None:
                 return []
-            return filter_.without_lapsed(k, lambda inside, most: index.nearest(connection, query, inside, most))
+            found = index.nearest(connection, query, filter_.including_lapsed, filter_.overfetch(k))
+            return filter_.holding(found)[:k]
 
     def cosines(self, query: NDArray[np.float32], passage_ids: Sequence[int]) -> dict[int, float]:
         with self._database.read(self._query_timeout) as connection:
@@ -99,158 +100,167 @@ class Search(Items, EmbeddingJobs):
             return self._index
 
     def _search_plain(
-        self,
-        connection: SqliteConnection,
-        words: Words,
-        filter_: Filter,
-        k: int,
-        also: Callable[[], Sequence[int]],
-        *,
-        shares: bool,
+        self, connection: SqliteConnection, words: Sequence[Word], filter_: Filter, k: int, *, count: bool
     ) -> TextAnswer:
-        within = narrow(connection, self._space_id, filter_)
-        if not within.rows:
-            return TextAnswer((), dict.fromkeys(also(), 0.0), 0)
-        if not shares:
-            if within.rows < query_words.COMMON_LEAST:
-                # So few rows that no word can be common, and nobody asks what it is worth.
-                known = QueryWords(tuple(range(len(words))), (), (), 0)
-            else:
-                known, _rows = _known_words(connection, words, within)
-            hits, *_seen = _best(connection, self._space_id, words, known, filter_, within, k)
-            return TextAnswer(tuple(hits), {}, len(hits))
-        answer = _plain(connection, self._space_id, words, filter_, within, k, also)
-        if within.loose and len(answer.hits) < min(k, answer.total):
+        fts = plan_filter(connection, self._space_id, filter_)
+        if not fts.rows:
+            return TextAnswer((), 0)
+        if not count:
+            return TextAnswer(tuple(self._best_alone(connection, words, filter_, fts, k)), 0)
+        answer = self._counted(connection, words, filter_, fts, k)
+        if fts.loose and len(answer.hits) < min(k, answer.total):
             # Better matches outside took the places: worth the cost of keeping them out from the start.
-            within = narrow(connection, self._space_id, filter_, exact=True, timely=True)
-            answer = _plain(connection, self._space_id, words, filter_, within, k, also)
+            fts = plan_filter(connection, self._space_id, filter_, exact=True, timely=True)
+            answer = self._counted(connection, words, filter_, fts, k)
         return answer
 
+    def _best_alone(
+        self, connection: SqliteConnection, words: Sequence[Word], filter_: Filter, fts: FtsFilter, k: int
+    ) -> list[TextHit]:
+        """The best passages of a search that counts nothing."""
+        if fts.rows < query_words.COMMON_LEAST:
+            # So few rows that no word can be common.
+            known = QueryWords(tuple(range(len(words))), (), (), 0)
+        else:
+            known = _known_words(connection, words, fts).known
+        scored, _together, _all_seen = _scored(connection, words, known, fts, k)
+        return hits_inside(connection, self._space_id, filter_, scored)[:k]
+
+    def _counted(
+        self, connection: SqliteConnection, words: Sequence[Word], filter_: Filter, fts: FtsFilter, k: int
+    ) -> TextAnswer:
+        """The best passages, how many others match, and what was learned of the words."""
+        found = _known_words(connection, words, fts)
+        known = found.known
+        scored, together, all_seen = _scored(connection, words, known, fts, k)
+        hits = hits_inside(connection, self._space_id, filter_, scored)[:k]
+        for n in known.rare:
+            if n not in found.rows:
+                found.rows[n] = _rows(connection, fts, words[n])
+        if fts.share < 1.0 and all_seen:
+            matches = len(hits)
+        elif known.rare:
+            matches = len(set[int]().union(*(found.rows[n] for n in known.rare)))
+        else:
+            common = [words[n] for n in known.common]
+            matches = known.matches(_count(connection, fts, common, query_words.COMMON_MOST))
+        return TextAnswer(tuple(hits), max(matches, len(hits)), replace(found, together=together))
+
+    def _word_shares(
+        self, connection: SqliteConnection, words: FoundWords, passage_ids: Sequence[int]
+    ) -> dict[int, float]:
+        def read(some: Sequence[int]) -> dict[int, list[int]]:
+            """Which common words a few passages hold: quicker than asking the index for each of them."""
+            held = {}
+            for id_, passage in passage_texts(connection, self._space_id, some).items():
+                tokens = set(index_text(passage.text).split())
+                held[id_] = [n for n in words.known.common if words.words[n].token in tokens]
+            return held
+
+        return words.known.shares(passage_ids, words.rows.__getitem__, words.together, read)
+
     def _speakers(self, connection: SqliteConnection, words: Sequence[Word], filter_: Filter) -> list[Word]:
-        within = narrow(connection, self._space_id, filter_, exact=True)
-        since = _highest_passage(connection) - SPEAKER_ROWS
+        fts = plan_filter(connection, self._space_id, filter_, exact=True)
+        since = max(0, _highest_passage(connection) - SPEAKER_ROWS)
         select = "SELECT 1 FROM passages_fts WHERE passages_fts MATCH ? AND rowid > ? LIMIT 1"
 
         def speaks(some: Sequence[Word]) -> bool:
-            match = within.around(words_to_fts5(some, columns=("speaker",)))
-            return connection.first(select, (match, max(0, since))) is not None
+            match = fts.around(words_to_fts5(some, columns=("speaker",)))
+            return connection.first(select, (match, since)) is not None
 
         # Most questions name nobody.
         return [word for word in words if speaks([word])] if speaks(words) else []
 
 
-def _plain(
-    connection: SqliteConnection,
-    space_id: int,
-    words: Sequence[Word],
-    filter_: Filter,
-    within: Within,
-    k: int,
-    also: Callable[[], Sequence[int]],
-) -> TextAnswer:
-    known, holding = _known_words(connection, words, within)
-    hits, together, all_seen = _best(connection, space_id, words, known, filter_, within, k)
-    rows = {n: holding.get(n) or _rows(connection, within, words[n]) for n in known.rare}
+@dataclass(frozen=True, slots=True)
+class FoundWords:
+    """What a search learned of its words: what they are worth, and which rows hold them.
 
-    def read(passage_ids: Sequence[int]) -> dict[int, list[int]]:
-        texts = _read(connection, space_id, passage_ids)
-        return {id_: [n for n in known.common if words[n].token in tokens] for id_, tokens in texts.items()}
+    `rows` has those of each rare word, by its number; `together` are some of those that hold all the common words.
+    """
 
-    passage_ids = list(dict.fromkeys([*(hit.passage_id for hit in hits), *also()]))
-    found = known.shares(passage_ids, rows.__getitem__, together, read)
-    matches = len(set[int]().union(*rows.values()))
-    if not known.rare:
-        matches = known.matches(_count(connection, within, [words[n] for n in known.common], query_words.COMMON_MOST))
-    if within.share < 1.0 and all_seen:
-        matches = len(hits)
-    return TextAnswer(tuple(hits), found, max(matches, len(hits)))
+    words: Sequence[Word]
+    known: QueryWords
+    rows: dict[int, set[int]]
+    together: frozenset[int] = frozenset()
 
 
-def _best(
-    connection: SqliteConnection,
-    space_id: int,
-    words: Sequence[Word],
-    known: QueryWords,
-    filter_: Filter,
-    within: Within,
-    k: int,
-) -> tuple[list[TextHit], frozenset[int], bool]:
-    """The best passages, those of them that hold all the common words, and whether nothing else holds a rare one."""
-    reach = within.reach(k)
+def _known_words(connection: SqliteConnection, words: Sequence[Word], fts: FtsFilter) -> FoundWords:
+    """The words by what they are worth, and the rows of those which stand in only a few."""
+    common_rows = common_from(fts.rows)
+    few: dict[int, set[int]] = {}
+    counts = []
+    for n, word in enumerate(words):
+        rows = _rows(connection, fts, word, FEW_ROWS)
+        if len(rows) < FEW_ROWS:
+            few[n] = rows
+            counts.append(len(rows))
+        else:
+            counts.append(_count(connection, fts, [word], common_rows))
+    rare = tuple(n for n, count in enumerate(counts) if 0 < count < common_rows)
+    common = tuple(n for n, count in enumerate(counts) if count >= common_rows)
+    for n in common:
+        counts[n] = _estimated(connection, words_to_fts5([words[n]]), fts.rows)
+    worth = tuple(word_value(fts.rows, count) for count in counts)
+    return FoundWords(words, QueryWords(rare, common, worth, max(counts, default=0)), few)
+
+
+def _scored(
+    connection: SqliteConnection, words: Sequence[Word], known: QueryWords, fts: FtsFilter, k: int
+) -> tuple[list[tuple[int, float]], frozenset[int], bool]:
+    """The best rows with their scores, those of them that hold all common words, and whether no other holds a rare one.
+
+    Two scopes of a question are often the same to the index: its rare words are then scored once in a snapshot.
+    """
+    reach = fts.reach(k)
     scored: list[tuple[int, float]] = []
     if known.rare:
-        scored = _scored(connection, within, [words[n] for n in known.rare], reach)
-    rare = len(scored)
+        match = fts.around(words_to_fts5([words[n] for n in known.rare]))
+        if fts.ids is not None:
+            scored = _best_rows(connection, fts, match, reach)
+        else:
+            once = connection.once(("scored", match), lambda: (reach, _best_rows(connection, fts, match, reach)))
+            limit, scored = once
+            if reach > limit and len(scored) == limit:
+                scored = _best_rows(connection, fts, match, reach)
+            scored = scored[:reach]
+    all_seen = 0 < len(scored) < reach
 
     def newest(operator: Literal["AND", "OR"]) -> list[int]:
-        match = within.around(words_to_fts5([words[n] for n in known.common], operator))
-        rows = connection.rows(f"{_holding(within)} ORDER BY rowid DESC LIMIT ?", (match, reach))
+        match = fts.around(words_to_fts5([words[n] for n in known.common], operator))
+        rows = connection.rows(f"{_holding(fts)} ORDER BY rowid DESC LIMIT ?", (match, reach))
         return [row[0] for row in rows]
 
     scored, together = known.add_newest(scored, newest, k)
-    return hits_inside(connection, space_id, filter_, scored)[:k], together, 0 < rare < reach
+    return scored, together, all_seen
 
 
-def _scored(connection: SqliteConnection, within: Within, words: Sequence[Word], most: int) -> list[tuple[int, float]]:
-    """The best rows that hold any of some words, with their scores.
-
-    Two scopes of a question are often the same to the index, and then scored once in a snapshot.
-    """
-    match = within.around(words_to_fts5(words))
-
-    def read() -> list[tuple[int, float]]:
-        return connection.rows(
-            f"SELECT rowid, {BM25} AS score FROM passages_fts WHERE passages_fts MATCH ?{within.passages}"
-            " ORDER BY score DESC, rowid DESC LIMIT ?",
-            (match, most),
-        )
-
-    if within.chosen is not None:
-        return read()
-    limit, rows = connection.once(("scored", match), lambda: (most, read()))
-    return rows[:most] if most <= limit or len(rows) < limit else read()
+def _best_rows(connection: SqliteConnection, fts: FtsFilter, match: str, most: int) -> list[tuple[int, float]]:
+    return connection.rows(
+        f"SELECT rowid, {BM25} AS score FROM passages_fts WHERE passages_fts MATCH ?{fts.passages}"
+        " ORDER BY score DESC, rowid DESC LIMIT ?",
+        (match, most),
+    )
 
 
-def _known_words(
-    connection: SqliteConnection, words: Sequence[Word], within: Within
-) -> tuple[QueryWords, dict[int, set[int]]]:
-    """The words by what they are worth, and the rows that hold each of those which stand in only a few."""
-    common_rows = common_from(within.rows)
-    few = {n: _rows(connection, within, word, FEW_ROWS) for n, word in enumerate(words)}
-    few = {n: rows for n, rows in few.items() if len(rows) < FEW_ROWS}
-    count = [
-        len(few[n]) if n in few else _count(connection, within, [word], common_rows) for n, word in enumerate(words)
-    ]
-    rare = tuple(n for n, rows in enumerate(count) if 0 < rows < common_rows)
-    common = tuple(n for n, rows in enumerate(count) if rows >= common_rows)
-    for n in common:
-        count[n] = _estimated(connection, words_to_fts5([words[n]]), within.rows)
-    worth = tuple(word_value(within.rows, rows) for rows in count)
-    return QueryWords(rare, common, worth, max(count, default=0)), few
-
-
-def _read(connection: SqliteConnection, space_id: int, passage_ids: Sequence[int]) -> dict[int, set[str]]:
-    """The words of a few passages: quicker than asking the index for each of them."""
-    return {id_: set(index_text(p.text).split()) for id_, p in passage_texts(connection, space_id, passage_ids).items()}
-
-
-def _count(connection: SqliteConnection, within: Within, words: Sequence[Word], limit: int) -> int:
+def _count(connection: SqliteConnection, fts: FtsFilter, words: Sequence[Word], limit: int) -> int:
     """How many passages hold any of some words, counted up to a limit."""
-    select = f"SELECT count(*) FROM ({_holding(within)} LIMIT ?)"
-    return int(connection.value(select, (within.around(words_to_fts5(words)), limit)))
+    select = f"SELECT count(*) FROM ({_holding(fts)} LIMIT ?)"
+    return int(connection.value(select, (fts.around(words_to_fts5(words)), limit)))
 
 
-def _rows(connection: SqliteConnection, within: Within, word: Word, limit: int = -1) -> set[int]:
-    match = within.around(words_to_fts5([word]))
+def _rows(connection: SqliteConnection, fts: FtsFilter, word: Word, limit: int = -1) -> set[int]:
+    """The rows that hold a word, read once in a snapshot unless they are limited to the ids of this filter."""
+    match = fts.around(words_to_fts5([word]))
 
     def read() -> set[int]:
-        return {row[0] for row in connection.rows(f"{_holding(within)} LIMIT ?", (match, limit))}
+        return {row[0] for row in connection.rows(f"{_holding(fts)} LIMIT ?", (match, limit))}
 
-    return read() if within.chosen is not None else connection.once(("rows", match, limit), read)
+    return read() if fts.ids is not None else connection.once(("rows", match, limit), read)
 
 
-def _holding(within: Within) -> str:
-    return f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?{within.passages}"
+def _holding(fts: FtsFilter) -> str:
+    return f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?{fts.passages}"
 
 
 def _estimated(connection: SqliteConnection, expression: str, rows: int) -> int:
@@ -351,7 +361,7 @@ class SpaceVectorIndex:
             more = int(2 * most / share)
             near = nearest(None, more)
             passages = index.passages(near)
-            inside = chosen_passages(connection, self.space_id, beyond, passages)
+            inside = passages_inside(connection, self.space_id, beyond, passages)
             if len(inside) >= most or len(near) < more:
                 return near[[passage in inside for passage in passages]]
-        return nearest([*chosen_passages(connection, self.space_id, beyond)], most)
+        return nearest([*passages_inside(connection, self.space_id, beyond)], most)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from commonplace.model import KINDS
@@ -16,38 +16,40 @@ WIDE, WIDE_SHARE = 2_000, 0.1
 _phrase = '"{}"'.format
 
 
-@dataclass(frozen=True, slots=True)
-class Within:
+@dataclass(slots=True)
+class FtsFilter:
     """A filter as the full-text table can apply it; `loose` if rows outside may slip through to the last check.
 
-    `share` is that of the rows that pass it, where it is known.
+    `ids` are the first and the last of the rows that were noted in the table `chosen`, if the rest of the filter is
+    applied there. `share` is that of the rows that pass the filter, where it is known.
     """
 
-    require: str
-    exclude: str
-    loose: bool
     rows: int
-    chosen: tuple[int, int] | None = None
+    require: list[str] = field(default_factory=list)
+    exclude: list[str] = field(default_factory=list)
+    loose: bool = False
+    ids: tuple[int, int] | None = None
     share: float = 1.0
 
     def around(self, expression: str) -> str:
         """A MATCH expression that keeps to the filter."""
         wrapped = f"({expression})"
         if self.require:
-            wrapped = f"({wrapped} AND {self.require})"
+            required = " AND ".join(f"({part})" for part in self.require)
+            wrapped = f"({wrapped} AND {required})"
         if self.exclude:
-            wrapped = f"({wrapped} NOT {self.exclude})"
+            wrapped = f"({wrapped} NOT {in_scope(self.exclude)})"
         return wrapped
 
     @property
     def among(self) -> str:
         """A condition to add where rows were chosen beforehand; the plus keeps SQLite from asking for each row."""
-        return "" if self.chosen is None else " AND +rowid IN (SELECT id FROM temp.chosen)"
+        return "" if self.ids is None else " AND +rowid IN (SELECT id FROM temp.chosen)"
 
     @property
     def passages(self) -> str:
         """The same for rows of passages, which the index can skip to."""
-        ends = "> 0" if self.chosen is None else "BETWEEN {} AND {}".format(*self.chosen)
+        ends = "> 0" if self.ids is None else "BETWEEN {} AND {}".format(*self.ids)
         return f" AND rowid {ends}{self.among}"
 
     def reach(self, k: int) -> int:
@@ -55,47 +57,63 @@ class Within:
         return int(k * max(5, 2 / self.share)) if self.loose else k
 
 
-def narrow(
+def plan_filter(
     connection: SqliteConnection, space_id: int, filter_: Filter, *, exact: bool = False, timely: bool = False
-) -> Within:
+) -> FtsFilter:
     """Choose, by how many rows each way would touch, what the full-text table filters and what is left to the end.
 
     With `exact` a project is not left to the end, and with `timely` no stretch of time.
     """
     tally = _tally(connection, space_id, filter_)
-    total = sum(row[1] for row in tally)
-    require, exclude, loose, rows = [], [], False, total
+    total = sum(items for _kind, items, _inside in tally)
+    plan = FtsFilter(total)
     if filter_.projects:
         inside = sum(row[2] for row in tally)
-        rows = min(rows, inside)
+        plan.rows = min(plan.rows, inside)
         if inside * 2 > total and not exact:
-            loose = True
+            plan.loose = True
         else:
-            require.append(_in_projects(space_id, filter_))
+            plan.require.append(_in_projects(space_id, filter_))
     if filter_.kinds:
-        inside = sum(row[1] for row in tally if row[0] in filter_.kinds)
-        rows = min(rows, inside)
-        if inside * 2 > total:
-            # Only of kinds that there are: each token takes time to look up.
-            exclude += [kind_token(space_id, kind) for kind, items, _ in tally if items and kind not in filter_.kinds]
-        else:
-            require.append(scope_of(kind_token(space_id, kind) for kind in filter_.kinds))
+        _plan_kinds(plan, tally, space_id, filter_)
     if filter_.types:
-        loose = True
-        require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
-    if not require and connection.until_changed("spaces", lambda: connection.value("SELECT count(*) FROM spaces")) > 1:
-        require.append(scope_of([space_token(space_id)]))
-    chosen, share = None, 1.0
-    rest = filter_.unindexed
-    if rest is not None and not timely and (wide := wide_share(connection, space_id, rest, total)):
-        loose, share, rows = True, wide, min(rows, int(wide * total))
-    elif rest is not None:
-        choose(connection, space_id, rest)
-        question = "SELECT count(*), coalesce(min(id), 1), coalesce(max(id), 0) FROM temp.chosen WHERE id > 0"
-        inside, *ends = connection.rows(question)[0]
-        rows, chosen = min(rows, inside), (ends[0], ends[1])
-    required = " AND ".join(f"({part})" for part in require)
-    return Within(required, scope_of(exclude) if exclude else "", loose, rows, chosen, share)
+        plan.loose = True
+        plan.require.append(" OR ".join(f"type : {_phrase(index_text(type_))}" for type_ in filter_.types))
+    if not plan.require and _has_several_spaces(connection):
+        plan.require.append(in_scope([space_token(space_id)]))
+    if filter_.unindexed is not None:
+        _plan_rest(plan, connection, space_id, filter_.unindexed, 0 if timely else total)
+    return plan
+
+
+def _plan_kinds(plan: FtsFilter, tally: Sequence[tuple[str, int, int]], space_id: int, filter_: Filter) -> None:
+    """Require the kinds, or exclude the others if that leaves out fewer rows."""
+    total = sum(items for _kind, items, _inside in tally)
+    inside = sum(items for kind, items, _inside in tally if kind in filter_.kinds)
+    plan.rows = min(plan.rows, inside)
+    if inside * 2 > total:
+        # Only of kinds that there are: each token takes time to look up.
+        others = [kind for kind, items, _inside in tally if items and kind not in filter_.kinds]
+        plan.exclude += [kind_token(space_id, kind) for kind in others]
+    else:
+        plan.require.append(in_scope(kind_token(space_id, kind) for kind in filter_.kinds))
+
+
+def _plan_rest(plan: FtsFilter, connection: SqliteConnection, space_id: int, rest: Filter, total: int) -> None:
+    """Leave to the end what is a large share of all `total` items; of anything else note the rows beforehand."""
+    wide = wide_share(connection, space_id, rest, total) if total else 0.0
+    if wide:
+        plan.loose, plan.share = True, wide
+        plan.rows = min(plan.rows, int(wide * total))
+        return
+    fill_temp_ids(connection, space_id, rest)
+    question = "SELECT count(*), coalesce(min(id), 1), coalesce(max(id), 0) FROM temp.chosen WHERE id > 0"
+    inside, first, last = connection.rows(question)[0]
+    plan.rows, plan.ids = min(plan.rows, inside), (first, last)
+
+
+def _has_several_spaces(connection: SqliteConnection) -> bool:
+    return connection.until_changed("spaces", lambda: int(connection.value("SELECT count(*) FROM spaces"))) > 1
 
 
 def _in_projects(space_id: int, filter_: Filter) -> str:
@@ -118,7 +136,7 @@ def _tally(connection: SqliteConnection, space_id: int, filter_: Filter) -> list
     return connection.until_changed(("tally", space_id, projects, kinds), lambda: connection.rows(select, bindings))
 
 
-def scope_of(tokens: Iterable[str]) -> str:
+def in_scope(tokens: Iterable[str]) -> str:
     """A MATCH expression for rows that say one of these of where they belong."""
     return "scope : (" + " OR ".join(map(_phrase, tokens)) + ")"
 
@@ -133,7 +151,7 @@ def wide_share(connection: SqliteConnection, space_id: int, filter_: Filter, tot
     return inside / total if inside >= max(WIDE, WIDE_SHARE * total) else 0.0
 
 
-def chosen_passages(
+def passages_inside(
     connection: SqliteConnection, space_id: int, filter_: Filter, among: Sequence[int] | None = None
 ) -> set[int]:
     """The passages of what a filter lets through: of all of them, or of some."""
@@ -146,7 +164,7 @@ def chosen_passages(
     return {row[0] for row in connection.rows(f"SELECT p.id FROM {source}", bindings)}
 
 
-def choose(connection: SqliteConnection, space_id: int, filter_: Filter) -> None:
+def fill_temp_ids(connection: SqliteConnection, space_id: int, filter_: Filter) -> None:
     """Note in the connection's own table `chosen` the full-text rows of what a filter lets through."""
     source, bindings = _source(connection, space_id, filter_)
     connection.execute("DELETE FROM temp.chosen")

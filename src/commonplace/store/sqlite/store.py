@@ -17,7 +17,7 @@ from commonplace.store.sqlite.integrity import SqliteIntegrity
 from commonplace.store.sqlite.migrate import check, migrations, recognise
 from commonplace.store.sqlite.migrate import migrate as run_migrations
 from commonplace.store.sqlite.search import BM25, Search, hits_inside
-from commonplace.store.sqlite.search_filter import Within, narrow, scope_of
+from commonplace.store.sqlite.search_filter import FtsFilter, in_scope, plan_filter
 from commonplace.store.types import TextAnswer
 from commonplace.text.query import NEWEST_ROWS, Query, to_fts5
 
@@ -26,45 +26,45 @@ class TextQueries(Search):
     """Finding passages of one space by queries with operators."""
 
     def _search_strict(self, connection: SqliteConnection, query: Query, filter_: Filter, k: int) -> TextAnswer:
-        within = narrow(connection, self._space_id, filter_, exact=True)
-        answer = _strict(connection, self._space_id, query, filter_, within, k)
-        if within.share < 1.0 and len(answer.hits) < min(k, answer.total):
-            within = narrow(connection, self._space_id, filter_, exact=True, timely=True)
-            answer = _strict(connection, self._space_id, query, filter_, within, k)
+        fts = plan_filter(connection, self._space_id, filter_, exact=True)
+        answer = _strict(connection, self._space_id, query, filter_, fts, k)
+        if fts.share < 1.0 and len(answer.hits) < min(k, answer.total):
+            fts = plan_filter(connection, self._space_id, filter_, exact=True, timely=True)
+            answer = _strict(connection, self._space_id, query, filter_, fts, k)
         return answer
 
 
 def _strict(
-    connection: SqliteConnection, space_id: int, query: Query, filter_: Filter, within: Within, k: int
+    connection: SqliteConnection, space_id: int, query: Query, filter_: Filter, fts: FtsFilter, k: int
 ) -> TextAnswer:
     assert query.tree is not None
     expression = to_fts5(query.tree)
     if query.inverted:
-        expression = f"{scope_of([space_token(space_id)])} NOT {expression}"
-    whole = within.around(expression)
+        expression = f"{in_scope([space_token(space_id)])} NOT {expression}"
+    whole = fts.around(expression)
     total, scored, all_seen = 0, [], True
     # Items that are one passage, then the wholes of those that were cut (0001_everything.sql); the newest of each.
-    sides = [(">", "DESC", f"{whole} NOT {scope_of([PART])}"), ("<", "ASC", whole)]
+    sides = [(">", "DESC", f"{whole} NOT {in_scope([PART])}"), ("<", "ASC", whole)]
     for side, newest, match in sides if _has_wholes(connection) else sides[:1]:
         rows = connection.rows(
-            f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid {side} 0{within.among}"
+            f"SELECT rowid FROM passages_fts WHERE passages_fts MATCH ? AND rowid {side} 0{fts.among}"
             f" ORDER BY rowid {newest} LIMIT ?",
             (match, NEWEST_ROWS),
         )
         if not rows:
             continue
         total += len(rows)
-        all_seen = all_seen and len(rows) < min(NEWEST_ROWS, within.reach(k))
+        all_seen = all_seen and len(rows) < min(NEWEST_ROWS, fts.reach(k))
         scored += connection.rows(
             f"SELECT rowid, {BM25} AS score FROM passages_fts WHERE passages_fts MATCH ? AND rowid BETWEEN ? AND ?"
-            f"{within.among} ORDER BY score DESC, rowid DESC LIMIT ?",
-            (match, *sorted((rows[0][0], rows[-1][0])), within.reach(k)),
+            f"{fts.among} ORDER BY score DESC, rowid DESC LIMIT ?",
+            (match, *sorted((rows[0][0], rows[-1][0])), fts.reach(k)),
         )
     hits = hits_inside(connection, space_id, filter_, scored)
-    if within.share < 1.0 and all_seen:
+    if fts.share < 1.0 and all_seen:
         total = len(hits)
     hits.sort(key=lambda hit: (-hit.score, -hit.passage_id))
-    return TextAnswer(tuple(hits[:k]), {hit.passage_id: 1.0 for hit in hits[:k]}, total)
+    return TextAnswer(tuple(hits[:k]), total)
 
 
 def _has_wholes(connection: SqliteConnection) -> bool:

@@ -1,4 +1,4 @@
-"""Scores and relevance: BM25 and cosine as one score, boosts and penalties, and how likely a score means an answer.
+"""Scoring: BM25 and cosine as one score, what is worth more or less, and how likely a score means an answer.
 
 An answer is often a few words long, and what it is about stands in the question before it: so the turns around a hit
 and the rest of its session count for it too. The best hits are then read: does one answer, or does it only ask? Last,
@@ -8,7 +8,7 @@ the score becomes a calibrated likelihood, with a border below which a hit is no
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -34,16 +34,14 @@ SPEAKER_BOOST = 0.2
 ROLE_BOOST, OTHER_ROLE_PENALTY = 0.1, 0.2
 # For what happened at the time that the question names, or shortly after.
 TIME_BOOST = 0.15
+# What holds now and says since when or until when was said of just this time: it comes before what says no time.
+DATED_BOOST = 0.15
 # For all words that stand together in the question and in the hit: "checkout app" is no other app.
 ADJACENT_BOOST = 0.15
 # For the newest of statements whose scores differ by no more than this from the best of them.
 NEWER_BOOST, EQUAL_STATEMENTS = 0.15, 0.3
-# For a hit that tells just the attribute that is asked for, of what is asked about, and for the latest of them.
-ATTRIBUTE_BOOST, LATEST_BOOST = 0.3, 0.15
 # For an instruction that was given once, for whatever comes later: it seldom resembles what it is about.
 RULE_BOOST = 0.2
-# Against a question to somebody else: it has the words of the answer, but not the answer.
-QUESTION_PENALTY = 0.1
 # Against a text that only repeats the question and has no reply, and the most that it can score.
 REPEATED_QUESTION_PENALTY, REPEATED_QUESTION_CAP = 0.4, 0.55
 # For the reply to such a text, which then ranks this far behind it.
@@ -85,12 +83,17 @@ class Evidence(NamedTuple):
 def fused_score(evidence: Evidence, best_bm25: float, expected: float = 0.0) -> float:
     """The score of a passage, on a scale that is the same for every question.
 
-    Without a vector, the cosine is estimated from the words, or is `expected` from similar passages: what was just
-    written has no vector yet, and must not rank behind unrelated passages that have one.
+    Without a vector its cosine is estimated, or is `expected` from similar passages: what was just written has no
+    vector yet, and must not rank behind unrelated passages that have one.
     """
-    words = lexical_signal(evidence, best_bm25)
-    cosine = max(expected, (1.0 - LEXICAL_WEIGHT) * words) if evidence.cosine is None else evidence.cosine
-    return cosine + LEXICAL_WEIGHT * words
+    return estimated_cosine(evidence, best_bm25, expected) + LEXICAL_WEIGHT * lexical_signal(evidence, best_bm25)
+
+
+def estimated_cosine(evidence: Evidence, best_bm25: float, expected: float = 0.0) -> float:
+    """The cosine of a passage, or what it may be by its words and by similar passages, where it has no vector."""
+    if evidence.cosine is not None:
+        return evidence.cosine
+    return max(expected, (1.0 - LEXICAL_WEIGHT) * lexical_signal(evidence, best_bm25))
 
 
 def expected_cosines(evidence: Mapping[int, Evidence], best_bm25: float) -> dict[int, float]:
@@ -186,24 +189,6 @@ def boost_by_neighbours(scores: Scores, next_turn: Mapping[int, int]) -> dict[in
     return {key: scores[key] + BEST_NEIGHBOUR_BOOST * (score - floor) for key, score in neighbours.items()}
 
 
-def boost_by_role(scores: Scores, same_role: Collection[int], other_role: Collection[int]) -> dict[int, float]:
-    """Raise messages of the role that the question is about, and lower those of the other."""
-    boost = dict.fromkeys(same_role, ROLE_BOOST) | dict.fromkeys(other_role, -OTHER_ROLE_PENALTY)
-    return {key: score + boost.get(key, 0.0) for key, score in scores.items()}
-
-
-def boost_by_speaker(scores: Scores, by_named: Collection[int]) -> dict[int, float]:
-    """Raise what was said by those whom the question names, unless they said everything."""
-    named = scores.keys() & set(by_named)
-    boost = SPEAKER_BOOST if len(named) < len(scores) else 0.0
-    return {key: score + (boost if key in named else 0.0) for key, score in scores.items()}
-
-
-def boost_by_adjacent_words(scores: Scores, shares: Mapping[int, float]) -> dict[int, float]:
-    """The scores of hits with the share of the question's adjacent words that are adjacent in each of them too."""
-    return {key: scores[key] + ADJACENT_BOOST * share for key, share in shares.items()}
-
-
 def newer_boosts(scores: Scores, created_ms: Mapping[int, int]) -> dict[int, float]:
     """What statements that answer about equally well are worth more for being newer.
 
@@ -217,44 +202,19 @@ def newer_boosts(scores: Scores, created_ms: Mapping[int, int]) -> dict[int, flo
     return {key: NEWER_BOOST * place / (len(order) - 1) for place, key in enumerate(order)}
 
 
-def attribute_boosts(since_ms: Mapping[int, int]) -> dict[int, float]:
-    """What hits are worth more that tell what is asked for, each by the moment from which on it does; the latest most.
-
-    An attribute has one value at a time.
-    """
-    latest = max(since_ms.values(), default=0)
-    return {key: ATTRIBUTE_BOOST + LATEST_BOOST * (ms == latest) for key, ms in since_ms.items()}
-
-
-def boost_by_time(scores: Scores, nearness: Mapping[int, float]) -> dict[int, float]:
-    """The scores of hits with how near each is to the time that the question names, from 0 to 1."""
-    return {key: scores[key] + TIME_BOOST * share for key, share in nearness.items()}
-
-
-def boost_instructions(scores: Scores, instructions: Iterable[int]) -> dict[int, float]:
-    """The scores of hits that are standing instructions."""
-    return {key: scores[key] + RULE_BOOST for key in instructions}
-
-
-def lower_questions(scores: Scores, ratios: Mapping[int, float]) -> dict[int, float]:
-    """The scores of hits with less for the share of each that is questions, from 0 to 1."""
-    return {key: scores[key] - QUESTION_PENALTY * ratio for key, ratio in ratios.items()}
-
-
-def add_token_scores(scores: Scores, similar: dict[int, float], cosines: Mapping[int, float]) -> dict[int, float]:
+def add_token_scores(scores: Scores, similar: Mapping[int, float], cosines: Mapping[int, float]) -> dict[int, float]:
     """The scores of items with how well each holds what the words of the question ask for.
 
-    Of an item without token vectors that is estimated from its cosine. Nothing changes if none has some.
+    Of an item without token vectors that is estimated from its cosine, as far off as the estimates of the others are.
+    Nothing changes if none has some.
     """
     if not similar:
         return {}
-    expected = {key: TOKENS_BY_COSINE * cosine + TOKENS_AT_LEAST for key, cosine in cosines.items()}
-    return {key: scores[key] + TOKEN_WEIGHT * (value - TOKEN_MIDPOINT) for key, value in (expected | similar).items()}
-
-
-def worth_reading(scores: Scores) -> list[int]:
-    """The candidates to read together with the question: the first."""
-    return best_first(scores, newest={})[:READ]
+    values = {key: TOKENS_BY_COSINE * cosine + TOKENS_AT_LEAST for key, cosine in cosines.items()}
+    off = sum(similar[key] - values[key] for key in similar) / len(similar)
+    for key in values:
+        values[key] = similar[key] if key in similar else values[key] + off
+    return {key: scores[key] + TOKEN_WEIGHT * (value - TOKEN_MIDPOINT) for key, value in values.items()}
 
 
 def reading_order(scores: Scores) -> tuple[list[int], list[int]]:
@@ -363,18 +323,8 @@ def answer_relevance(odds: float) -> float:
 
 
 def is_answered(odds: Sequence[float]) -> bool:
-    """Whether something among the first hits answers, by the odds of each."""
-    return expected_answers(odds) >= EXPECTED_ANSWERS * max(LEAST_FULL, _fullness(odds))
-
-
-def is_surely_answered(odds: Sequence[float]) -> bool:
-    """Whether something among the first that were read answers, whatever the others say: no more need be read."""
-    return expected_answers(odds) >= EXPECTED_ANSWERS
-
-
-def _fullness(odds: Sequence[float]) -> float:
-    """How much of what is usually judged there is: of fewer hits, fewer answers are expected."""
-    return min(1.0, len(odds) / JUDGED)
+    """Whether something among the first hits answers, by the odds of each; of fewer hits fewer answers are expected."""
+    return expected_answers(odds) >= EXPECTED_ANSWERS * min(1.0, max(LEAST_FULL, len(odds) / JUDGED))
 
 
 def expected_answers(odds: Sequence[float]) -> float:
