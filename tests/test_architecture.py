@@ -44,8 +44,6 @@ SLOW_TO_LOAD = {
     *("asyncio", "contextlib", "dataclasses", "enum", "functools", "inspect", "json", "logging", "pathlib", "re"),
     *("socket", "ssl", "subprocess", "tempfile", "threading", "tomllib", "traceback", "typing", "urllib"),
 }
-# In these rooms no module imports one that imports it.
-FREE_OF_CIRCLES = {"fast", "capture", "hosts", "resident_client", "resident_process"}
 # A room (a top-level folder) imports itself, the foundation, and these.
 ROOMS: dict[str, set[str]] = {
     "text": set(),
