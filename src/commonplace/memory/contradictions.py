@@ -215,27 +215,38 @@ def _verdicts(
     memory: LocalMemory, written: Draft | Item, text: str, near: Sequence[Near], known_as: int | None
 ) -> list[Verdict]:
     """What the statement is to each of those near it: what was found when it was written, or else what is found now."""
-    # What was stored a moment ago has no vector yet: words found it, the best first.
+    to_read = _worth_reading(memory, text, near, known_as)
+    read = compare_all(memory.contradiction_model, [(one.text, one.cosine) for one in to_read], text)
+    read_of = {one.item.id: verdict for one, verdict in zip(to_read, read, strict=True)}
+    return [_verdict(one.item, written, read_of.get(one.item.id), known_as) for one in near]
+
+
+def _worth_reading(memory: LocalMemory, text: str, near: Sequence[Near], known_as: int | None) -> list[Near]:
+    """The earlier statements that the model reads: the nearest, and the best of those that have no vector yet."""
     is_ready = memory.embeddings.is_ready
     unembedded: list[Near] = []
     if memory.store.pending() or not is_ready:
+        # What was stored a moment ago was found by its words, the best first.
         unembedded = [one for one in near if not one.cosine and not one.worth]
     if not is_ready:
         # In a command of its own: only what shares many words is worth loading the model for.
         unembedded = [one for one in unembedded if shares_words(one.text, text)]
     unembedded = unembedded[:NO_VECTOR]
-    earlier = [one for one in near if one.item.type != REJECTED and (known_as is None or one.item.id < known_as)]
-    worth_reading = [one for one in earlier if one.worth >= WORTH_READING or one in unembedded][:READ_TOGETHER]
-    read = compare_all(memory.contradiction_model, [(one.text, one.cosine) for one in worth_reading], text)
-    read_of = {one.item.id: verdict for one, verdict in zip(worth_reading, read, strict=True)}
-    verdicts = []
+    found = []
     for one in near:
-        by_words = _by_words(one.item, written)
-        noted = VERDICTS.get(_recorded(one.item, written)) if known_as is not None else None
-        found = noted or read_of.get(one.item.id) or by_words
-        shown_by_words = by_words is REJECTS or (found.is_against and by_words.is_against)
-        verdicts.append(by_words if shown_by_words else found)
-    return verdicts
+        is_earlier = known_as is None or one.item.id < known_as
+        if is_earlier and one.item.type != REJECTED and (one.worth >= WORTH_READING or one in unembedded):
+            found.append(one)
+    return found[:READ_TOGETHER]
+
+
+def _verdict(older: Item, written: Draft | Item, read: Verdict | None, known_as: int | None) -> Verdict:
+    """What a statement is to an earlier one: as was noted with it, as the model read it, or as the words tell."""
+    by_words = _by_words(older, written)
+    noted = VERDICTS.get(_recorded(older, written)) if known_as is not None else None
+    found = noted or read or by_words
+    shown_by_words = by_words is REJECTS or (found.is_against and by_words.is_against)
+    return by_words if shown_by_words else found
 
 
 def shares_words(one: str, other: str) -> bool:
@@ -314,12 +325,12 @@ def list_contradictions(
     for item in _newest_statements(memory, project, scanned):
         by_project[item.project].append(item)
     now_ms = memory.clock()
-    compared = [
-        (pair, share)
-        for place, items in _holding_together(by_project, project is None, 2 * scanned)
-        for pair, share in _pairs(items, now_ms, twins=twins)
-        if place is None or pair.older.project is not None or pair.newer.project is not None
-    ]
+    compared: list[tuple[StatementPair, float]] = []
+    for place, items in _holding_together(by_project, project is None, 2 * scanned):
+        for pair, share in _pairs(items, now_ms, twins=twins):
+            # What applies everywhere is compared with itself once, and not again in each project.
+            if place is None or pair.older.project is not None or pair.newer.project is not None:
+                compared.append((pair, share))
     pairs = [pair for pair, _share in compared if pair.reason]
     if read:
         unread = sorted((one for one in compared if not one[0].reason), key=lambda one: -one[1])[:read]
@@ -367,23 +378,27 @@ def _pairs(items: Sequence[Item], now_ms: int, *, twins: bool) -> Iterator[tuple
         if not is_settled(older, newer) and hold_together(older, newer):
             yield StatementPair(older, newer, relation(older, newer), _may_supersede(older, newer, now_ms)), 1.0
     for older, newer, share in _sharing_words(items):
-        if is_settled(older, newer) or not hold_together(older, newer):
-            continue
-        noted_as = _recorded(older, newer)
-        if noted_as == CONTRADICTS or newer.type == REJECTED:
-            # What is rejected now was not yet when the older one was stated.
-            continue
-        verdict = VERDICTS.get(noted_as) or _by_words(older, newer)
+        if not is_settled(older, newer) and hold_together(older, newer):
+            pair = _pair(older, newer, share, now_ms, twins=twins)
+            if pair is not None:
+                yield pair, share
+
+
+def _pair(older: Item, newer: Item, share: float, now_ms: int, *, twins: bool) -> StatementPair | None:
+    """A pair to settle, or, without a reason, one that the model could read; None if it is neither."""
+    noted_as = _recorded(older, newer)
+    if noted_as == CONTRADICTS or newer.type == REJECTED:
+        # What is rejected now was not yet when the older one was stated.
+        return None
+    verdict = VERDICTS.get(noted_as) or _by_words(older, newer)
+    supersede = older.type != REJECTED and _may_supersede(older, newer, now_ms)
+    if verdict.is_against:
+        return StatementPair(older, newer, reason_of(older, verdict), supersede)
+    if verdict.kind == "same":
         both_now = older.holds_at(now_ms) and newer.holds_at(now_ms)
-        supersede = older.type != REJECTED and _may_supersede(older, newer, now_ms)
-        pair = StatementPair(older, newer, "", supersede)
-        if verdict.is_against:
-            yield replace(pair, reason=reason_of(older, verdict)), share
-        elif verdict.kind == "same":
-            if twins and both_now:
-                yield replace(pair, reason=SAME), share
-        elif not noted_as and older.type != REJECTED and share >= SHARED_WORDS and older.holds_at(now_ms):
-            yield pair, share
+        return StatementPair(older, newer, SAME, supersede) if twins and both_now else None
+    is_unread = not noted_as and older.type != REJECTED and share >= SHARED_WORDS
+    return StatementPair(older, newer, "", supersede) if is_unread and older.holds_at(now_ms) else None
 
 
 def _noted_pairs(items: Sequence[Item]) -> Iterator[tuple[Item, Item]]:
