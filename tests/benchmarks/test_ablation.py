@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.ablation import STEPS, Change, changed
+from benchmarks.ablation import ABLATIONS, Change, changed
 
 
-@pytest.mark.parametrize(("step", "changes"), STEPS)
+@pytest.mark.parametrize(("step", "changes"), ABLATIONS)
 def test_a_step_is_left_out_and_taken_again(step: str, changes: tuple[Change, ...]) -> None:
     before = [getattr(module, name) for module, name, _value in changes]
     with changed(changes):

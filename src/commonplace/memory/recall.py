@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from commonplace.memory.candidates_as_of import find_candidates_as_of
@@ -211,14 +211,7 @@ def _answers(search: Search, most: int) -> RecallResult:
     once, twins = _show_twins_once(found)
     shown = first_per_key(drop_near_duplicates(once, search.reader.words), _session_requests)
 
-    by_score = [relevance(scores[item.id]) for item in shown]
-    by_reading = [search.odds.relevances.get(item.id) for item in shown]
-    similarities = relevances_in_order(by_score, by_reading, answered=answered)
-    likely = similarities
-    if search.odds.odds:
-        likely = likelihoods([scores[item.id] for item in shown], [item.id in stale for item in shown])
-    if search.repeats and not is_keywords(search.question.query.text):
-        likely = _repeats_answer_little(search, shown, likely)
+    likely, similarities = _likelihoods(search, shown, stale, answered=answered)
     hits = []
     for item, how_likely, similarity in list(zip(shown, likely, similarities, strict=True))[: search.limit]:
         passage = search.best_passage[item.id]
@@ -241,6 +234,21 @@ def _answers(search: Search, most: int) -> RecallResult:
     total = count if len(evidence) < most else max(search.found.total, count)
     question = search.question
     return RecallResult(tuple(hits), total, question.vector is not None, question.waiting, question.query.strict)
+
+
+def _likelihoods(
+    search: Search, shown: Sequence[Item], stale: Collection[int], *, answered: bool | None
+) -> tuple[list[float], list[float]]:
+    """How likely each of the hits answers, and how much it is like what answers."""
+    scores = [search.scores[item.id] for item in shown]
+    by_reading = [search.odds.relevances.get(item.id) for item in shown]
+    similarities = relevances_in_order([relevance(score) for score in scores], by_reading, answered=answered)
+    likely = similarities
+    if search.odds.odds:
+        likely = likelihoods(scores, [item.id in stale for item in shown])
+    if search.repeats and not is_keywords(search.question.query.text):
+        likely = _repeats_answer_little(search, shown, likely)
+    return likely, similarities
 
 
 def _repeats_answer_little(search: Search, shown: Sequence[Item], likely: Sequence[float]) -> list[float]:
