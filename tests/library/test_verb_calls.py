@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from typing import Any
 
@@ -14,6 +13,13 @@ from commonplace.library.remote_calls import decode_result, encode, pack, unpack
 from commonplace.library.verbs import VERBS
 from commonplace.memory.authors import for_agent
 from commonplace.memory.local_memory import LocalMemory
+
+
+def nested(depth: int) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    for _level in range(depth):
+        data = {"a": data}
+    return data
 
 
 @pytest.fixture
@@ -165,7 +171,7 @@ def test_what_is_written_arrives_with_its_type(library: Memory, verb: str) -> No
         ("forget", {"ids": [{}]}),
         ("remember", {"content": "x", "fields": {"category": 1}}),
         ("store_conversation", {"label": "x", "messages": [["user"]]}),
-        ("remember", {"content": "x", "metadata": functools.reduce(lambda inner, _n: {"a": inner}, range(500), {})}),
+        ("remember", {"content": "x", "metadata": nested(500)}),
     ],
 )
 def test_what_is_no_argument_is_refused(verb: str, data: dict[str, Any]) -> None:
