@@ -15,13 +15,6 @@ from commonplace.memory.authors import for_agent
 from commonplace.memory.local_memory import LocalMemory
 
 
-def nested(depth: int) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    for _level in range(depth):
-        data = {"a": data}
-    return data
-
-
 @pytest.fixture
 def library(memory: LocalMemory) -> Memory:
     """With a clock that stands still, so that the same call returns the same."""
@@ -171,7 +164,7 @@ def test_what_is_written_arrives_with_its_type(library: Memory, verb: str) -> No
         ("forget", {"ids": [{}]}),
         ("remember", {"content": "x", "fields": {"category": 1}}),
         ("store_conversation", {"label": "x", "messages": [["user"]]}),
-        ("remember", {"content": "x", "metadata": nested(500)}),
+        ("remember", {"content": "x", "metadata": json.loads('{"a":' * 500 + "1" + "}" * 500)}),
     ],
 )
 def test_what_is_no_argument_is_refused(verb: str, data: dict[str, Any]) -> None:
