@@ -184,8 +184,9 @@ class _Reader(TurnBuilder):
         """What a person or the agent said, and what it thought."""
         content, role = item.get("content"), text_in(item, "role")
         if kind == "reasoning":
-            thoughts = [text_of(part) for name in ("summary", "content") for part in objects_in(item, name)]
-            blocks = [Block("thinking", clean_text(text)) for text in thoughts if clean_text(text)]
+            thoughts = [*objects_in(item, "summary"), *objects_in(item, "content")]
+            texts = [clean_text(text_of(part)) for part in thoughts]
+            blocks = [Block("thinking", text) for text in texts if text]
             yield from self._add_words(blocks, now, self._items)
         elif kind == "agent_message" or role == "assistant":
             texts = [clean_text(text_of(part)) for part in (content if isinstance(content, list) else [content])]
@@ -220,9 +221,8 @@ class _Reader(TurnBuilder):
         elif kind == "thread_name_updated":
             self.transcript = replace(self.transcript, title=text_in(event, "thread_name") or self.transcript.title)
         elif kind in ("collab_agent_spawn_end", "sub_agent_activity"):
-            agent = text_in(event, "new_thread_id", "agent_thread_id")
-            if agent and self.main:
-                self.main.spawned[text_in(event, "call_id", "event_id")] = agent
+            agent, call_id = text_in(event, "new_thread_id", "agent_thread_id"), text_in(event, "call_id", "event_id")
+            self._has_spawned(call_id, agent)
         elif kind not in _SILENT_EVENTS:
             self.counts.unknown[f"event {kind}"] += 1
 
@@ -284,7 +284,11 @@ class _Reader(TurnBuilder):
     def _spawned(self, call_id: str, tool: str, item: dict[str, Any]) -> None:
         output = _decoded(item.get("output"))
         agent = text_in(output, "agent_id", "thread_id", "new_thread_id") if isinstance(output, dict) else ""
-        if agent and "spawn" in tool and self.main:
+        if "spawn" in tool:
+            self._has_spawned(call_id, agent)
+
+    def _has_spawned(self, call_id: str, agent: str) -> None:
+        if agent and self.main:
             self.main.spawned[call_id] = agent
 
     def _context(self, payload: dict[str, Any]) -> None:

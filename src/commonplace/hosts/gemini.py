@@ -265,7 +265,7 @@ def _question(record: dict[str, Any]) -> Iterator[Block]:
     if text.startswith(_SUMMARY):
         yield Block("summary", text, "system")
     elif text and not text.startswith(_INJECTED):
-        yield Block("text", text, "user", COMMAND if text[0] in "/?" and "\n" not in text else "")
+        yield Block("text", text, "user", COMMAND if re.fullmatch("[/?].*", text) else "")
     for part in objects_in(record, "content"):
         answer = object_in(part, "functionResponse")
         if answer:

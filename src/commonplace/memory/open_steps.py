@@ -227,18 +227,16 @@ def completed_steps(steps: Sequence[str], answer: str, request: str = "") -> set
     if not steps or not answer.strip():
         return set()
     listed = _Steps(steps)
-    closed: set[str] = set()
-    for pattern in (_TICKED, _STRUCK):
-        for tick in pattern.finditer(answer[-_LOOKED_AT:]):
-            closed |= listed.named_by(tick["text"])
+    ticked = [*_TICKED.finditer(answer[-_LOOKED_AT:]), *_STRUCK.finditer(answer[-_LOOKED_AT:])]
+    closed = set[str]().union(*(listed.named_by(tick["text"]) for tick in ticked))
     statements = [one for one in sentences(answer[-_LOOKED_AT:]) if not one.endswith(("?", "？"))]
     for sentence in dict.fromkeys(statements):
         if _is_dismissal(sentence):
             closed |= listed.named_in(sentence, any_clause=True)
         elif _DONE.search(sentence) and not _is_not_done(sentence):
-            closed |= set(steps) if _ALL_STEPS.search(sentence) else listed.named_in(sentence)
+            closed |= listed.named_in(sentence)
     if request and _BRIEFLY_DONE.match(answer) and not _is_not_done("".join(statements[:1])):
-        closed |= set(steps) if _ALL_STEPS.search(request) else listed.named_by(request)
+        closed |= listed.named_by(request)
     return closed
 
 
@@ -254,7 +252,8 @@ def _is_not_done(sentence: str) -> bool:
 class _Steps:
     """Steps by their words, to find those that a sentence is about."""
 
-    def __init__(self, steps: Iterable[str]) -> None:
+    def __init__(self, steps: Sequence[str]) -> None:
+        self._all = set(steps)
         self._words = {step: step_words(step) for step in islice(steps, _MOST_COMPARED)}
         self._with: dict[str, set[str]] = {}
         for step, words in self._words.items():
@@ -272,8 +271,10 @@ class _Steps:
     def named_by(self, sentence: str, *, verb: bool = True) -> set[str]:
         """The steps that a sentence is about: it names nearly all of one, or nothing but it and no other step.
 
-        With `verb` what it says was done has to be what the step asks for.
+        With `verb` what it says was done has to be what the step asks for, and may be all of them.
         """
+        if verb and _ALL_STEPS.search(sentence):
+            return self._all
         verbs, named = _verbs(), set(step_words(sentence))
         about = named - verbs - set(step_words(_DONE_WORDS))
         # "The metric is in place" says of no verb that it was done.

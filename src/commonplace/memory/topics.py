@@ -205,19 +205,19 @@ def topics_of_passages(memory: LocalMemory, passage_ids: Sequence[int]) -> dict[
 
 def find_topic(memory: LocalMemory, name_or_id: str | int, limit: int = CENTRAL) -> tuple[Topic, list[CentralPassage]]:
     """One topic and its most central passages."""
-    wanted = str(name_or_id).strip()
+    wanted = str(name_or_id).strip().casefold()
     all_ = memory.store.topics()
-    found = [one for one in all_ if str(one.id) == wanted] or [
-        one for one in all_ if one.name.casefold() == wanted.casefold()
-    ]
+    by_id = [one for one in all_ if str(one.id) == wanted]
+    found = by_id or [one for one in all_ if one.name.casefold() == wanted]
     if not found:
-        raise NotFound(f"There is no topic {wanted!r}.", "`commonplace topics` lists them.")
+        raise NotFound(f"There is no topic {str(name_or_id).strip()!r}.", "`commonplace topics` lists them.")
     if len(found) > 1:
         ids = ", ".join(f"{one.id} ({one.project or 'no project'})" for one in found)
         raise Conflict(f"{len(found)} topics are called {found[0].name!r}.", f"Use an id: {ids}.")
     nearest = memory.store.topic_passages(found[0].id, limit)
     texts = memory.store.passage_texts([passage for passage, _score in nearest])
-    return found[0], [CentralPassage(texts[passage], score) for passage, score in nearest if passage in texts]
+    central = (CentralPassage(texts[passage], score) for passage, score in nearest if passage in texts)
+    return found[0], list(central)
 
 
 def update_topics(memory: LocalMemory) -> bool:

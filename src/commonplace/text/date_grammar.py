@@ -49,6 +49,9 @@ _DATE = rf"""(?xi) \b(?:
 DateKind = Literal["day", "month", "quarter", "unit", "rest", "coming", "weekday", "relative"]
 
 
+_WORD_KINDS: tuple[DateKind, ...] = ("rest", "weekday", "relative")
+
+
 class DateMention(NamedTuple):
     """A date in a text, and where it stands. What it does not say is 0 or empty.
 
@@ -105,33 +108,30 @@ def _mention(match: re.Match[str]) -> DateMention | None:
     start, end = match.span()
 
     def numeral(*groups: str) -> int:
-        return next((int(match[group]) for group in groups if match[group]), 0)
+        return int(next(filter(None, map(match.group, groups)), "0"))
 
     def word(group: str) -> str:
-        return (match[group] or "").lower()
+        return str(match[group] or "").lower()
 
     if numbers := match["iso"] or match["dotted"] or match["slashed"]:
         return _numeric(numbers, start, end)
     if written := match["month"] or match["month_first"]:
         year, day = numeral("year", "year_after"), numeral("day", "day_after")
         return DateMention("day", start, end, year, _month_number(written), day)
-    if match["alone"]:
-        month, part = _month_number(match["alone"]), word("part")
-        return DateMention("month", start, end, numeral("alone_year"), month, part=part)
-    if match["quarter"]:
-        month, part = 3 * numeral("quarter") - 2, word("part")
-        return DateMention("quarter", start, end, numeral("quarter_year"), month, part=part)
+    if match["alone"] or match["quarter"]:
+        kind: DateKind = "month" if match["alone"] else "quarter"
+        month = _month_number(match["alone"]) if match["alone"] else 3 * numeral("quarter") - 2
+        return DateMention(kind, start, end, numeral("alone_year", "quarter_year"), month, part=word("part"))
     if match["unit"]:
         return DateMention("unit", start, end, word=word("unit"), which=word("which"), part=word("part"))
     if match["sprint"]:
         return DateMention("unit", start, end, word="sprint", which="this")
     if match["coming"]:
         count = word("count")
-        times = int(count) if count.isdecimal() else NUMBERS[count]
-        return DateMention("coming", start, end, word=word("coming"), number=times)
-    for kind in ("rest", "weekday", "relative"):
-        if match[kind]:
-            return DateMention(kind, start, end, word=word(kind))
+        return DateMention("coming", start, end, word=word("coming"), number=NUMBERS.get(count) or int(count))
+    for other in _WORD_KINDS:
+        if match[other]:
+            return DateMention(other, start, end, word=word(other))
     return None
 
 

@@ -7,7 +7,7 @@ first used: most processes only write times.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import cache, lru_cache
@@ -148,16 +148,21 @@ def parse_time_question(question: str, now_ms: int, zone: tzinfo | None = None) 
     text = " ".join(words)
     dates = _past_dates(text)
     marks = {word for word in words if word in _MARKERS}
-    for one in dates:
-        marks.update(text[one.start : one.end].split())
+    marks.update(*(text[one.start : one.end].split() for one in dates))
     if _compiled(_WHERE_WE_ARE).match(text):
         marks.add("last")
-    known = marks | word_set("time_question_fillers") | NUMBERS.keys()
-    names = [word for word in words if word not in known and not word.isdecimal()]
-    if not marks or len(names) > 1 or (marks == {"off"} and not {"left", "leave"} & set(words)):
+    names = _names_in(words, marks)
+    only_off = marks == {"off"} and {"left", "leave"}.isdisjoint(words)
+    if not marks or len(names) > 1 or only_off:
         return None
     period = _period(text, marks, dates, Calendar(now_ms, zone))
     return None if period is None else TimeQuestion(period, names[0] if names else "")
+
+
+def _names_in(words: Iterable[str], marks: set[str]) -> list[str]:
+    """The words of a question that say neither when nor what one always asks."""
+    known = marks | word_set("time_question_fillers") | NUMBERS.keys()
+    return [word for word in words if word not in known and not word.isdecimal()]
 
 
 def _past_dates(text: str) -> list[DateMention]:
@@ -217,13 +222,15 @@ def _period(text: str, marks: set[str], dates: Sequence[DateMention], calendar: 
     if ago := _compiled(_AGO).search(text):
         return _ago(_number(ago[1]), ago[2], calendar)
     if some := _compiled(_LAST_SO_MANY).search(text):
-        if not some[1] and not some[3] and some[2] in ("week", "month") and not text.count("past "):
-            return calendar.days(monday - timedelta(days=7), 7) if some[2] == "week" else _month_before(calendar)
+        is_one = not (some[1] or some[3] or "past " in text)
+        if is_one and some[2] == "week":
+            return calendar.days(monday - timedelta(days=7), 7)
+        if is_one and some[2] == "month":
+            return _month_before(calendar)
         return _last_so_many(_number(some[1] or "a"), some[2], calendar)
-    if "week" in marks:
-        return calendar.since(monday)
-    if "month" in marks:
-        return calendar.since(today.replace(day=1))
+    for unit, first in (("week", monday), ("month", today.replace(day=1))):
+        if unit in marks:
+            return calendar.since(first)
     return Period() if marks & _LATEST else None
 
 

@@ -198,12 +198,12 @@ def _statement(sentence: str) -> Statement | None:
         return None
     if _PREFIX.match(plain) and not _type_of(plain):
         plain = _LEAD.sub("", _PREFIX.sub("", plain))
-    is_unsure = _QUESTION.search(plain) or _DOUBT.search(plain)
-    type_ = None if is_unsure else _type_of(plain)
-    if type_ is None:
+    type_ = _type_of(plain)
+    if type_ is None or _QUESTION.search(plain) or _DOUBT.search(plain):
         return None
     correction = _CORRECTION.match(plain)
-    text = (correction["what"] or plain) if correction else _RULE_LABEL.sub("", plain)
+    corrected = correction["what"] if correction else _RULE_LABEL.sub("", plain)
+    text = corrected or plain
     return Statement(type_, text[:1].upper() + text[1:], sentence)
 
 

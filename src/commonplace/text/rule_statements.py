@@ -342,7 +342,7 @@ class _Clause:
             return "use", plain
         verb, thing = stem(plain[0].folded), plain[1:]
         if self._is_noun:
-            return "use", thing if thing and verb in _stems("using") else plain
+            return "use", (verb in _stems("using") and thing) or plain
         if verb in _stems("editing") and thing:
             return "edit", thing
         # `pip install` is a command; "install packages" only brings them in.

@@ -71,9 +71,13 @@ def looks_secret(value: str, *, password: bool, quoted: bool, env: bool, loose: 
         return _is_typed_password(value, env)
     if quoted or env:
         return len(value) >= 8 and _is_random(value)
+    return _looks_secret_bare(value, chosen=password and loose)
+
+
+def _looks_secret_bare(value: str, *, chosen: bool) -> bool:
     if _DOTTED.fullmatch(value) or _TYPE.fullmatch(value):
         return False
-    if password and loose:
+    if chosen:
         return _is_chosen(value) and "pass" not in value.lower()
     return len(value) >= 16 and _is_random(value) and len(_CHANGE.findall(value)) >= 3
 

@@ -175,17 +175,23 @@ MARKUP_PATTERNS: tuple[ContextPattern, ...] = (
 
 
 def _assigned(match: re.Match[str], *, password: bool) -> bool:
-    if match["quoted"] is not None:
-        phrase = _is_phrase(match["name"], match["quoted"], True)
-        return phrase or looks_secret(match["quoted"], password=password, quoted=True, env=False, loose=False)
-    separator, bare = match["separator"], match["bare"]
+    separator, quoted, bare = match["separator"], match["quoted"], match["bare"]
     following = match.string[match.end() : match.end() + 1]
-    if separator == ">":
-        return following == "<" and looks_secret(bare, password=password, quoted=True, env=False, loose=False)
+    if quoted is not None or separator == ">":
+        phrase = quoted is not None and _is_phrase(match["name"], quoted, True)
+        return phrase or (
+            (quoted is not None or following == "<")
+            and looks_secret(quoted or bare, password=password, quoted=True, env=False, loose=False)
+        )
     if following in _CODE_FOLLOWS or reads_as_code(bare, whole=False):
         return False
     if _STATED.fullmatch(separator):
         return is_secret_in_prose(bare, password=password) or _is_phrase(match["name"], bare, False)
+    return _is_unquoted_secret(match, following, password=password)
+
+
+def _is_unquoted_secret(match: re.Match[str], following: str, *, password: bool) -> bool:
+    separator, bare = match["separator"], match["bare"]
     place = _Place.of(match)
     if separator.isspace() and not place.is_flag and not place.is_command:
         return is_random_in_prose(bare, password=password)

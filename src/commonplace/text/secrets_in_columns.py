@@ -43,10 +43,8 @@ def secrets_in_columns(text: str, starts: list[int]) -> Iterator[Found]:
         done = end
         header = text[at:end]
         delimiter = _delimiter(header)
-        if delimiter is None:
-            continue
-        columns = _telling_columns(header, delimiter)
-        if not columns:
+        columns = _telling_columns(header, delimiter) if delimiter else {}
+        if delimiter is None or not columns:
             continue
         number, at = len(header.split(delimiter)), end + 1
         if delimiter == "|":
@@ -59,9 +57,7 @@ def secrets_in_columns(text: str, starts: list[int]) -> Iterator[Found]:
             cells = text[at:end].split(delimiter)
             if len(cells) < 2 or (delimiter != "|" and len(cells) != number):
                 break
-            for index, kind in columns.items():
-                if index < len(cells) and (found := _cell(cells, index, at, kind)):
-                    yield found
+            yield from filter(None, (_cell(cells, index, at, kind) for index, kind in columns.items()))
             at = done = end + 1
 
 
@@ -87,7 +83,7 @@ def _telling_columns(header: str, delimiter: str) -> dict[int, str]:
 
 
 def _cell(cells: list[str], index: int, at: int, kind: str) -> Found | None:
-    raw = cells[index]
+    raw = cells[index] if index < len(cells) else ""
     value = raw.strip(" \t\r" + TRIMMED)
     if " " in value or not _JUDGES[kind](value):
         return None

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice
+from itertools import islice, repeat
 from math import log
 
 from commonplace.text.tokens import STOP_WORDS, fold, is_paired, stem, words_of
@@ -145,14 +145,14 @@ def name_topics(
     is true. Of two groups that would have the same name the larger one gets it. `tags` are those of each group's texts,
     as often as they were given.
     """
-    counted = [_counted(group) for group in groups]
+    counted = list(map(_counted, groups))
     everything = _counted(others)
     for one in counted:
         everything.texts += one.texts
         for term, number in one.terms.items():
             everything.terms[term] += number
-    tagged = [_tag_terms(given) for given in tags] or [frozenset[tuple[str, ...]]()] * len(groups)
-    ranked = [_ranked(one, everything, known) for one, known in zip(counted, tagged, strict=True)]
+    tagged = map(_tag_terms, tags or [()] * len(groups))
+    ranked = list(map(_ranked, counted, repeat(everything), tagged))
     names = [""] * len(groups)
     taken: set[str] = set()
     for place, name in enumerate(previous_names):

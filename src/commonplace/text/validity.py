@@ -27,7 +27,7 @@ _SENTENCE_END = r"(?<=[.!?])\s+|\n+"
 # What stands before a date and says what the date means for a statement.
 _UNTIL = r"(?:until|till|through|thru|up to and including)(?: and including)?(?: on)?"
 _BEFORE_DATE = (
-    rf"\b(?:(?P<until>{_UNTIL})|(?P<span>from|between)|(?P<since>since)|(?P<during>during|throughout)|(?P<for>for)"
+    rf"\b(?:(?P<until>{_UNTIL})|(?P<from>from)|(?P<between>between)|(?P<since>since)|(?P<during>during|throughout)|(?P<for>for)"
     r"|(?P<starting>(?:starting|beginning)(?: on| from| with)?|effective(?: from| as of| on)?|as (?:of|from))) \Z"
 )
 _JOINS_SPAN = rf" (?:{_UNTIL}|to|and|[-–—]) "
@@ -115,11 +115,18 @@ def _read(plain: str, dates: list[DateMention], calendar: Calendar) -> ReadValid
     own = [date for date in dates if date.end <= len(sentence)]
     following: list[DateMention | None] = [*own[1:], None]
     found_in = [_dated(sentence, date, after) for date, after in zip(own, following, strict=True)]
+    return _interval_of(found_in, calendar) if _is_plain(sentence, found_in) else NOTHING_READ
+
+
+def _is_plain(sentence: str, found_in: list[_Dated]) -> bool:
+    """Whether a sentence states one thing, once, for sure."""
     # Of several statements only one may hold then.
     if sentence.endswith("?") or ";" in sentence or _search(_UNSURE, sentence):
-        return NOTHING_READ
-    if _search(_RECURRING, sentence) and not _is_said_first(sentence, found_in):
-        return NOTHING_READ
+        return False
+    return not _search(_RECURRING, sentence) or _is_said_first(sentence, found_in)
+
+
+def _interval_of(found_in: list[_Dated], calendar: Calendar) -> ReadValidity:
     for meaning, holds in _RULES:
         for one in found_in:
             if one.meaning == meaning:
@@ -133,27 +140,29 @@ def _dated(sentence: str, mention: DateMention, following: DateMention | None) -
     found = _compiled(_BEFORE_DATE).search(sentence, max(0, start - _LONGEST_BEFORE), start)
     before, after = sentence[: found.start() if found else start], sentence[end:]
     word = (found.lastgroup or "") if found else ""
-    joined = following is not None and _compiled(_JOINS_SPAN).fullmatch(sentence, end, following.start)
-    if word == "span" and following is not None and joined:
-        return _Dated(mention, "span", before, sentence[following.end :], following)
-    if word == "span":
-        return _Dated(mention, "from" if found and found[0].lower() == "from " else "", before, after)
-    if word and word != "for":
-        return _Dated(mention, word, before, after)
-    return _Dated(mention, _meaning_alone(mention, word, before, after), before, after)
+    if word in ("from", "between"):
+        if following and _compiled(_JOINS_SPAN).fullmatch(sentence, end, following.start):
+            return _Dated(mention, "span", before, sentence[following.end :], following)
+        word = word.replace("between", "none")
+    if word in ("", "for"):
+        word = _meaning_alone(mention, word, before, after)
+    return _Dated(mention, word, before, after)
 
 
 def _meaning_alone(mention: DateMention, word: str, before: str, after: str) -> str:
     """What "the rest of the week" and "this sprint" mean by themselves, or after "for"."""
-    is_this = mention.kind == "unit" and mention.which == "this" and not mention.part
     if mention.kind == "rest" or (mention.kind == "coming" and word):
         return "until"
+    is_this = mention.kind == "unit" and mention.which == "this" and not mention.part
     if after.startswith(" only") and (is_this or mention.word == "today"):
         return "until"
     if is_this and word:
         return "for this"
-    begins, ends = not before and not after.startswith(("'", "’")), not after.strip(" .!")
-    return "this" if is_this and mention.word != "year" and (begins or ends) else ""
+    return "this" if is_this and mention.word != "year" and _is_first_or_last(before, after) else ""
+
+
+def _is_first_or_last(before: str, after: str) -> bool:
+    return (not before and not after.startswith(("'", "’"))) or not after.strip(" .!")
 
 
 def _is_said_first(sentence: str, found_in: list[_Dated]) -> bool:
