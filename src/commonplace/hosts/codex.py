@@ -127,6 +127,11 @@ def _is_record(record: Mapping[str, Any]) -> bool:
     return {"id", "timestamp", "instructions"} <= record.keys()
 
 
+def _is_bare(kind: str, record: Mapping[str, Any]) -> bool:
+    """Whether a record has no payload, as in the oldest versions: an item, or what a session begins with."""
+    return kind in ("message", "reasoning", *_CALLS, *_ANSWERS, *_SILENT_ITEMS) or (not kind and "id" in record)
+
+
 class _Moment(NamedTuple):
     """Which record is being taken: its time as written and as understood, and where it stands."""
 
@@ -149,8 +154,10 @@ class _Reader(TurnBuilder):
     def take(self, record: dict[str, Any], offset: int) -> Iterator[Turn]:
         kind, payload = text_in(record, "type", "record_type"), object_in(record, "payload")
         now = _Moment(text_in(record, "timestamp"), time_in(record, "timestamp"), offset)
-        if kind == "session_meta" or (not kind and "id" in record):
-            self._learn(payload or record)
+        if not payload and _is_bare(kind, record):
+            kind, payload = ("response_item", record) if kind else ("session_meta", record)
+        if kind == "session_meta":
+            self._learn(payload)
         elif kind == "turn_context":
             self._context(payload)
         elif kind == "response_item":
@@ -162,8 +169,6 @@ class _Reader(TurnBuilder):
                 yield from self._add_prompt([Block("summary", text, "system")], now, self._items)
         elif kind == "inter_agent_communication":
             yield from self._add_work([result_block("agent", "", payload)], now)
-        elif not payload and (kind in _CALLS | _ANSWERS | _SILENT_ITEMS or kind in ("message", "reasoning")):
-            yield from self._item(record, now)
         elif kind not in _SILENT:
             self.counts.unknown[kind] += 1
 

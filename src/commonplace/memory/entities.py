@@ -113,6 +113,10 @@ class _Seen:
         self.strong |= other.strong
         self.first_ms, self.last_ms = min(self.first_ms, other.first_ms), max(self.last_ms, other.last_ms)
 
+    @property
+    def is_sure(self) -> bool:
+        return self.strong or self.items > 1
+
     def entity(self) -> Entity:
         name = max(self.spellings, key=lambda one: (self.spellings[one], len(one), one))
         aliases = sorted((self.aliases | self.spellings.keys()) - {name})
@@ -130,24 +134,29 @@ def _all_entities(memory: LocalMemory, scope: Scope) -> list[Entity]:
             one.add(name, kind, item, weight, strong=strong, named=named)
 
     for item in newest_items(memory, replace(scope, kinds=("memory",)), STATEMENTS_READ):
-        if item.review == PROPOSED:
-            continue
-        named = named_in(item)
+        named = named_in(item) if item.review != PROPOSED else {}
         for one in named.values():
             add(one.name, one.kind, item, strong=one.strong)
-        for name, kind in imported_names(item):
-            add(name, kind, item, STATED, named=entity_key(name) not in named)
-        if item.author and VIA not in item.author and item.origin != "imported":
-            add(item.author, "person", item, STATED, named=False)
+        for name, kind, is_named in _stated_names(item):
+            add(name, kind, item, STATED, named=is_named and entity_key(name) not in named)
     for item in newest_items(memory, replace(scope, kinds=("message",)), MESSAGES_READ):
-        if speaker := item.details.get("speaker", "").strip():
-            add(speaker, "person", item, STATED, named=False)
+        add(item.details.get("speaker", "").strip(), "person", item, STATED, named=False)
     for item in newest_items(memory, replace(scope, kinds=("observation",)), EVENTS_READ):
         for file in files_of(item):
             add(file, "file", item, strong=False)
     _merge_given_names(seen)
     _merge_projects(memory, scope, seen)
-    return [one.entity() for one in seen.values() if one.strong or one.items > 1]
+    return [one.entity() for one in seen.values() if one.is_sure]
+
+
+def _stated_names(item: Item) -> Iterator[tuple[str, EntityKind, bool]]:
+    """What a statement was imported about, and who made it; the last says whether that counts as naming it."""
+    if item.review == PROPOSED:
+        return
+    for name, kind in imported_names(item):
+        yield name, kind, True
+    if item.author and VIA not in item.author and item.origin != "imported":
+        yield item.author, "person", False
 
 
 def _merge_given_names(seen: dict[str, _Seen]) -> None:

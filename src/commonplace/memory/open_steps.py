@@ -227,8 +227,7 @@ def completed_steps(steps: Sequence[str], answer: str, request: str = "") -> set
     if not steps or not answer.strip():
         return set()
     listed = _Steps(steps)
-    ticked = [*_TICKED.finditer(answer[-_LOOKED_AT:]), *_STRUCK.finditer(answer[-_LOOKED_AT:])]
-    closed = set[str]().union(*(listed.named_by(tick["text"]) for tick in ticked))
+    closed = listed.ticked_in(answer[-_LOOKED_AT:])
     statements = [one for one in sentences(answer[-_LOOKED_AT:]) if not one.endswith(("?", "？"))]
     for sentence in dict.fromkeys(statements):
         if _is_dismissal(sentence):
@@ -260,6 +259,11 @@ class _Steps:
             for word in words:
                 self._with.setdefault(word, set()).add(step)
 
+    def ticked_in(self, text: str) -> set[str]:
+        """The steps that a text ticks off or strikes out."""
+        ticks = [*_TICKED.finditer(text), *_STRUCK.finditer(text)]
+        return set().union(*(self.named_by(tick["text"]) for tick in ticks))
+
     def named_in(self, sentence: str, *, any_clause: bool = False) -> set[str]:
         """The steps that a sentence or one of its clauses says are done, or with `any_clause` names at all."""
         found: set[str] = set()
@@ -278,17 +282,17 @@ class _Steps:
         verbs, named = _verbs(), set(step_words(sentence))
         about = named - verbs - set(step_words(_DONE_WORDS))
         # "The metric is in place" says of no verb that it was done.
-        any_verb = not verb or not (verbs & named or _STATED_DEED.search(sentence))
+        any_verb = not (verb and (verbs & named or _STATED_DEED.search(sentence)))
         meant = self._with_any(about)
         found: set[str] = set()
         for step in self._with_any(named):
             wanted = self._words[step]
-            if wanted[0] in verbs and wanted[0] not in named and not any_verb:
+            if not any_verb and wanted[0] in verbs - named:
                 continue
             objects = set(wanted) - verbs
             met = objects & named
-            nearly_all = len(met) >= _NAMED * len(objects)
-            if met and (nearly_all or (about <= objects and meant <= {step})):
+            only_it = about <= objects and meant <= {step}
+            if met and (only_it or len(met) >= _NAMED * len(objects)):
                 found.add(step)
         return found
 

@@ -212,12 +212,16 @@ def find_topic(memory: LocalMemory, name_or_id: str | int, limit: int = CENTRAL)
     if not found:
         raise NotFound(f"There is no topic {str(name_or_id).strip()!r}.", "`commonplace topics` lists them.")
     if len(found) > 1:
-        ids = ", ".join(f"{one.id} ({one.project or 'no project'})" for one in found)
+        ids = ", ".join(map(_id_and_project, found))
         raise Conflict(f"{len(found)} topics are called {found[0].name!r}.", f"Use an id: {ids}.")
     nearest = memory.store.topic_passages(found[0].id, limit)
     texts = memory.store.passage_texts([passage for passage, _score in nearest])
     central = (CentralPassage(texts[passage], score) for passage, score in nearest if passage in texts)
     return found[0], list(central)
+
+
+def _id_and_project(topic: Topic) -> str:
+    return f"{topic.id} ({topic.project or 'no project'})"
 
 
 def update_topics(memory: LocalMemory) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import filterfalse
 
 from commonplace.text.known_tools import (
     CALLERS,
@@ -175,10 +176,9 @@ class _Used:
 
 def _call(words: Sequence[str], branch: str) -> Call | None:
     program = words[0].replace("\\", "/").rpartition("/")[2].removesuffix(".exe").removesuffix(".cmd")
-    if program.startswith(("python3", "pip3")):
-        program = re.sub(r"3(?:\.\d+)?$", "", program)
+    program = re.sub(r"^(python|pip)3(?:\.\d+)?$", r"\1", program)
     arguments = list(words[1:])
-    if not program or any(one in _ASKS_ONLY for one in arguments[:2] if one != "-h" or len(arguments) == 1):
+    if not program or _asks_only(arguments):
         return None
     options, plain, values = _sorted_arguments(program, arguments)
     used = _Used(program, plain, options, branch, [] if program in _ONLY_LOOK else _leading(plain))
@@ -196,11 +196,16 @@ def _call(words: Sequence[str], branch: str) -> Call | None:
     )
 
 
+def _asks_only(arguments: Sequence[str]) -> bool:
+    """Whether a program is only asked for its version or help; with other arguments -h is often a host."""
+    return not _ASKS_ONLY.isdisjoint(arguments[:2] if len(arguments) == 1 else set(arguments[:2]) - {"-h"})
+
+
 def _sorted_arguments(program: str, arguments: Sequence[str]) -> tuple[set[str], list[str], list[tuple[str, str]]]:
     """The options of a call with their long names, its other words, and options with their values."""
     options, plain, values = set[str](), list[str](), list[tuple[str, str]]()
     awaits = ""
-    verb = next((one for one in arguments if not one.startswith("-")), "")
+    verb = next(filterfalse(lambda one: one.startswith("-"), arguments), "")
     takes_value = _TAKES_VALUE - _TAKES_NONE.get(program, frozenset())
     for one in arguments:
         if awaits:
@@ -209,12 +214,12 @@ def _sorted_arguments(program: str, arguments: Sequence[str]) -> tuple[set[str],
         elif one.startswith("-") and one not in ("-", "--"):
             name, _, value = one.partition("=")
             options |= {name, OPTIONS.get((program, verb, name), name)}
-            if re.fullmatch(r"-[A-Za-z]{2,4}", name):
-                for letter in name[1:]:
-                    options |= {f"-{letter}", OPTIONS.get((program, verb, f"-{letter}"), name)}
+            for letter in name[1:] if re.fullmatch(r"-[A-Za-z]{2,4}", name) else "":
+                options |= {f"-{letter}", OPTIONS.get((program, verb, f"-{letter}"), name)}
             if value:
                 values.append((name, value))
-            awaits = name if not value and name in takes_value else ""
+            elif name in takes_value:
+                awaits = name
         elif " " not in one.strip() and one != "--":
             plain.append(one)
     return options, plain, values

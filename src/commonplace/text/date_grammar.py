@@ -71,6 +71,11 @@ class DateMention(NamedTuple):
     number: int = 1
 
     @property
+    def is_this_unit(self) -> bool:
+        """Whether it is all of "this week"."""
+        return self.kind == "unit" and self.which == "this" and not self.part
+
+    @property
     def is_of_one_year(self) -> bool:
         """Whether it comes only once: "Q1 2027" and "next week", but not "December"."""
         return bool(self.year or self.which)

@@ -147,7 +147,7 @@ def parse_time_question(question: str, now_ms: int, zone: tzinfo | None = None) 
     words = [_SAME_DAY.get(word, word) for word in found]
     text = " ".join(words)
     dates = _past_dates(text)
-    marks = {word for word in words if word in _MARKERS}
+    marks = set(words) & _MARKERS
     marks.update(*(text[one.start : one.end].split() for one in dates))
     if _compiled(_WHERE_WE_ARE).match(text):
         marks.add("last")
@@ -222,12 +222,9 @@ def _period(text: str, marks: set[str], dates: Sequence[DateMention], calendar: 
     if ago := _compiled(_AGO).search(text):
         return _ago(_number(ago[1]), ago[2], calendar)
     if some := _compiled(_LAST_SO_MANY).search(text):
-        is_one = not (some[1] or some[3] or "past " in text)
-        if is_one and some[2] == "week":
-            return calendar.days(monday - timedelta(days=7), 7)
-        if is_one and some[2] == "month":
-            return _month_before(calendar)
-        return _last_so_many(_number(some[1] or "a"), some[2], calendar)
+        # "The past week" is the last seven days.
+        unit = f"{some[2]} before" if not (some[1] or some[3] or "past " in text) else some[2]
+        return _last_so_many(_number(some[1] or "a"), unit, calendar)
     for unit, first in (("week", monday), ("month", today.replace(day=1))):
         if unit in marks:
             return calendar.since(first)
@@ -237,6 +234,11 @@ def _period(text: str, marks: set[str], dates: Sequence[DateMention], calendar: 
 def _last_so_many(number: int | None, unit: str, calendar: Calendar) -> Period | None:
     if number is None:
         return None
+    if unit == "week before":
+        return calendar.days(calendar.today - timedelta(days=calendar.today.weekday() + 7), 7)
+    if unit == "month before":
+        return _month_before(calendar)
+    unit = unit.removesuffix(" before")
     if unit == "day":
         return calendar.since(calendar.today - timedelta(days=number))
     return Period(calendar.now_ms - _span_ms(number * _UNITS[unit]))

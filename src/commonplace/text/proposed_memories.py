@@ -194,17 +194,20 @@ def _statement(sentence: str) -> Statement | None:
     if len(sentence) > _LONGEST or len(sentence.split()) < _FEWEST_WORDS:
         return None
     plain = _LEAD.sub("", sentence)
-    if _QUESTION.search(sentence) or _DOUBT.search(plain) or is_reported(sentence):
+    if is_reported(sentence) or _is_unsure(sentence, plain):
         return None
     if _PREFIX.match(plain) and not _type_of(plain):
         plain = _LEAD.sub("", _PREFIX.sub("", plain))
     type_ = _type_of(plain)
-    if type_ is None or _QUESTION.search(plain) or _DOUBT.search(plain):
+    if type_ is None or _is_unsure(plain, plain):
         return None
     correction = _CORRECTION.match(plain)
-    corrected = correction["what"] if correction else _RULE_LABEL.sub("", plain)
-    text = corrected or plain
+    text = _RULE_LABEL.sub("", plain) if correction is None else correction["what"] or plain
     return Statement(type_, text[:1].upper() + text[1:], sentence)
+
+
+def _is_unsure(sentence: str, plain: str) -> bool:
+    return bool(_QUESTION.search(sentence) or _DOUBT.search(plain))
 
 
 def _type_of(plain: str) -> StatementType | None:

@@ -209,7 +209,7 @@ def _without(text: str, found: Iterable[Found], counts: dict[str, int]) -> str:
 
 
 def _tokens(text: str) -> Iterator[Found]:
-    heads, tails = _beginnings()
+    heads, _tails = _beginnings()
     done = 0
     for run in _RUN.finditer(text):
         at, end = run.span()
@@ -221,16 +221,23 @@ def _tokens(text: str) -> Iterator[Found]:
         if found is None and end - at > _LONG:
             found = _token(heads[""], text, at)
         if found is None and at and text[at - 1] in _BREAKS:
-            # A run may begin with dashes, which are no word to the expression.
-            after = max(0, at - _DASHES) + len(text[max(0, at - _DASHES) : at].rstrip("-"))
-            if known := tails.get(text[after - 2 : after]):
-                found = _token_before(known, text, after)
-            elif escape := _ESCAPES.match(text, at):
-                at = escape.end()
-                found = _token([*heads.get(text[at : at + 2], ()), *heads[""]], text, at)
+            found = _token_around(text, at)
         if found is not None and found[0] >= done:
             done = found[1]
             yield found
+
+
+def _token_around(text: str, at: int) -> Found | None:
+    """A token that begins before a run, or after an escape at its beginning."""
+    heads, tails = _beginnings()
+    # A run may begin with dashes, which are no word to the expression.
+    after = max(0, at - _DASHES) + len(text[max(0, at - _DASHES) : at].rstrip("-"))
+    if known := tails.get(text[after - 2 : after]):
+        return _token_before(known, text, after)
+    if escape := _ESCAPES.match(text, at):
+        at = escape.end()
+        return _token([*heads.get(text[at : at + 2], ()), *heads[""]], text, at)
+    return None
 
 
 def _token(known: Iterable[tuple[str, KnownToken]], text: str, at: int) -> Found | None:

@@ -274,7 +274,7 @@ class _Clause:
 
     def _only(self, subject: list[Word], words: list[Word]) -> None:
         """What is done only in one way: without that, it is rejected. "pnpm only" names just what is wanted."""
-        way = _telling([word for word in words if word.folded not in _words("prepositions")])
+        way = _telling(_without_prepositions(words))
         if not way:
             self.wanted.append(tuple(_telling(subject)))
             return
@@ -328,16 +328,15 @@ class _Clause:
             deed = "use"
         means = _telling_of(where, _MEANS | {"to", "in", "into"} if self._is_noun else _MEANS)
         required, taken = _required(deed, telling, means)
-        if deed == "edit" and all(stem(word.folded) in _stems("kinds") for word in required):
+        if deed == "edit" and _stems("kinds").issuperset(stem(word.folded) for word in required):
             required = _telling_of(where)
         narrows = tuple(word for word in _telling_of(where) if word not in taken)
-        unless = tuple(_telling(rest[1:])) if rest and rest[0].folded in _EXCEPTIONS else ()
-        is_exact = not rest and all(word.is_name for word in narrows)
-        self.rejected.append(Rejection(tuple(required), deed, narrows, unless, is_exact))
+        is_exact = not rest and _all_names(narrows)
+        self.rejected.append(Rejection(tuple(required), deed, narrows, _exceptions(rest), is_exact))
 
     def _deed(self, head: Sequence[Word], where: Sequence[object]) -> tuple[Deed, list[Word]]:
         """What must not be done, and what it is not done to: without the verb, unless that tells what is done."""
-        plain = [word for word in head if word.folded not in _words("prepositions")]
+        plain = _without_prepositions(head)
         if not plain or plain[0].is_name:
             return "use", plain
         verb, thing = stem(plain[0].folded), plain[1:]
@@ -346,9 +345,12 @@ class _Clause:
         if verb in _stems("editing") and thing:
             return "edit", thing
         # `pip install` is a command; "install packages" only brings them in.
-        if verb in _stems("using") | _stems("allowing") and (thing or where):
-            return "use", thing
-        return "do", plain
+        brings_in = verb in _stems("using") | _stems("allowing")
+        return ("use", thing) if brings_in and (thing or where) else ("do", plain)
+
+
+def _without_prepositions(words: Sequence[Word]) -> list[Word]:
+    return [word for word in words if word.folded not in _words("prepositions")]
 
 
 def _without_emphasis(words: list[Word]) -> list[Word]:
@@ -359,6 +361,17 @@ def _without_emphasis(words: list[Word]) -> list[Word]:
     if len(words) > 1 and words[0].folded.endswith("ly") and not words[0].is_name:
         return [words[1], words[0], *words[2:]]
     return words
+
+
+def _exceptions(condition: Sequence[Word]) -> tuple[Word, ...]:
+    """The words with which something is allowed: "unless", "without"."""
+    if not condition or condition[0].folded not in _EXCEPTIONS:
+        return ()
+    return tuple(_telling(condition[1:]))
+
+
+def _all_names(words: Iterable[Word]) -> bool:
+    return all(word.is_name for word in words)
 
 
 def _has_name(words: Iterable[Word]) -> bool:

@@ -193,9 +193,9 @@ def _assigned(match: re.Match[str], *, password: bool) -> bool:
 def _is_unquoted_secret(match: re.Match[str], following: str, *, password: bool) -> bool:
     separator, bare = match["separator"], match["bare"]
     place = _Place.of(match)
-    if separator.isspace() and not place.is_flag and not place.is_command:
+    if separator.isspace() and not (place.is_flag or place.is_command):
         return is_random_in_prose(bare, password=password)
-    if password and place.is_spaced and place.is_alone and following in ("", "\n", "\r"):
+    if password and place.is_line_of_its_own and following in ("", "\n", "\r"):
         return looks_like_setting(bare)
     if following == ")" and "=" in separator and not place.is_parameter:
         return False
@@ -209,7 +209,7 @@ class _Place(NamedTuple):
 
     is_flag: bool
     is_command: bool
-    is_alone: bool
+    is_line_of_its_own: bool
     is_spaced: bool
     is_parameter: bool
     is_env: bool
@@ -225,7 +225,7 @@ class _Place(NamedTuple):
         flag, command = name.startswith("--"), bool(_COMMAND.search(text, max(0, at - 8), at))
         alone = _ALONE.search(text, max(0, at - 20), at) is not None
         env = flag or command or parameter or (name.isupper() and not spaced)
-        return cls(flag, command, alone, spaced, parameter, env)
+        return cls(flag, command, alone and spaced, spaced, parameter, env)
 
 
 def _name_before(match: re.Match[str]) -> str:

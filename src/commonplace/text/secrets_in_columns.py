@@ -48,17 +48,20 @@ def secrets_in_columns(text: str, starts: list[int]) -> Iterator[Found]:
             continue
         number, at = len(header.split(delimiter)), end + 1
         if delimiter == "|":
-            end = _line_end(text, at)
-            if not _RULE.fullmatch(text, at, end):
-                continue
-            at = end + 1
-        while at < len(text):
+            at = _after_rule(text, at)
+        while 0 <= at < len(text):
             end = _line_end(text, at)
             cells = text[at:end].split(delimiter)
             if len(cells) < 2 or (delimiter != "|" and len(cells) != number):
                 break
             yield from filter(None, (_cell(cells, index, at, kind) for index, kind in columns.items()))
             at = done = end + 1
+
+
+def _after_rule(text: str, at: int) -> int:
+    """Where the rows of a Markdown table begin, below its rule; -1 without one."""
+    end = _line_end(text, at)
+    return end + 1 if _RULE.fullmatch(text, at, end) else -1
 
 
 def _line_end(text: str, at: int) -> int:

@@ -6,7 +6,8 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from commonplace.text.redact import redact
@@ -157,22 +158,25 @@ def _capitalised(text: str) -> str:
 
 def main_sentences(texts: Sequence[str], characters: int) -> list[str]:
     """The sentences whose words occur most often in all the texts, in order, within so many characters."""
-    candidates = list(dict.fromkeys(sentence for text in texts for sentence in sentences(text)))[-_MOST:]
-    stems = [{stem(word) for word in words_of(sentence) if word not in STOP_WORDS} for sentence in candidates]
-    spread = Counter(word for words in stems for word in words)
-    weight = [
-        sum(spread[word] - 1 for word in words) / (len(words) + 3) if len(words) >= _FEWEST else -1.0 for words in stems
-    ]
+    candidates = list(dict.fromkeys(chain.from_iterable(map(sentences, texts))))[-_MOST:]
+    stems = list(map(content_stems, candidates))
+    spread = Counter(chain.from_iterable(stems))
+    weight = [_share_of_words(words, spread) for words in stems]
     chosen: list[int] = []
     room = characters
     covered: set[str] = set()
     for place in sorted(range(len(candidates)), key=lambda place: (-weight[place], place)):
-        repeats = bool(stems[place]) and len(stems[place] & covered) > 0.8 * len(stems[place])
+        repeats = len(stems[place] & covered) > 0.8 * len(stems[place])
         if len(candidates[place]) <= room and not (repeats and chosen):
             chosen.append(place)
             covered |= stems[place]
             room -= len(candidates[place]) + 1
     return [candidates[place] for place in sorted(chosen)]
+
+
+def _share_of_words(words: Collection[str], spread: Mapping[str, int]) -> float:
+    """How often the words of a sentence occur in others."""
+    return sum(spread[word] - 1 for word in words) / (len(words) + 3) if len(words) >= _FEWEST else -1.0
 
 
 # What is read of a long text: its beginning and, for the outcome, more of its end.

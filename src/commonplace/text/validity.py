@@ -153,7 +153,7 @@ def _meaning_alone(mention: DateMention, word: str, before: str, after: str) -> 
     """What "the rest of the week" and "this sprint" mean by themselves, or after "for"."""
     if mention.kind == "rest" or (mention.kind == "coming" and word):
         return "until"
-    is_this = mention.kind == "unit" and mention.which == "this" and not mention.part
+    is_this = mention.is_this_unit
     if after.startswith(" only") and (is_this or mention.word == "today"):
         return "until"
     if is_this and word:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import dropwhile
 from zlib import crc32
 
@@ -53,8 +53,6 @@ def prompt_title(text: str) -> str:
         goes_on = in_list and is_entry
         if title and not (goes_on or _is_too_short(title)):
             break
-        if not title and not is_entry:
-            said = dropwhile(is_filler, said)
         separator = "; " if goes_on else " "
         for sentence in said:
             if len(title) + len(sentence) > LONGEST_PROMPT_TITLE and not _is_too_short(title):
@@ -73,7 +71,7 @@ def _prompt_lines(text: str) -> Iterator[tuple[bool, Iterable[str]]]:
         if _FENCE.match(line):
             fenced = not fenced
         elif line.strip() and not fenced:
-            yield entry is not None, sentences(entry["text"] if entry else line)
+            yield (True, sentences(entry["text"])) if entry else (False, dropwhile(is_filler, sentences(line)))
 
 
 def is_reply(text: str) -> bool:
@@ -105,7 +103,11 @@ def condense_answer(text: str, characters: int) -> str:
         if sum(len(one) + 1 for one in chosen) + len(sentence) <= characters:
             chosen.add(sentence)
     picked = [one for one in dict.fromkeys(plain) if one in chosen] or main_sentences(plain, characters)
-    return " ".join(one if one[-1] in ".!…" else f"{one}." for one in picked)
+    return " ".join(map(_with_full_stop, picked))
+
+
+def _with_full_stop(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "!", "…")) else f"{sentence}."
 
 
 def _may_tell(sentence: str) -> bool:
@@ -156,24 +158,13 @@ class AnswerNotes:
         text = _STARS.sub("", written)
         own = "" if reports else _STARS.sub("", own_answer(written))
         listed, labelled = _listed_steps(own), _labelled_steps(own)
-        steps = _first_few(step for step in (*listed, *labelled) if self._is_own(step, printed))
-        questions: list[str] = []
-        learnt: list[str] = []
-        plain: list[str] = []
-        for sentence in sentences(text):
-            if len(sentence.split()) < _FEWEST_WORDS:
-                continue
-            if sentence.endswith(("?", "？")):
-                questions.append(sentence)
-            elif sentence in listed or _label().match(sentence) or not self._is_own(sentence, printed):
-                continue
-            elif _gives_reason(sentence):
-                learnt.append(sentence)
-            else:
-                plain.append(sentence)
-        if explains and not learnt:
-            learnt = list(filter(_explains, plain))[:1]
-        done = [sentence for sentence in plain if sentence not in learnt and _is_result(sentence)]
+        steps = _first_few(filter(partial(self._is_own, printed), (*listed, *labelled)))
+        long = [sentence for sentence in sentences(text) if len(sentence.split()) >= _FEWEST_WORDS]
+        questions = [sentence for sentence in long if sentence.endswith(("?", "？"))]
+        named = {*questions, *listed, *filter(_label().match, long)}
+        plain = [sentence for sentence in long if sentence not in named and self._is_own(printed, sentence)]
+        learnt = list(filter(_gives_reason, plain)) or list(filter(_explains, plain))[: int(explains)]
+        done = [sentence for sentence in filter(_is_result, plain) if sentence not in learnt]
         still_open = self.without(completed_steps(self.left, _without_steps(text, steps), request)).left
         return AnswerNotes(
             tuple(dict.fromkeys([*self.learnt, *_first_few(learnt)]))[-MAX_LEARNT:],
@@ -182,7 +173,7 @@ class AnswerNotes:
             _first_few(questions[-MAX_EACH:]),
         )
 
-    def _is_own(self, sentence: str, printed: Collection[str]) -> bool:
+    def _is_own(self, printed: Collection[str], sentence: str) -> bool:
         """Whether it is more than what a tool printed: the session had named it as a step, or no tool did."""
         return step_key(sentence) not in printed or any(is_same_step(sentence, known) for known in self.left)
 
