@@ -103,11 +103,13 @@ class Author:
     """Who writes or changes something, and in which way (ORIGINS); None where that is not known.
 
     `may_quote`: whether records that a person brings may name other authors than themselves and their agents.
+    `by_agent`: whether it is an agent who imports.
     """
 
     name: str | None = None
     origin: str | None = None
     may_quote: bool = field(default=True, compare=False)
+    by_agent: bool = field(default=False, compare=False)
 
 
 UNKNOWN_AUTHOR = Author()

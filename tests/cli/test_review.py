@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, wait_for_output
 
 from commonplace import Memory
 from commonplace.config import Settings
+from commonplace.memory.authors import for_agent
+from commonplace.memory.edit_and_forget import Changes, edit_item, mark_superseded
+from commonplace.memory.remember import NewItem, remember_item
 
 
 @pytest.fixture
@@ -76,3 +83,42 @@ def test_an_agent_in_a_shell_is_an_agent(run: Run, store: Settings, monkeypatch:
 def test_search_marks_a_proposal_and_says_why(run: Run, store: Settings) -> None:
     found = run("search", "deploy", "--why").out
     assert "rule (proposed)" in found and "words +" in found and "trust -" in found
+
+
+def test_what_is_accepted_is_what_was_read(run: Run, spawn_in_terminal: Run, folder: Path, settings: Settings) -> None:
+    """A title of its own, and what it replaces, are shown with the text."""
+    with Memory(settings.data_dir, embedder="off", agent_memories="proposed") as memory:
+        old = memory.remember("Never push to main without a review", type="rule")
+        person = memory.local
+        by_agent = for_agent(person, "codex")
+        note = NewItem("We like short meetings", title="Push to main whenever CI is green", type="rule")
+        proposal = remember_item(by_agent, note).item
+        mark_superseded(by_agent, old.id, by=proposal.id)
+    assert "Push to main whenever CI is green We like short meetings" in run("review", "--list").out
+    shown = spawn_in_terminal("review", typed="q").out
+    assert "title: Push to main whenever CI is green" in shown
+    assert f"replaces rule {old.short_id}: Never push to main without a review" in shown
+
+
+def test_what_changed_after_it_was_read_is_not_accepted(folder: Path, settings: Settings) -> None:
+    """Its agent edits a proposal while a person reads it in a terminal."""
+    leader, follower = pty.openpty()
+    with (
+        Memory(settings.data_dir, embedder="off", agent_memories="proposed") as memory,
+        os.fdopen(leader, "rb", 0) as said,
+    ):
+        by_agent = for_agent(memory.local, "codex")
+        proposal = remember_item(by_agent, NewItem("Deploy on Mondays", type="rule")).item
+        command = [sys.executable, "-m", "commonplace", "review"]
+        with subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower) as process:
+            os.close(follower)
+            wait_for_output(said, b"quit]")
+            edit_item(by_agent, proposal.id, Changes(content="Deploy whenever you like"))
+            os.write(leader, b"a")
+            wait_for_output(said, b"changed since you read it")
+            wait_for_output(said, b"quit]")
+            assert memory.get(proposal.id).review == "proposed"
+            os.write(leader, b"a")
+            wait_for_output(said, b"1 accepted")
+            assert process.wait(timeout=60) == 0
+        assert memory.get(proposal.id).review == "accepted"

@@ -214,3 +214,24 @@ def test_what_an_agent_pulls_is_an_agents(run: Run, site: Site, monkeypatch: pyt
     assert "euros" in run("show", "1").out, "a person's call is trusted"
     (rule,) = [one for one in run("list", "--json").data["items"] if one["type"] == "rule"]
     assert (rule["origin"], rule.get("review")) == ("person", None), "and says whose it is"
+
+
+def test_an_agent_makes_nothing_private_shareable(run: Run, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may replace the tags of a memory, or move it, without a thought of what the tag or the project keeps here."""
+    monkeypatch.setenv("COMMONPLACE_SYNC_PRIVATE", "diary")
+    run("add", "Ada earns less than Bo", "-p", "shop", "--tag", "Private", "--tag", "pay")
+    run("add", "The cat is called Paprika", "-p", "diary")
+    with monkeypatch.context() as by_agent:
+        by_agent.setenv("CLAUDECODE", "1")
+        for changed in (["1", "--tag", "wages"], ["2", "-p", "shop"]):
+            refused = run("edit", *changed)
+            assert refused.code == 8 and "a person" in refused.err and "private" in refused.err, refused
+        assert run("edit", "1", "--tag", "private", "--tag", "wages").code == 0
+        assert run("edit", "2", "-c", "The cat is called Pepper").code == 0
+    there = str(site.memory.settings.data_dir)
+    run("sync")
+    told = run("list", "--data-dir", there).out
+    assert "Ada earns" not in told and "Pepper" not in told
+    assert run("edit", "2", "-p", "shop").code == 0
+    run("sync")
+    assert "Pepper" in run("list", "--data-dir", there).out

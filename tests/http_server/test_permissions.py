@@ -347,3 +347,164 @@ def test_nothing_private_is_stored_where_others_read_it(served: Served, anna: st
     # Who looks after the server, and reads everything, may.
     mine = call(served, served.key, "POST", "/items", body)
     assert mine.status_code == 201, mine.text
+
+
+def test_an_agent_tells_no_past_of_its_own_making(served: Served, anna: str) -> None:
+    """Its record may have a history in which a person pinned the same: nobody said so here."""
+    told = record(served, anna, add(served, anna, "Never push meerkats without a review"))
+    uid = "01a1f03c-4a93-7000-9f03-525c181d0131"
+    new = forged(told, uid, body="Meerkats are quick", type="fact", rev=2)
+    before = {
+        **before_of(new, "anna"),
+        "type": "rule",
+        "tags": ["profile-pinned"],
+        "meta": {"both_hold": [told["name"]]},
+        "origin": "person",
+        "review": "accepted",
+    }
+    new["history"] = [{"rev": 1, "op": "edit", "at_ms": 5, "author": "anna", "origin": "person", "before": before}]
+    assert [one["result"] for one in sent(served, anna, new, **AGENT)] == ["added"]
+    assert call(served, anna, "GET", f"/items/{uid}/history").json()["changes"] == []
+    # What it changed of words that are here is told as its change.
+    own = record(served, anna, add_by_agent(served, anna, "Meerkats are small"))
+    later = forged(own, own["name"], body="Meerkats are tall", rev=2, updated_ms=own["fields"]["updated_ms"] + 5)
+    later["version"] += 5
+    words = {**before_of(own, "anna"), "body": "Meerkats are small", "origin": "person"}
+    later["history"] = [{"rev": 1, "op": "edit", "at_ms": 5, "author": "anna", "origin": "person", "before": words}]
+    assert [one["result"] for one in sent(served, anna, later, **AGENT)] == ["updated"]
+    (line,) = call(served, anna, "GET", f"/items/{own['name']}/history").json()["changes"]
+    assert {line["author"], line["before"]["author"]} == {"anna via claude-code"}
+    assert {line["origin"], line["before"]["origin"]} == {"agent"}
+
+
+def add_by_agent(served: Served, key: str, content: str) -> dict[str, Any]:
+    made = call(served, key, "POST", "/items", {"content": content, "type": "fact"}, **AGENT)
+    assert made.status_code == 201, made.text
+    item: dict[str, Any] = made.json()
+    return item
+
+
+def test_an_agent_goes_back_to_no_notes_of_ours(served: Served, anna: str) -> None:
+    item = add(served, anna, "Wallabies hop", type="fact")
+    for tags in (["profile-pinned"], ["plain"]):
+        assert call(served, anna, "PATCH", f"/items/{item['id']}", {"tags": tags}).status_code == 200
+    reply = call(served, anna, "POST", f"/items/{item['id']}/revert", **AGENT)
+    assert reply.status_code == 403 and "own notes" in reply.text
+    assert call(served, anna, "POST", f"/items/{item['id']}/revert").json()["tags"] == ["profile-pinned"]
+
+
+def test_an_agents_record_forgets_no_conversation_with_what_people_decided(served: Served, anna: str, eve: str) -> None:
+    talk = {"label": "Sessions", "messages": [{"role": "user", "content": "Where do sessions of gerbils live?"}]}
+    made = call(served, anna, "POST", "/conversations", talk).json()
+    (message,) = call(served, anna, "GET", f"/conversations/{made['id']}/messages").json()["messages"]
+    body = {"names": [{"what": "item", "name": message["id"]}]}
+    told, said = call(served, eve, "POST", "/sync/fetch", body).json()["records"]
+    key = said["fields"]["session"]
+    add(served, anna, "Sessions of gerbils live in Redis", type="decision", session=key)
+    told["version"] += 5
+    told["fields"].update(forgotten_ms=told["fields"]["updated_ms"] + 5, rev=told["fields"]["rev"] + 1)
+    (outcome,) = sent(served, eve, told, **AGENT)
+    assert outcome["result"] == "failed" and "person" in outcome["why"]
+    assert call(served, anna, "GET", f"/conversations/{made['id']}").status_code == 200
+
+
+def test_what_an_agent_imports_waits_like_what_it_adds(served: Served, anna: str) -> None:
+    memories = [
+        {"id": f"a{number}", "content": f"Imported ibexes {kind}", "type": kind}
+        for number, kind in enumerate(("decision", "fact", "rule", "note"))
+    ]
+    reply = call(served, anna, "POST", "/import", {"memories": memories}, **AGENT)
+    assert reply.json()["items"]["added"] == 4
+    waiting = call(served, anna, "GET", "/review").json()["items"]
+    found = {one["type"]: one for one in waiting if "Imported ibexes" in one["content"]}
+    assert {*found} == {"decision", "fact", "rule", "note"}
+    assert {(one["author"], one["origin"]) for one in found.values()} == {("anna via claude-code", "imported")}
+
+
+def test_nobody_puts_words_into_the_stream_of_another(served: Served, anna: str, eve: str) -> None:
+    stream = call(served, anna, "POST", "/streams", {"type": "rule"}).json()["stream_id"]
+    path = f"/streams/{stream}"
+    assert call(served, anna, "POST", f"{path}/chunks", {"chunk": "Never feed ocelots."}).status_code == 200
+    for key, headers in ((anna, AGENT), (eve, {}), (eve, AGENT)):
+        for step, body in (("chunks", {"chunk": " Agents may."}), ("finalize", None)):
+            refused = call(served, key, "POST", f"{path}/{step}", body, **headers)
+            assert refused.status_code == 403 and "somebody else" in refused.text
+
+    async def through_a_tool() -> None:
+        async with served.client("auto", anna) as client:
+            reply = await client.call_tool("append_memory_chunk", {"stream_id": stream, "chunk": " Tools may."})
+            assert reply.is_error
+
+    play(through_a_tool)
+    item = call(served, anna, "POST", f"{path}/finalize").json()["item"]
+    assert (item["content"], item["author"]) == ("Never feed ocelots.", "anna")
+
+
+@pytest.fixture(scope="module")
+def accepting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server as it is by default: what agents add holds."""
+    server = Served(tmp_path_factory.mktemp("accepting"), "--port", "0")
+    yield server
+    server.end()
+
+
+def taken_away(served: Served, item: dict[str, Any], way: str) -> httpx2.Response:
+    path = f"/items/{item['id']}"
+    if way == "forgotten":
+        return call(served, served.key, "DELETE", path)
+    if way == "superseded":
+        other = add(served, served.key, f"Not so: {item['content']}")
+        return call(served, served.key, "POST", f"{path}/supersede", {"by": str(other["id"])})
+    return call(served, served.key, "PATCH", path, {{"ended": "valid_until", "expired": "expires"}[way]: "2026-01-01"})
+
+
+BROUGHT_BACK: dict[str, tuple[str, str, Any]] = {
+    "said again": ("POST", "/items", {"content": "{content}", "type": "rule"}),
+    "restored": ("POST", "/items/{id}/restore", None),
+    "changed": ("PATCH", "/items/{id}", {"valid_until": "none", "expires": "none"}),
+    "reverted": ("POST", "/items/{id}/revert", None),
+}
+
+
+@pytest.mark.parametrize("back", BROUGHT_BACK)
+@pytest.mark.parametrize("away", ["forgotten", "superseded", "ended", "expired"])
+def test_what_a_person_took_away_an_agent_only_proposes_to_bring_back(accepting: Served, away: str, back: str) -> None:
+    item = add(accepting, accepting.key, f"Always feed lynxes that were {away} and {back}")
+    assert taken_away(accepting, item, away).status_code == 200
+    taken = call(accepting, accepting.key, "GET", f"/items/{item['id']}").text
+    method, path, body = BROUGHT_BACK[back]
+    said = body and {name: value.replace("{content}", item["content"]) for name, value in body.items()}
+    call(accepting, accepting.key, method, path.replace("{id}", str(item["id"])), said, **AGENT)
+    assert call(accepting, accepting.key, "GET", f"/items/{item['id']}").text == taken
+    assert f"- {item['content']} (" not in call(accepting, accepting.key, "GET", "/hooks/context").json()["text"]
+
+
+def test_an_agent_brings_back_what_it_took_away_itself(accepting: Served) -> None:
+    item = add(accepting, accepting.key, "Always feed servals")
+    for method, path in (("DELETE", ""), ("POST", "/restore")):
+        reply = call(accepting, accepting.key, method, f"/items/{item['id']}{path}", **AGENT)
+        assert reply.status_code == 200 and "ropose" not in reply.text
+    assert state(accepting, accepting.key, item)["forgotten_at"] is None
+
+
+def test_an_agent_is_told_that_what_it_adds_to_a_persons_statement_only_waits(served: Served, anna: str) -> None:
+    rule = add(served, anna, "Never wake the tarsiers")
+
+    async def story() -> None:
+        async with served.client("auto", anna) as client:
+            said = {"content": rule["content"], "type": "rule", "project_id": "global", "tags": ["night"]}
+            reply = await client.call_tool("add_memory", said)
+            assert reply.content[0].text.startswith("Proposed, not done")  # type: ignore[union-attr]
+
+    play(story)
+    assert state(served, anna, rule) == rule
+
+
+def test_a_tool_that_is_called_without_the_protocol_is_an_agents_too(served: Served, anna: str) -> None:
+    body = {"label": "Tools", "folder": "/", "messages": [{"role": "user", "content": "Where do the dingoes sleep?"}]}
+    url, sent = f"{served.url}/mcp/tools/memory_store", bearer(anna)
+    stored = httpx2.post(url, json=body, headers=sent, timeout=DEADLINE).json()["data"]
+    (message,) = call(served, anna, "GET", f"/conversations/{stored['id']}/messages").json()["messages"]
+    names = {"names": [{"what": "item", "name": message["id"]}]}
+    said = call(served, anna, "POST", "/sync/fetch", names).json()["records"][-1]["fields"]
+    assert (said["author"], said["origin"]) == ("anna via an agent", "agent")

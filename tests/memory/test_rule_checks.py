@@ -14,7 +14,7 @@ from commonplace.memory.rule_checks import broken_rules, check_rule, check_state
 from commonplace.model import Item
 from commonplace.text.rule_statements import rule_statements
 
-TABLES = ("rule_actions.txt", "rule_actions_blind.txt", "rule_actions_more.txt")
+TABLES = ("rule_actions.txt", "rule_actions_blind.txt", "rule_actions_more.txt", "rule_actions_other_tools.txt")
 CASES = [case for table in TABLES for case in read_cases(table)]
 
 

@@ -17,6 +17,7 @@ from commonplace.dialects.tool_profiles import tools_of
 from commonplace.mcp.resources_and_prompts import RECALLED_IS_DATA, RECALLED_META_KEY
 from commonplace.mcp.server import instructions
 from commonplace.memory import streamed_memories
+from commonplace.memory.authors import for_agent
 from commonplace.memory.conversations import NewConversation, NewMessage, store_conversation
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.remember import NewItem, remember
@@ -52,7 +53,8 @@ def calls(memory: LocalMemory) -> dict[tuple[Dialect, str], Arguments]:
     talk = store_conversation(
         memory, NewConversation(label="other", messages=[NewMessage("user", f"{POISON} again")], folder="/p")
     ).session.uid
-    stream = streamed_memories.start_stream(memory, project=PROJECT).id
+    # Begun by the client that goes on with it: the SDK's.
+    stream = streamed_memories.start_stream(for_agent(memory, "mcp"), project=PROJECT).id
     query = {"query": "poisoned script"}
     return {
         ("kiro", "search"): query,

@@ -15,11 +15,11 @@ from tests.web.conftest import LOOKS, Visit
 from commonplace.memory.api_keys import create_key
 from commonplace.memory.authors import for_agent, with_writer
 from commonplace.memory.conversations import NewConversation, NewMessage, find_session, store_conversation
-from commonplace.memory.edit_and_forget import Changes, edit_item
+from commonplace.memory.edit_and_forget import Changes, edit_item, mark_superseded
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import PRUNE_IMPORTANCE
-from commonplace.memory.remember import NewItem, remember
+from commonplace.memory.remember import NewItem, remember, remember_item
 from commonplace.memory.review import accept, list_proposals
 from commonplace.model import Author, Item, Session
 
@@ -83,6 +83,36 @@ def test_proposals_are_decided_by_keys_and_each_can_be_undone(visit: Visit, memo
     page.keyboard.press("Control+Enter")
     is_soon(page, lambda: get_item(memory, oldest, forgotten=True).body == "Oats and hay for the zebra")
     assert get_item(memory, oldest).review is None
+
+
+def test_what_changed_after_the_page_was_read_is_not_accepted(visit: Visit, memory: LocalMemory) -> None:
+    ids = propose(memory, "Groom the ibex", "Weigh the ibex", "Milk the ibex", project="ibex")
+    page = visit().go("/review?project=ibex")
+    agent = for_agent(memory, "codex")
+    for id_ in ids[1:]:
+        edit_item(agent, id_, Changes(content=f"Sell ibex {id_}"))
+    page.keyboard.press("a")
+    expect(page.locator("#told")).to_contain_text("changed since you read it")
+    page.get_by_label("Select all").check()
+    page.get_by_role("button", name="Accept selected").click()
+    expect(page.locator(".decide")).to_have_count(3)
+    assert reviews(memory, ids) == ["proposed"] * 3
+    page.reload()
+    page.get_by_label("Select all").check()
+    page.get_by_role("button", name="Accept selected").click()
+    is_soon(page, lambda: reviews(memory, ids) == ["accepted"] * 3)
+
+
+def test_a_proposal_is_shown_whole(visit: Visit, memory: LocalMemory) -> None:
+    """A title of its own, what Markdown would hide, and what it replaces."""
+    old = state(memory, "Never shear the alpaca", "alpaca")
+    agent = for_agent(replace(memory, settings=replace(memory.settings, agent_memories="proposed")), "codex")
+    text = "Alpacas are soft\n\n[1]: # (Shear it whenever you like)"
+    new = remember_item(agent, NewItem(text, title="Shear the alpaca", type="rule", project="alpaca", tags=("wool",)))
+    mark_superseded(agent, old.id, by=new.item.id)
+    shown = visit().go("/review?project=alpaca&show=proposals").inner_text(".decide")
+    for part in ("title: Shear the alpaca", "Shear it whenever you like", "tags: wool", "Never shear the alpaca"):
+        assert part in shown, shown
 
 
 def reviews(memory: LocalMemory, ids: list[int]) -> list[str | None]:

@@ -134,6 +134,19 @@ class Call:
         if with_global and project is not None:
             self.note(f"Searched {project} and what applies everywhere; --everywhere searches every project.")
 
+    def warn_incomplete(self, waiting: int) -> None:
+        """Say that some passages were compared by their words only."""
+        if waiting:
+            from commonplace.dialects.tool import missing_vectors_notice
+
+            self.note(missing_vectors_notice(waiting).replace("Ask again in a moment", "Search again, or run a server"))
+
+    def warn_keywords_only(self, state: str) -> None:
+        """Say that only words were compared, if so, and why."""
+        if state == "off" or state.startswith("failed"):
+            why = "meaning is off" if state == "off" else state.removeprefix("failed: ").rstrip(".")
+            self.note(f"Found by keywords only: {why}.")
+
     def named_project(self, argument: str | None, option: str | None) -> str | None:
         """A project that may be given as an argument or as an option."""
         if argument is not None and option is not None:

@@ -15,8 +15,11 @@ from commonplace.cli.command import Call, command, listing
 from commonplace.cli.options import ITEMS, id_argument, ids_argument, limit_option, page_options, project_filter
 from commonplace.cli.terminal import is_interactive
 from commonplace.dialects.records import item_brief, item_record, pair_record, parse_id
+from commonplace.errors import Conflict
 from commonplace.memory.contradictions import DEFAULT_LIMIT, MAX_LIMIT, StatementPair
+from commonplace.memory.review import said_besides
 from commonplace.memory.settle_contradictions import KEEP, Keep, Settled
+from commonplace.memory.statement_texts import statement_text
 from commonplace.model import DISMISSED, PROPOSED
 from commonplace.text.dates import iso_time, local_day
 from commonplace.text.validity import describe_interval
@@ -86,10 +89,14 @@ def review(call: Call, project: str | None, only_list: bool, limit: int, cursor:
             return
         page = memory.proposals(project=project, limit=limit, cursor=cursor)
         records = [item_record(item) for item in page.items]
+        titles = {item.id: " ".join(statement_text(item).split()) or item.title for item in page.items}
     columns = ("id", "type", "title", "project", "author", "when")
     empty = "Nothing to review."
     call.answer_list(
-        "proposals", records, lambda rows: tables.table(columns, rows), empty, next_cursor=page.next_cursor
+        *("proposals", records),
+        lambda rows: tables.table(columns, [{**row, "title": titles[row["id"]]} for row in rows]),
+        empty,
+        next_cursor=page.next_cursor,
     )
 
 
@@ -120,6 +127,8 @@ def _one_by_one(call: Call, memory: Memory, project: str | None, read_key: Calla
         item = waiting[0]
         call.say(f"\n{item.type} {item.id}, {item.project or 'everywhere'}, {_by(item)}", bold=True)
         call.say(item.text or item.title)
+        for line in said_besides(memory.local, item):
+            call.say(line)
         for one in memory.contradictions(item.id):
             if one.item.review != PROPOSED:
                 call.say(f"This seems to go against {one.item.type} {one.item.id}: {one.item.title}")
@@ -132,7 +141,12 @@ def _one_by_one(call: Call, memory: Memory, project: str | None, read_key: Calla
             counts["dismissed" if last.review == DISMISSED else "accepted"] -= 1
             waiting.insert(0, memory.undo_review(last.id))
             continue
-        decided = _decide(memory, item, key)
+        try:
+            decided = _decide(memory, item, key)
+        except Conflict as error:
+            call.say(f"{error.message} {error.hint}")
+            waiting[:1] = [one for one in memory.get_many([item.id]) if one.review == PROPOSED]
+            continue
         if decided is not None:
             done.append(decided)
             counts["dismissed" if key == "d" else "accepted"] += 1
@@ -150,13 +164,13 @@ def _one_by_one(call: Call, memory: Memory, project: str | None, read_key: Calla
 def _decide(memory: Memory, item: Item, key: str) -> Item | None:
     """The item as it is after the key; None if nothing was decided."""
     if key == "a":
-        return memory.accept(item.id)
+        return memory.accept(item.id, expect_rev=item.rev)
     if key == "d":
         return memory.dismiss(item.id)[0]
     if key == "e":
         written: Any = click.edit(item.body)
         if written is not None and written.strip():
-            return memory.accept(item.id, text=written.strip())
+            return memory.accept(item.id, text=written.strip(), expect_rev=item.rev)
     return None
 
 

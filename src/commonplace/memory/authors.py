@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -33,7 +33,7 @@ from commonplace.model import (
     Key,
 )
 from commonplace.store.merge_conflicts import replaces_unseen
-from commonplace.store.records import Arrival, Record, before_of, separate_hash
+from commonplace.store.records import Arrival, Record, before_of, line_id, separate_hash
 from commonplace.text.redact import redact
 
 # Of a person's name, and of an agent's.
@@ -139,7 +139,8 @@ def for_import(memory: LocalMemory, *, accept: bool = False) -> LocalMemory:
             f"Only a person can accept rules, and {memory.writer.name or 'this caller'} is an agent.",
             "Import without --accept, and let a person review them: `commonplace review`.",
         )
-    return with_writer(memory, replace(memory.writer, origin="agreed" if accept else "imported"))
+    by_agent = memory.writer.origin == "agent"
+    return with_writer(memory, replace(memory.writer, origin="agreed" if accept else "imported", by_agent=by_agent))
 
 
 def for_capture(memory: LocalMemory, host: str = "") -> LocalMemory:
@@ -158,7 +159,7 @@ def sign(memory: LocalMemory, draft: Draft, old: Item | None = None) -> Draft:
     if old is not None and _says(draft) == _says(old):
         return replace(draft, author=old.author, origin=old.origin, review=old.review)
     proposed = (draft if old is None else old).review == PROPOSED and (old is None or writer.origin != "person")
-    if writer.origin == "agent" and draft.kind == "memory":
+    if (writer.origin == "agent" or writer.by_agent) and draft.kind == "memory":
         proposed |= memory.settings.agent_memories == "proposed"
     if writer.origin == "imported" and draft.kind == "memory":
         proposed |= draft.type in BINDING_TYPES
@@ -176,15 +177,18 @@ def sign_record(memory: LocalMemory, arrival: Arrival, here: Record | None) -> A
     """A record that somebody brings who may not speak for others, with authors that its caller may name.
 
     A person names themselves and their agents: what others are said to have said is theirs, with the name beside it.
-    What an agent brings is an agent's. Words that are here already stay whose they are. A version that the record
-    replaces without telling it is added to the history.
+    What an agent brings is an agent's, and of its history only what says what is known here. Words that are here
+    already stay whose they are. A version that the record replaces without telling it is added to the history.
     """
     record = arrival.record
     if record.what != "item":
         return arrival
     known = {} if here is None else {_words(one): one for one in (*(line.before for line in here.history), here.fields)}
     fields = _signed_fields(memory, record.fields, known)
-    lines = tuple(_signed_line(memory, line, known) for line in record.history)
+    if memory.writer.origin == "person":
+        lines = tuple(_signed_line(memory, line, known) for line in record.history)
+    else:
+        lines = _lines_by_agent(memory, record.history, here, known)
     signed = replace(record, fields=fields, history=lines)
     if here is not None and replaces_unseen(here, signed):
         by = memory.writer
@@ -231,6 +235,25 @@ def _signed_line(memory: LocalMemory, line: Change, known: Mapping[str, Mapping[
     author = attributed(memory.writer, before.get("author")) if said is None else said.get("author")
     by = attributed(memory.writer, line.author)
     return replace(line, before={**before, "author": author}, author=by)
+
+
+def _lines_by_agent(
+    memory: LocalMemory, lines: Sequence[Change], here: Record | None, known: Mapping[str, Mapping[str, Any]]
+) -> tuple[Change, ...]:
+    """Lines of a history that an agent brings: those that are here, and the agent's changes of what was said here.
+
+    What else it tells of the past nobody here can vouch for.
+    """
+    told = {} if here is None else {line_id(line): line for line in here.history}
+    kept: list[Change] = []
+    for line in lines:
+        said = known.get(_words(line.before))
+        if line_id(line) in told:
+            kept.append(told[line_id(line)])
+        elif said is not None:
+            before = {**line.before, **{name: said.get(name) for name in SOURCE_FIELDS}}
+            kept.append(replace(line, before=before, author=memory.writer.name, origin=memory.writer.origin))
+    return tuple(kept)
 
 
 def attributed(writer: Author, claimed: str | None) -> str | None:

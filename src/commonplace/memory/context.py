@@ -18,6 +18,7 @@ from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.rerank import is_stale
 from commonplace.memory.rules import applies_to
 from commonplace.memory.timeline import EVENT_KINDS
+from commonplace.memory.told_as_done import without_breaches
 from commonplace.memory.told_to_agents import may_be_told, scope_to_tell, source_of, that_may_be_told
 from commonplace.model import KINDS, KNOWLEDGE_TYPES, Item, Scope, Session
 from commonplace.ranking.scores_and_relevance import STALE_FACTOR, Evidence, lexical_signal
@@ -195,8 +196,8 @@ def build_context(
         newest = that_may_be_told(memory, newest_items(memory, replace(here, kinds=("checkpoint",)), 1))
         return (
             *_ranked(memory, project, question, most, at_ms, elsewhere=elsewhere),
-            _summaries(memory, here, question),
-            next(iter(newest), None),
+            without_breaches(memory, project, _summaries(memory, here, question)),
+            next(iter(without_breaches(memory, project, newest)), None),
         )
 
     ranked, answers, summaries, checkpoint = memory.store.snapshot(read)

@@ -219,10 +219,11 @@ def _verdicts(
     is_ready = memory.embeddings.is_ready
     unembedded: list[Near] = []
     if memory.store.pending() or not is_ready:
-        unembedded = [one for one in near if not one.cosine and not one.worth][:NO_VECTOR]
+        unembedded = [one for one in near if not one.cosine and not one.worth]
     if not is_ready:
         # In a command of its own: only what shares many words is worth loading the model for.
         unembedded = [one for one in unembedded if shares_words(one.text, text)]
+    unembedded = unembedded[:NO_VECTOR]
     earlier = [one for one in near if one.item.type != REJECTED and (known_as is None or one.item.id < known_as)]
     worth_reading = [one for one in earlier if one.worth >= WORTH_READING or one in unembedded][:READ_TOGETHER]
     read = compare_all(memory.contradiction_model, [(one.text, one.cosine) for one in worth_reading], text)
@@ -239,8 +240,19 @@ def _verdicts(
 
 def shares_words(one: str, other: str) -> bool:
     """Whether two statements have many words in common, of those of the shorter one."""
-    words, others = set(read_statement(one).words), set(read_statement(other).words)
-    return len(words & others) >= SHARED_TO_READ * max(1, min(len(words), len(others)))
+    words, others = _weighed_words(one), _weighed_words(other)
+    shorter = min(sum(words.values()), sum(others.values()))
+    return _weight_shared(words, others) >= SHARED_TO_READ * max(1, shorter)
+
+
+def _weighed_words(text: str) -> dict[str, int]:
+    """The words of a statement without its reason. A name counts twice: it says what the statement is about."""
+    read = read_statement(without_reason(text))
+    return {word: 2 if word in read.names else 1 for word in read.words}
+
+
+def _weight_shared(words: Mapping[str, int], others: Mapping[str, int]) -> int:
+    return sum(max(words[word], others[word]) for word in words.keys() & others.keys())
 
 
 def _by_words(older: Draft | Item, newer: Draft | Item) -> Verdict:
@@ -335,7 +347,7 @@ def _holding_together(
 
 def _newest_statements(memory: LocalMemory, project: str | None, scanned: int) -> Iterator[Item]:
     here = Scope() if project is None else Scope.around(project)
-    scope = replace(here, kinds=("memory",), types=STATEMENT_TYPES, coming=True)
+    scope = replace(here, kinds=("memory",), types=(*STATEMENT_TYPES, REJECTED), coming=True)
     left, before = scanned, None
     while left > 0:
         page = memory.store.newest(scope, min(500, left), before)
@@ -358,17 +370,19 @@ def _pairs(items: Sequence[Item], now_ms: int, *, twins: bool) -> Iterator[tuple
         if is_settled(older, newer) or not hold_together(older, newer):
             continue
         noted_as = _recorded(older, newer)
-        if noted_as == CONTRADICTS:
+        if noted_as == CONTRADICTS or newer.type == REJECTED:
+            # What is rejected now was not yet when the older one was stated.
             continue
         verdict = VERDICTS.get(noted_as) or _by_words(older, newer)
         both_now = older.holds_at(now_ms) and newer.holds_at(now_ms)
-        pair = StatementPair(older, newer, "", _may_supersede(older, newer, now_ms))
+        supersede = older.type != REJECTED and _may_supersede(older, newer, now_ms)
+        pair = StatementPair(older, newer, "", supersede)
         if verdict.is_against:
             yield replace(pair, reason=reason_of(older, verdict)), share
         elif verdict.kind == "same":
             if twins and both_now:
                 yield replace(pair, reason=SAME), share
-        elif not noted_as and share >= SHARED_WORDS and older.holds_at(now_ms):
+        elif not noted_as and older.type != REJECTED and share >= SHARED_WORDS and older.holds_at(now_ms):
             yield pair, share
 
 
@@ -385,7 +399,7 @@ def _noted_pairs(items: Sequence[Item]) -> Iterator[tuple[Item, Item]]:
 
 def _sharing_words(items: Sequence[Item]) -> Iterator[tuple[Item, Item, float]]:
     """Each item with the older ones that share most words with it, and the share of their words."""
-    words = [set(read_statement(statement_text(item)).words) for item in items]
+    words = [_weighed_words(statement_text(item)) for item in items]
     holding: dict[str, list[int]] = defaultdict(list)
     for place in reversed(range(len(items))):
         found = [holding[word] for word in words[place] if len(holding[word]) <= COMMON_WORD]
@@ -393,7 +407,8 @@ def _sharing_words(items: Sequence[Item]) -> Iterator[tuple[Item, Item, float]]:
         rare = {other for places in found if len(places) <= LONE_WORD for other in places}
         for other, count in shared.most_common(COMPARED):
             if count > 1 or other in rare:
-                yield items[other], items[place], count / max(len(words[other]), len(words[place]))
+                longer = max(sum(words[other].values()), sum(words[place].values()))
+                yield items[other], items[place], _weight_shared(words[other], words[place]) / longer
         for word in words[place]:
             holding[word].append(place)
 

@@ -17,8 +17,10 @@ from commonplace.memory.captured_events import ANSWER_TYPE
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.predict import session_items_after
 from commonplace.memory.recall import Hit, recall
+from commonplace.memory.rerank import tells_only_requests
 from commonplace.memory.rule_checks import CHECKED_TYPES, rejects_any
 from commonplace.memory.search_candidates import ParsedQuestion, parse_question
+from commonplace.memory.told_as_done import without_breaches
 from commonplace.memory.told_to_agents import may_be_told, scope_to_tell, source_mark, that_may_be_told
 from commonplace.model import Item, Kind, Scope, SessionScope
 from commonplace.ranking.scores_and_relevance import answer_odds
@@ -203,10 +205,10 @@ def prompt_hints(
             break
         if item.id in used or candidate.was_shown(shown):
             continue
-        items = items_to_show(memory, candidate, shown)
+        items = without_breaches(memory, project, items_to_show(memory, candidate, shown))
         used.update(one.id for one in items)
         if items:
-            hints.append(_hint_of_items(memory, items, item, question))
+            hints.append(_hint_of_items(memory, items, item.id, question))
     return [*(make_hint(memory, item, gist(item, asked), prompt) for item in against), *hints][:MOST_HINTS]
 
 
@@ -358,10 +360,11 @@ def _adds_to(item: Item, known: Collection[str]) -> bool:
     return len(stems & frozenset(known)) < _SAID_ALREADY * len(stems)
 
 
-def _hint_of_items(memory: LocalMemory, items: Sequence[Item], hit: Item, question: str) -> Hint:
+def _hint_of_items(memory: LocalMemory, items: Sequence[Item], found: int, question: str) -> Hint:
     """One line for all of them. The id is that of the reply to what was found, or of what was found."""
     about = content_stems(question)
-    place = items.index(hit)
+    place = next(place for place, item in enumerate(items) if item.id == found)
+    hit = items[place]
     main = items[place + 1] if _is_prompt(hit) and len(items) > place + 1 and _is_reply(items[place + 1]) else hit
     parts = [f"{source_mark(memory, one)}{gist(one, about, _length(one, hit, main))}" for one in items]
     others = [one for one in items if one is not main]
@@ -383,12 +386,20 @@ def _is_no_answer(memory: LocalMemory, item: Item, asked: frozenset[str]) -> boo
 
     A captured prompt asks for something, whatever it says; a message of a conversation may also tell something.
     """
+    if tells_only_requests(
+        item, lambda text: _repeats_stems(text, asked), lambda text: bool(content_stems(text) & asked)
+    ):
+        return True
     is_bare = item.type == "prompt" or is_only_question(item.text) or _repeats(item, asked)
     return _is_prompt(item) and is_bare and _reply_to(memory, item) is None
 
 
 def _repeats(item: Item, asked: frozenset[str]) -> bool:
-    stems = content_stems(item.text or item.title)
+    return _repeats_stems(item.text or item.title, asked)
+
+
+def _repeats_stems(text: str, asked: frozenset[str]) -> bool:
+    stems = content_stems(text)
     return len(stems & asked) >= _REPEATED * len(stems)
 
 

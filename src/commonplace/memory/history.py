@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from commonplace.errors import EmbedderUnavailable, InvalidInput, NotFound
 from commonplace.memory.items import get_item, item_history
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.permissions import check_reserved
 from commonplace.memory.remember import NewItem, as_new_item, rewrite_item
 from commonplace.model import PROPOSED, VALIDITY_FIELDS, VIA, Item, Scope
 from commonplace.ranking.scores_and_relevance import (
@@ -119,7 +120,9 @@ def revert_to_revision(memory: LocalMemory, id_: int | str, rev: int | None = No
             f"Item {item.id} has no revision {rev} to go back to.",
             f"It is at {item.rev}; earlier ones: {', '.join(map(str, sorted(known))) or 'none'}.",
         )
-    return rewrite_item(memory, item, as_it_was(item, change.before))
+    note = as_it_was(item, change.before)
+    check_reserved(memory, note.tags, note.meta, item)
+    return rewrite_item(memory, item, note)
 
 
 def as_it_was(item: Item, before: Mapping[str, Any]) -> NewItem:

@@ -8,9 +8,12 @@ review, settle, or use the names of our own notes; and what a person decided the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from commonplace.errors import Forbidden
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.private_projects import is_private, private_projects
 from commonplace.model import (
     ACCEPTED,
     DISMISSED,
@@ -18,6 +21,8 @@ from commonplace.model import (
     PINNED_TAG,
     PRIVATE_TAG,
     SAME_AS,
+    VALIDITY_FIELDS,
+    Draft,
     Item,
     Scope,
     SessionScope,
@@ -73,15 +78,39 @@ def must_propose(memory: LocalMemory, item: Item) -> bool:
 
 
 def must_propose_restoring(memory: LocalMemory, item: Item) -> bool:
-    """Whether this caller may bring an item back only by a proposal; what was dismissed, only people bring back."""
+    """Whether this caller may bring an item back only by a proposal, which it may not if an agent took it away.
+
+    What was dismissed, only people bring back.
+    """
     if is_person(memory):
         return False
     if item.review == DISMISSED:
         require_person(memory, "bring back what was dismissed", "Do it yourself: `commonplace review undo`.")
-    if must_propose(memory, item):
+    return must_propose(memory, item) or not _changed_last_by_agent(memory, item)
+
+
+def must_propose_rewriting(memory: LocalMemory, item: Item, draft: Draft) -> bool:
+    """Whether this caller may rewrite an item like this only by a proposal.
+
+    Forbidden if that would share what is private.
+    """
+    if must_propose(memory, item) or _revives(memory, item, draft):
         return True
-    taken_away = [change.origin for change in memory.store.history(item.id)][-1:]
-    return taken_away != ["agent"] and memory.settings.agent_memories == "proposed"
+    _check_stays_private(memory, item, draft)
+    return False
+
+
+def _revives(memory: LocalMemory, item: Item, draft: Draft) -> bool:
+    """Whether an item would hold again by an agent's change, although a person said when it ends."""
+    now = memory.clock()
+    if is_person(memory) or item.origin not in _BY_PEOPLE or item.holds_at(now):
+        return False
+    bounds: dict[str, Any] = {name: getattr(draft, name) for name in VALIDITY_FIELDS}
+    return replace(item, **bounds).holds_at(now) and not _changed_last_by_agent(memory, item)
+
+
+def _changed_last_by_agent(memory: LocalMemory, item: Item) -> bool:
+    return [change.origin for change in memory.store.history(item.id)][-1:] == ["agent"]
 
 
 def check_reserved(
@@ -108,6 +137,27 @@ def check_reserved(
             f"{', '.join(repr(name) for name in wrong)}: Commonplace keeps its own notes under this name.",
             "Choose another name. To pin or hide a line of the profile, or to settle a contradiction, ask a person.",
         )
+
+
+def _check_stays_private(memory: LocalMemory, old: Item, new: Draft) -> None:
+    """Refuse to let an agent take the tag `private` away, or move a memory out of a project that stays here."""
+    if is_person(memory):
+        return
+    untagged = _is_tagged_private(old.tags) and not _is_tagged_private(new.tags)
+    moved = False
+    if new.project != old.project:
+        private = private_projects(memory)
+        moved = is_private(private, old.project) and not is_private(private, new.project)
+    if untagged or moved:
+        require_person(
+            memory,
+            f"share what is private (item {old.id})",
+            f"Keep the tag `{PRIVATE_TAG}`, or let them do it: `commonplace edit {old.id}`.",
+        )
+
+
+def _is_tagged_private(tags: Sequence[str]) -> bool:
+    return PRIVATE_TAG in map(_plain, tags)
 
 
 def kept_notes(memory: LocalMemory, metadata: Mapping[str, object], old: Item) -> Mapping[str, object]:

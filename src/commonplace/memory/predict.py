@@ -47,6 +47,8 @@ MOST_FILES, COMMAND = 4, 80
 _LATER_MS = 366 * DAY_MS
 _VERDICT = re.compile(r"\W*(?:exit(?:ed with)? (?:code|status)\b.*|\d+ (?:failed|passed|errors?)\b.*)", re.IGNORECASE)
 _FEWEST_LETTERS = 12
+# How Python says where an error was raised, each line of code indented below its place.
+_FRAME = re.compile(r'\s*(?:File "[^"]*", line \d|Traceback \(most recent call last\))')
 # How pytest marks the lines of an error.
 _MARKED = re.compile(r"(?<!\s)\s*+E\s{2,}")
 
@@ -73,7 +75,10 @@ def errors_of_output(output: str) -> tuple[str, ...]:
 
 
 def _keys_of_lines(error: str) -> tuple[str, ...]:
-    lines = (line for line in error.splitlines() if not _VERDICT.fullmatch(line.strip()))
+    lines = [line for line in error.splitlines() if not _VERDICT.fullmatch(line.strip())]
+    if any(map(_FRAME.match, lines)):
+        # Where it was raised differs each time; what was raised stands at the margin.
+        lines = [line for line in lines if not line[:1].isspace() and not _FRAME.match(line)]
     keys = (error_key(_MARKED.sub("", line)) for line in lines)
     return tuple(key for key in keys if sum(map(str.isalpha, key)) >= _FEWEST_LETTERS)[:1]
 

@@ -85,6 +85,17 @@ def supersede_when_accepted(memory: LocalMemory, old: Item, new: Item) -> Item:
     return memory.store.rewrite(new.id, draft, now, None, None, memory.writer)
 
 
+def replaced_when_accepted(memory: LocalMemory, item: Item) -> Item | None:
+    """What a proposed statement replaces once it is accepted, if that is there."""
+    change = _change_of(item)
+    if change is None or change.get("change") != SUPERSEDE:
+        return None
+    try:
+        return get_item(memory, str(change.get("of")), forgotten=True)
+    except NotFound:
+        return None
+
+
 def carry_out(memory: LocalMemory, item: Item, now_ms: int) -> None:
     """Do what a proposal proposes, in the name of the person who accepts it."""
     change = _change_of(item)

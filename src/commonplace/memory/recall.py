@@ -15,6 +15,7 @@ from commonplace.memory.rerank import (
     judge,
     likelihoods_and_similarities,
     repeating,
+    repeats_answer_little,
     session_requests,
     show_twins_once,
     sinks,
@@ -281,7 +282,7 @@ def _recall_current(
     shown = first_per_key(drop_near_duplicates(once, read_items.words), session_requests)
     told = likelihoods_and_similarities(shown, scores, judged, stale, answered=answered)
     hits = []
-    for item, likely, similarity in told[:limit]:
+    for item, likely, similarity in repeats_answer_little(told, parsed, repeated)[:limit]:
         passage, answer = chosen[item.id], judged.answers.get(item.id)
         signals, why = evidence[passage], PartsOfScore(parts, item.id, evidence[passage], weights[item.id])
         words, others = lexical_signal(signals, best), twins.get(item.id, ())

@@ -15,7 +15,7 @@ from commonplace.errors import InvalidInput, NothingToRemember, StoreReplaced, T
 from commonplace.memory.authors import sign
 from commonplace.memory.contradictions import Compared, Contradiction, compare_statement, find_contradictions
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.permissions import check_reserved, is_person, must_propose
+from commonplace.memory.permissions import check_reserved, is_person, must_propose_rewriting
 from commonplace.model import (
     DETAIL_FIELDS,
     DISMISSED,
@@ -148,9 +148,10 @@ def remember_item(memory: LocalMemory, new: NewItem) -> Remembered:
         return Remembered(item, False, compared.contradictions, compared.twins)
     validity = (draft.valid_from_ms, draft.valid_until_ms, draft.expires_ms)
     enriched = enrich_item(memory, item, new.tags, new.meta, validity)
-    # A proposed statement that says what it replaces is the item itself.
-    if enriched.id == item.id or not is_only_proposed(enriched):
-        item = enriched
+    if enriched.id != item.id and is_only_proposed(enriched):
+        # The caller is told that what was added only waits.
+        return Remembered(enriched, duplicate=True)
+    item = enriched
     if item.review == PROPOSED and new.review is None and is_person(memory):
         # What a person says themselves they agree with, in other capitals too.
         accept(memory, [item.id])
@@ -319,10 +320,11 @@ def rewrite_item(
     from commonplace.memory.proposed_changes import check_editable, propose_edit
 
     check_editable(item)
-    if must_propose(memory, item):
-        return propose_edit(memory, item, note, expect_rev)
     now = memory.clock()
-    draft = sign(memory, redraft(item, note, now), item)
+    draft = redraft(item, note, now)
+    if must_propose_rewriting(memory, item, draft):
+        return propose_edit(memory, item, note, expect_rev)
+    draft = sign(memory, draft, item)
     rewritten = memory.store.rewrite(item.id, draft, now, expect_rev, supersedes, memory.writer)
     memory.embeddings.wake()
     return rewritten

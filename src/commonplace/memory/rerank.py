@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -56,6 +56,8 @@ COMPARED, SHORT_TEXT = 30, 500
 # What is less of a score is nothing worth showing.
 LEAST_PART = 0.0005
 MAX_STALE_FILES = 50
+# What only repeats a question answers at most this likely.
+REPEATED_LIKELY = 0.2
 # What only repeats a question has at most twice its characters and these.
 REPEATED_MORE = 80
 
@@ -206,20 +208,26 @@ def weightiest_first(
     weights: Mapping[int, Weight],
     words: WordSets[Item],
 ) -> list[Item]:
-    """Items in their order, but of those that say nearly the same the weightier first, with the better score."""
-    alike = group_near_duplicates([item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT], words)
+    """Items in their order, but of those that say nearly the same the weightier first, with the better score.
+
+    So does a rejected idea before a proposal to take it up.
+    """
+    short = [item for item in found[:COMPARED] if len(item.body) <= SHORT_TEXT]
+    alike = [*group_near_duplicates(short, words), *_taken_up_again(short)]
     if not alike:
         return list(found)
     unrated = [item.id for group in alike for item in group if item.importance is None and item.session is not None]
     sessions = memory.store.sessions_of(unrated) if unrated else {}
-    place = {item.id: item for item in found}
+    order = list(found)
     for group in alike:
-        ranked = sorted(group, key=lambda item: _rank(item, sessions.get(item.id), weights[item.id]), reverse=True)
-        better = [scores[item.id] for item in group]
-        for old, new, score in zip(group, ranked, better, strict=True):
-            place[old.id] = new
-            scores[new.id] = score
-    return list(place.values())
+        places = [place for place, item in enumerate(order) if item in group]
+        members = [order[place] for place in places]
+        better = [scores[item.id] for item in members]
+        ranked = sorted(members, key=lambda item: _rank(item, sessions.get(item.id), weights[item.id]), reverse=True)
+        for place, item, score in zip(places, ranked, better, strict=True):
+            order[place] = item
+            scores[item.id] = score
+    return order
 
 
 def words_of(item: Item) -> str:
@@ -232,6 +240,24 @@ def words_of(item: Item) -> str:
     title = "" if item.body.startswith(begun) else begun
     details = [item.details[name] for name in TEXT_DETAILS if name in item.details] if item.details else ()
     return " ".join([title, item.body, *details, str(item.project)])
+
+
+def _taken_up_again(items: Sequence[Item]) -> list[list[Item]]:
+    """Each proposal that nobody accepted with the ideas that it takes up though they were rejected, in their order."""
+    proposals = [item for item in items if item.review == PROPOSED]
+    rejected = [item for item in items if item.type == "rejected" and item.review != PROPOSED]
+    if not proposals or not rejected:
+        return []
+    from commonplace.memory.rule_checks import rejects_any
+    from commonplace.text.rule_statements import proposed_words
+
+    groups = []
+    for proposal in proposals:
+        wanted = proposed_words(proposal.text)
+        ideas = [idea for idea in rejected if rejects_any(idea, wanted)]
+        if ideas:
+            groups.append([item for item in items if item is proposal or item in ideas])
+    return groups
 
 
 def _rank(item: Item, session: Session | None, weight: Weight) -> tuple[float, bool, float, float]:
@@ -330,6 +356,22 @@ def likelihoods_and_similarities(
     return list(zip(items, likely, similarities, strict=True))
 
 
+def repeats_answer_little(
+    told: Sequence[tuple[Item, float, float]], parsed: ParsedQuestion, repeated: Collection[int]
+) -> list[tuple[Item, float, float]]:
+    """The same, with less for what only repeats the question and for what stands after it: likelihoods only fall.
+
+    Whoever types words to look for may look for just this.
+    """
+    if not repeated or is_keywords(parsed.query.text):
+        return list(told)
+    found, most = [], 1.0
+    for item, likely, similarity in told:
+        most = min(most, likely, REPEATED_LIKELY if item.id in repeated else 1.0)
+        found.append((item, most, similarity))
+    return found
+
+
 def repeating(parsed: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
     """Items that only repeat the question, unless the question is about questions.
 
@@ -342,14 +384,42 @@ def repeating(parsed: ParsedQuestion, items: Sequence[Item]) -> list[Item]:
     longest = 2 * len(parsed.query.text) + REPEATED_MORE
     asks = is_only_question(parsed.query.text)
 
-    def repeats(item: Item, text: str) -> bool:
+    def repeats(item: Item) -> bool:
+        if tells_only_requests(item, lambda one: repeats_words(one, tokens), lambda one: _has_any(one, tokens)):
+            return True
+        text = _own_text(item)
+        if len(text) > longest:
+            return False
         if item.origin == "captured" and item.type == "prompt":
             return repeats_words(text, tokens)
         if item.origin == "captured" and item.review == PROPOSED and not asks:
             return {word.token for word in plain_words(text)} <= tokens
         return repeats_question(text, tokens)
 
-    return [item for item in items if len(text := _own_text(item)) <= longest and repeats(item, text)]
+    return [item for item in items if repeats(item)]
+
+
+def _has_any(text: str, tokens: Collection[str]) -> bool:
+    return any(word.token in tokens for word in plain_words(text))
+
+
+# What hooks note of any session: that commands ran, and how much was done.
+_COUNTED = re.compile(r"Ran ")
+
+
+def tells_only_requests(item: Item, repeats: Callable[[str], bool], is_about: Callable[[str], bool]) -> bool:
+    """Whether a captured summary or checkpoint only has the question as a request, and tells nothing of it.
+
+    What else it tells is about that request if there was no other; else if it shares words with the question.
+    """
+    if item.kind not in ("summary", "checkpoint") or item.origin != "captured":
+        return False
+    asked = [*item.details.get("request", "").splitlines(), *item.details.get("task", "").splitlines()]
+    if not any(map(repeats, asked)):
+        return False
+    fields = (text for name, text in item.details.items() if name not in ("request", "task", "notes", "snapshot"))
+    told = [line for text in fields for line in text.splitlines() if line.strip() and not _COUNTED.match(line)]
+    return not told or (len(set(asked)) > 1 and not any(map(is_about, told)))
 
 
 def _own_text(item: Item) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar, cast
 
@@ -23,12 +23,14 @@ from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.items import ItemPage, browse_items, get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.permissions import require_person
-from commonplace.memory.proposed_changes import carry_out, put_away, take_back
+from commonplace.memory.proposed_changes import carry_out, is_change, put_away, replaced_when_accepted, take_back
 from commonplace.memory.prune import PRUNE_DAYS, PRUNE_IMPORTANCE, PruneCandidate, find_prunable
 from commonplace.memory.rerank import record_use
-from commonplace.model import ACCEPTED, DISMISSED, PROPOSED, Item, Scope, Session
-from commonplace.text.dates import DAY_MS
+from commonplace.memory.statement_texts import statement_text
+from commonplace.model import ACCEPTED, DISMISSED, PROPOSED, VALIDITY_FIELDS, Item, Scope, Session
+from commonplace.text.dates import DAY_MS, short_iso_time
 from commonplace.text.paths import ROOT_FOLDER
+from commonplace.text.sentences import title_of
 
 # So many proposals are counted; there may be more.
 MOST_PROPOSALS = 100
@@ -52,10 +54,13 @@ def count_proposals(memory: LocalMemory, most: int = 100) -> int:
     return len(memory.store.newest(Scope(review=PROPOSED), most))
 
 
-def accept(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
-    """Agree with proposals: they count as agreed from now on, and whoever accepts them is their author."""
+def accept(memory: LocalMemory, ids: Sequence[int | str], seen: Mapping[int | str, int] | None = None) -> list[Item]:
+    """Agree with proposals: they count as agreed from now on, and whoever accepts them is their author.
+
+    `seen` has the revisions that the person read: what was changed since is not what they agreed with.
+    """
     _require_person(memory)
-    items = [_waiting(memory, id_) for id_ in ids]
+    items = [_waiting(memory, id_, (seen or {}).get(id_)) for id_ in ids]
     now = memory.clock()
     for item in items:
         carry_out(memory, item, now)
@@ -69,7 +74,7 @@ def accept(memory: LocalMemory, ids: Sequence[int | str]) -> list[Item]:
 def accept_changed(memory: LocalMemory, id_: int | str, changes: Changes, expect_rev: int | None = None) -> Item:
     """Change a proposal and agree with what it says then."""
     _require_person(memory)
-    item = _waiting(memory, id_)
+    item = _waiting(memory, id_, expect_rev)
     if changes != Changes():
         edit_item(memory, item.id, changes, expect_rev)
     if get_item(memory, item.id).review == PROPOSED:
@@ -99,10 +104,30 @@ def undo_review(memory: LocalMemory, id_: int | str) -> Item:
     return get_item(memory, item.id)
 
 
-def _waiting(memory: LocalMemory, id_: int | str) -> Item:
+def said_besides(memory: LocalMemory, item: Item) -> list[str]:
+    """What accepting a proposal says or does besides its text. A proposed change says all of it itself."""
+    if is_change(item):
+        return []
+    fields = {name: value for name, value in item.details.items() if value and value != item.text}
+    lines = [f"{name}: {value}" for name, value in fields.items()]
+    if item.body.strip() and item.title != title_of(item.body):
+        lines.insert(0, f"title: {item.title}")
+    if item.tags:
+        lines.append(f"tags: {', '.join(sorted(item.tags))}")
+    bounds = {name.removesuffix("_ms").replace("_", " "): getattr(item, name) for name in VALIDITY_FIELDS}
+    lines += [f"{name}: {short_iso_time(moment)}" for name, moment in bounds.items() if moment is not None]
+    if (replaced := replaced_when_accepted(memory, item)) is not None:
+        lines.append(f"replaces {replaced.type} {replaced.short_id}: {statement_text(replaced)}")
+    return lines
+
+
+def _waiting(memory: LocalMemory, id_: int | str, seen: int | None = None) -> Item:
     item = get_item(memory, id_)
     if item.review != PROPOSED:
         raise Conflict(f"Item {item.id} is not waiting for review.", "`commonplace review --list` shows what is.")
+    # That somebody decided about it and took that back is no change of what it says.
+    if seen is not None and any(line.rev >= seen and line.op == "edit" for line in memory.store.history(item.id)):
+        raise Conflict(f"Item {item.id} was changed since you read it.", "Read it again, and decide then.")
     return item
 
 

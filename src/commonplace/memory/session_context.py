@@ -22,6 +22,7 @@ from commonplace.memory.open_steps import open_steps
 from commonplace.memory.profile import PROFILE_TOKENS, ProfileLine, profile_lines
 from commonplace.memory.profile_sentences import HAVE_THEIR_OWN_PLACE
 from commonplace.memory.rules import applies_to, rule_paths
+from commonplace.memory.told_as_done import done_lines, is_breach, lines_told
 from commonplace.memory.told_to_agents import (
     is_own,
     is_stated,
@@ -58,9 +59,6 @@ _STEPS_SHARE, _PROFILE_SHARE, _OTHERS_SHARE = 0.75, 0.85, 0.9
 _ID_LENGTH = 18
 # How long what others said is news.
 _NEWS_MS = 30 * DAY_MS
-# What is told as done, and a command there.
-_ACHIEVED = ("completed", "progress")
-_RAN = re.compile(r"Ran (?:`(?P<command>[^`]+)`|(?P<old>.+?)(?= to [a-z]| — | \(|$))")
 _SOURCE = re.compile(r"^- \([^()]*\) ")
 _LEFT_OUT = ("snapshot", "relevant_files", "next_steps")
 # How many of each are read, the newest, and how many open steps, earlier sessions and notes of others are told.
@@ -352,7 +350,7 @@ def _fields(memory: LocalMemory, notes: Sequence[Item], rules: Sequence[Item]) -
     title = _title(first)
     if _is_called_by_breach(first, rules):
         # Without a request, a session is called by the first thing that was done.
-        done = (line for item in notes for name in _ACHIEVED for line in _entries(item, name, rules))
+        done = (line for item in notes for line in done_lines(item, rules))
         title = shorten(redact(next(done, "")), _LONGEST)
     if not title:
         return []
@@ -361,39 +359,23 @@ def _fields(memory: LocalMemory, notes: Sequence[Item], rules: Sequence[Item]) -
     for item in notes:
         left_out = (*_LEFT_OUT, "notes") if HOOK_DIGEST in item.meta else _LEFT_OUT
         for name in DETAIL_FIELDS[item.kind]:
-            text = shorten(lines_as_one(redact("\n".join(_entries(item, name, rules)))), _LONGEST_FIELD)
+            text = shorten(lines_as_one(redact("\n".join(lines_told(item, name, rules)))), _LONGEST_FIELD)
             if text and name not in left_out and normalise_statement(text) not in seen:
                 seen.add(normalise_statement(text))
                 lines.append(f"  {name.replace('_', ' ')}: {source_mark(memory, item, name)}{text}")
     return lines
 
 
-def _entries(item: Item, field: str, rules: Sequence[Item]) -> list[str]:
-    """The lines of a field; of what was done, only what broke no rule: a breach is nothing that was achieved."""
-    lines = item.details.get(field, "").strip().splitlines()
-    return [line for line in lines if not (field in _ACHIEVED and _is_breach(line, rules))]
-
-
-def _is_breach(line: str, rules: Sequence[Item]) -> bool:
-    """Whether a line tells of a command that broke a rule."""
-    ran = _RAN.match(line) if rules else None
-    if ran is None:
-        return False
-    from commonplace.memory.rule_checks import broken_rules, command_action
-
-    return bool(broken_rules(rules, command_action(ran["command"] or ran["old"])))
-
-
 def _is_called_by_breach(item: Item, rules: Sequence[Item]) -> bool:
     """Whether a session is called by a command that broke a rule, as one without a request may be."""
     title = _title(item)
     asked = any(item.details.get(name) for name in ("request", "task"))
-    return _is_breach(title, rules) or (not asked and _is_breach(f"Ran `{title}`", rules))
+    return is_breach(title, rules) or (not asked and is_breach(f"Ran `{title}`", rules))
 
 
 def _session_line(memory: LocalMemory, item: Item, rules: Sequence[Item]) -> str:
     """A session in a line: what it was about, and what came of it; nothing if it only broke rules."""
-    came = lines_as_one("\n".join(_entries(item, "learned", rules) or _entries(item, "completed", rules)))
+    came = lines_as_one("\n".join(lines_told(item, "learned", rules) or lines_told(item, "completed", rules)))
     if _is_called_by_breach(item, rules):
         return (
             f"- {_day(item)} {source_mark(memory, item)}{shorten(redact(came), _LONGEST)} ({item.short_id})"

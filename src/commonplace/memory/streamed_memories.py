@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
 
-from commonplace.errors import Conflict, InvalidInput, NotFound, TooLarge
+from commonplace.errors import Conflict, Forbidden, InvalidInput, NotFound, TooLarge
 from commonplace.memory.authors import sign
 from commonplace.memory.contradictions import find_contradictions
 from commonplace.memory.edit_and_forget import enrich_item
@@ -32,14 +33,14 @@ def start_stream(
     check_reserved(memory, tags)
     now = memory.clock()
     draft = make_draft(NewItem("x", type=type_, tags=tags, project=project), now)
-    stream = Stream(f"stream_{secrets.token_hex(8)}", draft.type, draft.tags, draft.project, "open", now, now)
+    stream = Stream(_new_id(memory), draft.type, draft.tags, draft.project, "open", now, now)
     if not memory.store.start_stream(stream, MAX_OPEN, now - _IDLE_MS):
         raise Conflict(f"{MAX_OPEN} streams are open, which is the limit.", "Finalize or cancel some of them.")
     return stream
 
 
 def append_to_stream(memory: LocalMemory, stream_id: str, chunk: str) -> Stream:
-    """Add a chunk; the reply counts what the stream holds now."""
+    """Add a chunk; the reply counts what the stream holds now. Only who began a stream adds to it and finalizes it."""
     if not chunk:
         raise InvalidInput("The chunk is empty.", "Send some text.")
     if len(chunk) > MAX_CHUNK:
@@ -47,7 +48,7 @@ def append_to_stream(memory: LocalMemory, stream_id: str, chunk: str) -> Stream:
     now = memory.clock()
 
     def check(stream: Stream | None) -> Stream:
-        found = _open(stream, stream_id, now)
+        found = _own(memory, _open(stream, stream_id, now))
         if found.chunks >= MAX_CHUNKS:
             raise TooLarge(f"{stream_id} has {found.chunks} chunks, which is the limit.", "Finalize it.")
         if found.characters + len(chunk) > MAX_TEXT:
@@ -74,7 +75,10 @@ def finalize_stream(memory: LocalMemory, stream_id: str) -> tuple[Stream, Rememb
         note = NewItem(whole, type=stream.type, tags=stream.tags, project=stream.project)
         return sign(memory, make_draft(note, now))
 
-    stream, stored = memory.store.finalize_stream(stream_id, draft, lambda s: _open(s, stream_id, now), now)
+    def check(stream: Stream | None) -> Stream:
+        return _own(memory, _open(stream, stream_id, now))
+
+    stream, stored = memory.store.finalize_stream(stream_id, draft, check, now)
     memory.embeddings.wake()
     item = written_item(memory, stored)
     if stored.duplicate and item.forgotten_ms is None:
@@ -94,6 +98,24 @@ def cancel_stream(memory: LocalMemory, stream_id: str) -> Stream:
 def open_streams(memory: LocalMemory) -> list[Stream]:
     """Streams that can still be continued, oldest first."""
     return memory.store.streams(memory.clock() - _IDLE_MS)
+
+
+def _new_id(memory: LocalMemory) -> str:
+    """An id that ends in a digest of whoever begins the stream: what others say does not become theirs."""
+    return f"stream_{secrets.token_hex(8)}{_writer_digest(memory)}"
+
+
+def _writer_digest(memory: LocalMemory) -> str:
+    written = f"{memory.writer.origin} {memory.writer.name}"
+    return hashlib.sha256(written.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def _own(memory: LocalMemory, stream: Stream) -> Stream:
+    if not stream.id.endswith(_writer_digest(memory)):
+        raise Forbidden(
+            f"{stream.id} was begun by somebody else, or by an agent of theirs.", "Start a stream of your own."
+        )
+    return stream
 
 
 def _open(stream: Stream | None, stream_id: str, now_ms: int, *, idle_too: bool = False) -> Stream:

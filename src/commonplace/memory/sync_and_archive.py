@@ -20,7 +20,7 @@ from commonplace.errors import CommonplaceError, InvalidInput, StoreConstraint, 
 from commonplace.memory.authors import sign_record
 from commonplace.memory.import_items_and_records import parse_record
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.permissions import check_reserved, is_person, must_propose, require_person
+from commonplace.memory.permissions import check_forgettable, check_reserved, is_person, must_propose, require_person
 from commonplace.memory.private_projects import is_private
 from commonplace.model import KINDS, PRIVATE_TAG, ref
 from commonplace.store.records import CLOCK_SKEW_MS, Arrival
@@ -208,6 +208,10 @@ def _from_outside(memory: LocalMemory, arrival: Arrival, here: Mapping[str, Reco
             require_person(
                 memory, "replace what people decided by a record", "Propose it instead: PATCH or DELETE /api/v1/items."
             )
+    if record.what == "session" and record.fields["forgotten_ms"] is not None:
+        session = memory.store.resolve_session(ref(record.fields["uid"]), record.name)
+        if session is not None:
+            check_forgettable(memory, session)
     return sign_record(memory, arrival, here.get(record.name))
 
 

@@ -8,8 +8,10 @@ from pydantic import ConfigDict, Field
 
 from commonplace.dialects.reply_schema import component
 from commonplace.dialects.sekha import MOST_CANDIDATES, TOOLS
+from commonplace.memory.authors import for_agent
 from commonplace.memory.conversations import NewConversation, find_session, store_conversation
 from commonplace.memory.local_memory import LocalMemory
+from commonplace.memory.permissions import is_person
 from commonplace.memory.prune import MAX_DAYS, PRUNE_DAYS, PRUNE_IMPORTANCE, find_prunable
 from commonplace.rest import fields
 from commonplace.rest.conversation_records import candidate_row, conversation_row
@@ -83,6 +85,11 @@ class ToolAnswer(TypedDict):
     error: None
 
 
+def _of_agent(memory: LocalMemory) -> LocalMemory:
+    """The same memory for the agent that calls a tool, as over MCP."""
+    return for_agent(memory, "") if is_person(memory) else memory
+
+
 def list_tools(_memory: LocalMemory, _request: ApiRequest[None, None]) -> Answer[list[ToolRow]]:
     """The tools that can be called by a POST to /mcp/tools/NAME."""
     return Answer(
@@ -103,7 +110,7 @@ def memory_store(memory: LocalMemory, request: ApiRequest[None, StoreCall]) -> A
     """Keep a conversation."""
     new = request.body
     stored = store_conversation(
-        memory, NewConversation(new.label, new_messages_of(new.messages), new.folder, new.importance_score)
+        _of_agent(memory), NewConversation(new.label, new_messages_of(new.messages), new.folder, new.importance_score)
     )
     return _done({**conversation_row(stored.session), "duplicate": stored.duplicate})
 
@@ -119,7 +126,7 @@ def memory_update(memory: LocalMemory, request: ApiRequest[None, UpdateCall]) ->
     wanted = request.body.model_dump(exclude_none=True)
     changed = [name for name in CHANGEABLE if name in wanted]
     message = f"Updated {', '.join(changed)}."
-    return _done(_run("memory_update", memory, wanted) | {"updated_fields": changed, "message": message})
+    return _done(_run("memory_update", _of_agent(memory), wanted) | {"updated_fields": changed, "message": message})
 
 
 def memory_get_context(memory: LocalMemory, request: ApiRequest[None, OneCall]) -> Answer[ToolAnswer]:

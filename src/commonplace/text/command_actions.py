@@ -20,6 +20,7 @@ from commonplace.text.known_tools import (
     INSTALLING,
     INTERPRETERS,
     OPTIONS,
+    PROGRAM_RUNNERS,
     RUNNERS,
     SCRIPT_RUNNERS,
     SERVICE_WORDS,
@@ -53,12 +54,17 @@ _ONLY_LOOK = frozenset(
     "cat ls grep egrep fgrep rg ag ack find fd echo printf head tail less more wc sort uniq which whereis type man cd"
     " pwd tree stat file du df diff sed awk cut tr jq yq test [ export mkdir code open vim nano".split()
 )
+# What changes files in place if it is told so: the first word that is no option is then the script, unless one is given
+# with an option.
+_STREAM_EDITORS = frozenset(("sed", "gsed", "perl"))
+_IN_PLACE = re.compile(r"-[A-Za-z]{0,3}i|--in-place")
+_WITH_SCRIPT = re.compile(r"-[A-Za-z0]{0,4}e|--expression|-f|--file")
 # Where the files begin among the arguments of a program that writes them.
-_FILES_FROM = {"sed": 1, "chmod": 1, "chown": 1, "cp": -1, "ln": -1, "install": -1}
-# What git does with files, to the branch it is on, and besides: what is pushed to a branch is committed there.
+_FILES_FROM = {"chmod": 1, "chown": 1, "cp": -1, "ln": -1, "install": -1}
+# What git does with files, to the branch it is on, and besides.
 _GIT_RECORDS = frozenset("add commit stage rm mv checkout restore".split())
 _GIT_ON_BRANCH = frozenset("commit merge rebase cherry-pick revert am reset".split())
-_GIT_ALSO = {"push": {"commit"}, "add": {"commit"}, "stage": {"commit"}, "rm": {"delete"}}
+_GIT_ALSO = {"add": {"commit"}, "stage": {"commit"}, "rm": {"delete"}}
 # A line of a file that is a comment; and what is read of a text that is written.
 COMMENT = re.compile(r"\s*(?:#(?!include)|//|/?\*|--(?!\w)|<!--|;)")
 LONGEST_LINE, MOST_LINES = 300, 2_000
@@ -163,15 +169,12 @@ class _Used:
     program: str
     plain: list[str]
     options: set[str]
+    arguments: list[str]
     branch: str
     words: list[str]
     names: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
     deeds: set[str] = field(default_factory=set)
-
-    @property
-    def edits_in_place(self) -> bool:
-        return any(option.startswith("-i") for option in self.options)
 
 
 def _call(words: Sequence[str], branch: str) -> Call | None:
@@ -181,7 +184,7 @@ def _call(words: Sequence[str], branch: str) -> Call | None:
     if not program or _asks_only(arguments):
         return None
     options, plain, values = _sorted_arguments(program, arguments)
-    used = _Used(program, plain, options, branch, [] if program in _ONLY_LOOK else _leading(plain))
+    used = _Used(program, plain, options, arguments, branch, [] if program in _ONLY_LOOK else _leading(plain))
     _read(used)
     if program in CALLERS or program in CONTROLLERS:
         used.names += _hosts(program, plain, values)
@@ -238,7 +241,6 @@ def _leading(plain: Sequence[str]) -> list[str]:
 def _read(used: _Used) -> None:
     """What a call names and does, by its program."""
     program, plain = used.program, used.plain
-    runs_script = plain[:1] == ["run"] or len(plain) == 1
     if program == "git":
         _git(used)
     elif phrase := _installing_phrase(program, plain):
@@ -253,13 +255,19 @@ def _read(used: _Used) -> None:
         used.deeds = {"image", "tag", "container"} if used.names else set()
     elif program in TASK_RUNNERS:
         used.words, used.names = [], _without_variables(plain)
-    elif program in SCRIPT_RUNNERS and runs_script:
+    elif program in SCRIPT_RUNNERS and plain[:1] == ["run"]:
         used.names = plain[1:2]
+    elif program in PROGRAM_RUNNERS:
+        # `yarn mocha` runs mocha.
+        used.names = plain[:1]
     elif program in CONTROLLERS:
         used.names = _without_variables(plain)
+    elif program in _STREAM_EDITORS and any(map(_IN_PLACE.match, used.options)):
+        used.words, used.files, used.deeds = [], _edited_in_place(used.arguments), {"edit"}
     elif program in INTERPRETERS and plain:
-        used.words, used.names = [], [plain[0].rpartition("/")[2]]
-    elif program in WRITERS or (program == "sed" and used.edits_in_place):
+        # `python manage.py migrate`: the script is run, and told what to do.
+        used.words, used.names = _leading(plain[1:]), [plain[0].rpartition("/")[2]]
+    elif program in WRITERS:
         used.words, used.files = [], plain[_FILES_FROM.get(program, 0) :]
         used.deeds = {"delete"} if program in ("rm", "rmdir", "unlink", "shred") else {"edit"}
 
@@ -293,6 +301,24 @@ def _container_names(program: str, plain: Sequence[str]) -> list[str]:
     return rest[1:2] if rest and rest[0] in IMAGE_WORDS else []
 
 
+def _edited_in_place(arguments: Sequence[str]) -> list[str]:
+    """The files of `sed -i` and `perl -pi`: what follows the script."""
+    files: list[str] = []
+    has_script = is_script = False
+    for one in arguments:
+        if is_script:
+            is_script = False
+        elif one.startswith("-") and len(one) > 1:
+            name, _, value = one.partition("=")
+            if _WITH_SCRIPT.fullmatch(name):
+                has_script, is_script = True, not value
+        elif has_script:
+            files.append(one)
+        else:
+            has_script = True
+    return files
+
+
 def _hosts(program: str, plain: Sequence[str], values: Sequence[tuple[str, str]]) -> list[str]:
     found = [match["host"] for one in plain if (match := _URL.match(one))]
     found += [value for name, value in values if name in _HOST_OPTIONS]
@@ -308,6 +334,8 @@ def _git(used: _Used) -> None:
     verb, rest = (used.plain[0], used.plain[1:]) if used.plain else ("", [])
     used.deeds = {verb} if verb else set()
     if verb == "push":
+        # What is pushed to a branch is committed there.
+        used.deeds |= {"branch"} if "--delete" in used.options else {"commit"}
         if any(one.startswith("+") for one in rest[1:]):
             used.options.add("--force")
         to = [one.removeprefix("+").rpartition(":")[2].removeprefix("refs/heads/") for one in rest[1:]]

@@ -28,7 +28,12 @@ _CAPITAL = rf"{_UPPER}[a-zß-öø-ÿłśžšč]+(?:-{_UPPER}?[a-zß-öø-ÿ]+|['
 # A surname may have small words before it: Maria de la Cruz.
 _SURNAME = rf"(?: (?:(?:von|van|de|der|den|da|dos|la|le|el|al|bin|ter|zu) ){{0,2}}{_CAPITAL}){{0,2}}"
 # Whoever has a title is a person, whatever the name.
-_TITLED = re.compile(r"\b(?:Mrs?|Ms|Dr|Prof|Herr|Frau|Mme|Mlle)\.? ([A-ZÄÖÜ][\w'’-]+(?: [A-ZÄÖÜ][\w'’-]+)?)")
+_TITLES = "Mrs?|Ms|Dr|Prof|Herr|Frau|Mme|Mlle"
+# "Frau Aebi" is Aebi.
+_TITLE = re.compile(rf"^(?:{_TITLES})\.? (?=\w)", re.IGNORECASE)
+_TITLED = re.compile(rf"\b(?:{_TITLES})\.? ([A-ZÄÖÜ][\w'’-]+(?: [A-ZÄÖÜ][\w'’-]+)?)")
+# A church, a street or a town: "St. Peter".
+_SAINT = re.compile(r"\b(?:St\.?|Saint|Sankt|Santa|San|São) \Z")
 _PERSON = re.compile(rf"(?<![\w./@`-])({_CAPITAL})({_SURNAME})(?![\w/`]|\.\w|-\w|\s+\d)")
 # Words that begin a sentence, and are no names though somebody "wants" or "says" something.
 _COMMON_NOUN = re.compile(r".*(?:tion|sion|ment|ness|ity|ing|ship|ance|ence|or|er|cast|ist|ry|al|ics|s)\Z")
@@ -92,7 +97,7 @@ def entity_key(name: str, kind: str = "") -> str:
     """The same for all spellings of one name."""
     if kind == "file":
         return file_key(name.replace("\\", "/").lstrip("/"))
-    folded = " ".join(name.casefold().split())
+    folded = _TITLE.sub("", " ".join(name.casefold().split()))
     return word_map("same_products").get(folded, folded).casefold()
 
 
@@ -213,7 +218,7 @@ def _people(text: str) -> Iterator[EntityName]:
 def _person(text: str, found: re.Match[str]) -> str:
     """The person that capitalised words name, with a surname if there is one; empty if they name none."""
     first, more = found[1], found[2]
-    if _is_no_person(first):
+    if _is_no_person(first) or _SAINT.search(text[max(0, found.start() - 8) : found.start()]):
         return ""
     while more and _is_no_person(more.split()[-1]):
         more = more.rpartition(" ")[0]

@@ -15,6 +15,7 @@ INSTALLING = {name: tuple(words.split(", ")) for name, words in word_map("instal
 _PROGRAMS_BY_KIND = {kind: frozenset(names.split()) for kind, names in word_map("programs").items()}
 RUNNERS, CONTAINERS = _PROGRAMS_BY_KIND["runners"], _PROGRAMS_BY_KIND["containers"]
 IMAGE_WORDS, SERVICE_WORDS = _PROGRAMS_BY_KIND["image_words"], _PROGRAMS_BY_KIND["service_words"]
+PROGRAM_RUNNERS = _PROGRAMS_BY_KIND["program_runners"]
 TASK_RUNNERS, SCRIPT_RUNNERS = _PROGRAMS_BY_KIND["task_runners"], _PROGRAMS_BY_KIND["script_runners"]
 CONTROLLERS, CALLERS = _PROGRAMS_BY_KIND["controllers"], _PROGRAMS_BY_KIND["callers"]
 INTERPRETERS, WRITERS = _PROGRAMS_BY_KIND["interpreters"], _PROGRAMS_BY_KIND["writers"]
@@ -43,7 +44,7 @@ _CLIENTS = {
     "postgresql": "psql psycopg psycopg2 asyncpg pg pg8000",
     "mongodb": "mongosh mongoose pymongo motor",
     "mysql": "pymysql mysqlclient mysql2 aiomysql",
-    "kubernetes": "kubectl",
+    "kubernetes": "kubectl helm kustomize minikube",
     "redis": "ioredis aioredis",
     "kafka": "kafkajs aiokafka",
     "rabbitmq": "pika amqplib aio-pika",

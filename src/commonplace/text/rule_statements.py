@@ -228,9 +228,10 @@ class _Clause:
             return
         first = marks[0]
         speaks = keys[0] in _SPEAKERS or not _telling(words[: first.start])
-        # "Use Kafka for events" was the idea.
         if first.what == "want" or (first.start and speaks):
-            self._reject([], words[first.end :])
+            # "Use Kafka for events" was the idea, and so it is in "we ruled out Celery", "we tried Celery and dropped it".
+            rejected = words[first.end :]
+            self._reject([], rejected if _telling(rejected) else words[: first.start])
             return
         if first.start:
             self._reject([], words[: first.start])
@@ -275,10 +276,12 @@ class _Clause:
     def _only(self, subject: list[Word], words: list[Word]) -> None:
         """What is done only in one way: without that, it is rejected. "pnpm only" names just what is wanted."""
         way = _telling(_without_prepositions(words))
-        if not way:
-            self.wanted.append(tuple(_telling(subject)))
-            return
         head, where, _rest = _split(subject)
+        if not way:
+            # "Tests with vitest only" wants vitest.
+            means = _telling_of(where, _MEANS)
+            self.wanted.append(tuple(means if _has_name(means) else _telling(subject)))
+            return
         narrows = tuple(_telling_of(where))
         if _telling(head):
             self.rejected.append(Rejection(tuple(_telling(head)), "do", narrows, tuple(way), is_exact=False))
@@ -322,10 +325,7 @@ class _Clause:
             self._add(group, where, rest)
 
     def _add(self, head: list[Word], where: list[tuple[str, list[Word]]], rest: list[Word]) -> None:
-        deed, plain = self._deed(head, where)
-        telling = _telling(plain)
-        if deed == "do" and len(telling) == 1 and not where:
-            deed = "use"
+        deed, telling = self._deed_and_thing(head, where)
         means = _telling_of(where, _MEANS | {"to", "in", "into"} if self._is_noun else _MEANS)
         required, taken = _required(deed, telling, means)
         if deed == "edit" and _stems("kinds").issuperset(stem(word.folded) for word in required):
@@ -333,6 +333,16 @@ class _Clause:
         narrows = tuple(word for word in _telling_of(where) if word not in taken)
         is_exact = not rest and _all_names(narrows)
         self.rejected.append(Rejection(tuple(required), deed, narrows, _exceptions(rest), is_exact))
+
+    def _deed_and_thing(self, head: Sequence[Word], where: Sequence[object]) -> tuple[Deed, list[Word]]:
+        deed, plain = self._deed(head, where)
+        telling = _telling(plain)
+        if deed == "do" and len(telling) == 1 and not where:
+            return "use", telling
+        if deed == "edit" and len(telling) > 1 and stem(telling[0].folded) in _stems("there_already"):
+            # "Never edit applied migrations": a new one is another matter.
+            return "change", telling[1:]
+        return deed, telling
 
     def _deed(self, head: Sequence[Word], where: Sequence[object]) -> tuple[Deed, list[Word]]:
         """What must not be done, and what it is not done to: without the verb, unless that tells what is done."""
@@ -390,10 +400,11 @@ def _required(deed: Deed, telling: list[Word], means: list[Word]) -> tuple[list[
 
 
 def _without_kinds(words: list[Word]) -> list[Word]:
-    """Of "the Stripe library" the name is enough; `cargo test` is a command."""
+    """Of "the Stripe library" and "the Stripe API" the name is enough; `cargo test` is a command."""
     if not _has_name(words) or is_program(words[0].folded):
         return words
-    return [word for word in words if word.is_name or stem(word.folded) not in _stems("kinds")]
+    kept = [word for word in words if stem(word.folded) not in _stems("kinds")]
+    return kept if _has_name(kept) else [word for word in words if word.is_name or word in kept]
 
 
 def _telling_of(where: Iterable[tuple[str, list[Word]]], prepositions: Collection[str] = ()) -> list[Word]:

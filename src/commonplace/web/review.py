@@ -35,6 +35,7 @@ from commonplace.memory.review import (
     opposed_by,
     proposals_by_session,
     read_inbox,
+    said_besides,
 )
 from commonplace.memory.settle_contradictions import KEEP, reopen_contradiction, settle_contradiction
 from commonplace.memory.timeline import sessions_by_item
@@ -65,6 +66,8 @@ COMPARED = 1_000
 _SHORT_ID = re.compile(r"[0-9a-f]{1,12}")
 _CHANGED = re.compile(r"([0-9a-f]{1,12})\.([0-9]{1,9})")
 _ALL_CHANGED = re.compile(rf"{_CHANGED.pattern}(?:,{_CHANGED.pattern})*")
+# The revision of each proposal on the page.
+_NAMED_REV = re.compile(r"\b([0-9a-f]{1,12})\.([0-9]{1,9})\b")
 _WORD = re.compile(r"\s+|[^\s]+")
 
 
@@ -133,7 +136,12 @@ def dismiss_proposal(memory: LocalMemory, request: PageRequest) -> PageReply:
 
 def accept_proposals(memory: LocalMemory, request: PageRequest) -> PageReply:
     """Accept several proposals as they are."""
-    return _decide_proposals(memory, request, review.accept, "accepted")
+    seen = dict(_NAMED_REV.findall(" ".join(request.chosen("rev"))))
+
+    def decide(memory: LocalMemory, ids: Sequence[str]) -> list[Item]:
+        return review.accept(memory, ids, {id_: int(rev) for id_, rev in seen.items()})
+
+    return _decide_proposals(memory, request, decide, "accepted")
 
 
 def dismiss_proposals(memory: LocalMemory, request: PageRequest) -> PageReply:
@@ -250,6 +258,7 @@ def _page(
         "kinds": KINDS,
         "proposals": proposals_by_session(memory, found.proposals[:AT_ONCE]),
         "said_in": sessions_by_item(memory, found.proposals[:AT_ONCE]),
+        "said_besides": {item.id: said_besides(memory, item) for item in found.proposals[:AT_ONCE]},
         "opposed_by": opposed_by(memory, found.proposals[:AT_ONCE]),
         "contradictions": [(pair, _sides(pair.older, pair.newer)) for pair in found.contradictions[:AT_ONCE]],
         "duplicates": [(pair, _sides(pair.older, pair.newer)) for pair in found.twins[:AT_ONCE]],

@@ -203,6 +203,24 @@ def test_only_what_was_named_is_shared(
     assert say(server, settings, wedding, "PreToolUse", "s3", tool_name="Read", tool_input={"file_path": "a"}) == ""
 
 
+def test_no_tool_of_the_server_is_told_of_a_private_project(
+    server: TeamServer, settings: Settings, folder: Path
+) -> None:
+    """Also from a folder that is shared: the server does not know what is private here."""
+    (settings.data_dir / "config.toml").write_text('sync_private = "github.com/me/*, diary"\nembedder = "off"\n')
+    for given in (
+        {"content": "The cat is ill", "project_id": "diary"},
+        {"content": "The cat is ill", "project_id": "github.com/me/garden"},
+        {"query": "What is wrong with the cat?", "project": "Diary"},
+    ):
+        call = {"tool_name": "mcp__commonplace__add_memory", "tool_input": given}
+        refused = json.loads(say(server, settings, folder, "PreToolUse", "s1", **call))["hookSpecificOutput"]
+        assert refused["permissionDecision"] == "deny" and "not shared" in refused["permissionDecisionReason"]
+    for given in ({"content": "Carts lock"}, {"content": "Carts lock", "project_id": FOLDER_NAME}):
+        call = {"tool_name": "mcp__commonplace__add_memory", "tool_input": given}
+        assert say(server, settings, folder, "PreToolUse", "s1", **call) == ""
+
+
 def test_what_names_a_file_of_another_folder_stays_with_it(
     site: Site, settings: Settings, team: tuple[LocalMemory, str], folder: Path, tmp_path: Path
 ) -> None:
@@ -227,6 +245,7 @@ def test_what_names_a_file_of_another_folder_stays_with_it(
     used("apply_patch", input=patch)
     for command in (f"cp plan.md {diary}/plan.md", "make -C ../diary deploy", f"cd '{diary}' && make deploy"):
         used("Bash", f"{secret} is deployed", command=command)
+    used("Task", f"{secret} is on page two", prompt=f"Read {diary} and tell me what it says", description="Read it")
     used("Write", file_path="src/cart.py", content="cart = 1")
     used("Bash", "3 passed in 0.2s", command="/usr/bin/env pytest ./tests/test_cart.py /dev/null")
     say(server, settings, folder, "Stop", last_assistant_message="All that was private is out of the repository now.")

@@ -155,7 +155,8 @@ def _refused_tool(data: str, event: str, cwd: str, payload: bytes, env: Mapping[
             return b""
         from commonplace.capture.hooks.team_server import tool_refusal
 
-        why = tool_refusal(data, field_text(fields, "cwd") or cwd, env)
+        given = fields.get("tool_input")
+        why = tool_refusal(data, field_text(fields, "cwd") or cwd, env, given if isinstance(given, dict) else {})
     except Exception as error:  # noqa: BLE001 - what cannot be told to be shared stays here
         why = "Whether this folder is shared with the team's memory cannot be told."
         _report_failure(data, f"{HINT_FAILURE}{failure_reason(error)}")

@@ -58,6 +58,8 @@ _MOST_TOLD = 300
 SEND_TIMEOUT, START_TIMEOUT = 10.0, 0.8
 # Cached contexts have no other state than being the last that the server gave.
 _CACHED = "server"
+# In these arguments tools are given a project.
+_PROJECT_ARGUMENTS = ("project", "project_id")
 # The pattern that shares every folder, also those outside a repository.
 EVERY_FOLDER = EVERY_PROJECT
 # A word of a command that leads out of the folder, or says where something is from the root on.
@@ -184,15 +186,16 @@ def stays_here(server: TeamServer, settings: Settings, project: str | None) -> b
 def event_stays_here(server: TeamServer, settings: Settings, event: Event, folders: WorkingFolders) -> bool:
     """Whether an event stays on this machine: by where it happened, or by a file of another project that it names.
 
-    Of a command's words only what lies in a repository counts: the folders of programs and of temporary files say
-    nothing of whose it is.
+    Of the words of a command, or of what a sub-agent is told, only what lies in a repository counts: the folders of
+    programs and of temporary files say nothing of whose it is.
     """
     from commonplace.hosts.tool_text import command_of, files_of
 
     where = folders.of(event.cwd)
     if stays_here(server, settings, where.project):
         return True
-    command = command_of(event.input).replace("${HOME}", "~").replace("$HOME", "~")
+    told = f"{command_of(event.input)}\n{event.input.get('prompt', '')}"
+    command = told.replace("${HOME}", "~").replace("$HOME", "~")
     around = {_absolute(name, where).parent for name in files_of(event.input)}
     for path in {_absolute(name, where) for name in _PATH_IN_COMMAND.findall(command)}:
         if detect_project(path) is not None:
@@ -215,17 +218,22 @@ def _project_around(folder: Path, where: WorkingFolder, folders: WorkingFolders)
     return folders.of(str(folder)).project
 
 
-def tool_refusal(data: str, folder: str, env: Mapping[str, str]) -> str:
-    """Why an agent may not use the server's tools in a folder; empty if it may.
+def tool_refusal(data: str, folder: str, env: Mapping[str, str], given: Mapping[str, object]) -> str:
+    """Why an agent may not call the server's tools like this in a folder; empty if it may.
 
-    The server does not know where an agent works: what it is told there would be the whole team's.
+    The server does not know where an agent works: what it is told there would be the whole team's. Nor does it know
+    which projects stay here.
     """
     server = load_server(Path(data))
     if server is None:
         return ""
     settings, project = home_settings(server, env), WorkingFolders().of(folder).project
     if not stays_here(server, settings, project):
-        return ""
+        private = private_projects_of(settings)
+        named = [one for name in _PROJECT_ARGUMENTS if isinstance(one := given.get(name), str)]
+        if (kept := next((one for one in named if is_private(private, one)), None)) is None:
+            return ""
+        project = kept
     return (
         f"{project or 'This folder'} is not shared with the team's memory at {server.url}, so its tools are not used"
         " here. `commonplace add` and `commonplace search` use the memory of this machine."

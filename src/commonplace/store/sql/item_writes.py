@@ -274,10 +274,13 @@ def _found_again(connection: Connection, space_id: int, project_id: int | None, 
 
 
 def _is_decided(connection: Connection, space_id: int, item_id: int, review: str | None) -> bool:
-    """Whether a person accepted, dismissed, pinned or hid an item."""
+    """Whether a person accepted, dismissed, pinned or hid an item, or took it away."""
     select = "SELECT 1 FROM item_tags WHERE +space_id = ? AND item_id = ? AND tag IN (?, ?)"
     marked = connection.first(select, (space_id, item_id, PINNED_TAG, HIDDEN_TAG)) is not None
-    return review in (ACCEPTED, DISMISSED) or marked
+    last = "SELECT op, origin FROM history WHERE space_id = ? AND item_id = ? ORDER BY rev DESC, id DESC LIMIT 1"
+    op, origin = connection.first(last, (space_id, item_id)) or ("", None)
+    taken_away = op in ("forget", "supersede") and origin != "agent"
+    return review in (ACCEPTED, DISMISSED) or marked or taken_away
 
 
 def _check_uids(connection: Connection, space_id: int, located: Sequence[tuple[ItemLocation, Draft]]) -> None:
