@@ -40,7 +40,7 @@ LIMITS = {
     "text.dates": 300,  # _LONGEST_QUESTION
     "text.redact:_STATE": 64,  # STREAM_STATE_CHARS
     "text.redact:_LAST": 6,  # where it is searched
-    "text.rule_statements:_TOKEN": 1000,  # _LOOKED_AT
+    "text.rule_clauses:_TOKEN": 1000,  # _LOOKED_AT
     "text.secrets_by_context:_WORDS_BEFORE": 80,  # where it is searched
     "text.secrets_by_context:_NAME_BEFORE": 40,
     "text.shell_commands": 4000,  # _LOOKED_AT

@@ -6,32 +6,30 @@ and what narrows it: a branch, a folder, an environment. What a sentence says be
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from commonplace.text.known_tools import ENVIRONMENTS, SAME_NAME, is_known_tool, is_program
-from commonplace.text.tokens import STOP_WORDS, fold, stem
-from commonplace.text.word_lists import word_map
+from commonplace.text.known_tools import is_program
+from commonplace.text.rule_clauses import (
+    APOSTROPHE,
+    clauses_of,
+    joined,
+    parts_of_list,
+    role_stems,
+    role_words,
+    split_places,
+    telling_words,
+)
+from commonplace.text.rule_clauses import (
+    Word as Word,
+)
+from commonplace.text.tokens import stem
 
 _LOOKED_AT = 1000
 _MOST_CLAUSES = 12
 Deed = Literal["use", "edit", "change", "do"]
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word of a rule. A `name` is of a thing: code, a known tool, or written like one."""
-
-    text: str
-    is_name: bool = False
-    is_code: bool = False
-
-    @property
-    def folded(self) -> str:
-        return fold(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +56,6 @@ class RuleStatements:
     rejected: tuple[Rejection, ...] = ()
 
 
-_TOKEN = re.compile(
-    r"`(?P<code>[^`\n]{1,80})`|(?P<word>[\w@#$*~.+/\\:'’-]*[\w/*+#](?:\(\))?)|(?P<stop>[,;:!?()\[\]—–\n.])"
-)
-_APOSTROPHE = re.compile(r"[’']")
 _INSTEAD = (("instead", "of"), ("rather", "than"), ("in", "place", "of"))
 # How people say that they turned an idea down, before they name it or after; and who says it.
 _SPEAKERS = frozenset(("we", "i", "they", "you"))
@@ -76,25 +70,6 @@ _UNTOUCHED = frozenset(("read-only", "readonly", "frozen", "off-limits", "untouc
 # With these the thing itself is named, not where it is.
 _MEANS = frozenset("with via through by from at on using".split())
 _EXCEPTIONS = frozenset(("unless", "except", "without"))
-_AFTER_INSERTION = (")", "]", ",", "—", "–")
-_JOINING = frozenset(("and", "or", "nor", "plus"))
-_IDENTIFIER = re.compile(r"[a-z][A-Z]|[._/@*$-]\w|\w[./]|\(\)$|\d|^--?\w|^\.")
-
-
-@cache
-def _words(role: str) -> frozenset[str]:
-    """The words that have a part in a rule: that reject, that want, that join a place."""
-    return frozenset(word_map("rule_words")[role].split())
-
-
-@cache
-def _stems(role: str) -> frozenset[str]:
-    return frozenset(map(stem, _words(role)))
-
-
-@cache
-def _saying_nothing() -> frozenset[str]:
-    return _words("empty") | _words("auxiliaries") | STOP_WORDS
 
 
 @lru_cache(maxsize=4096)
@@ -103,7 +78,7 @@ def rule_statements(text: str, is_idea: bool = False) -> RuleStatements:
     wanted: list[tuple[Word, ...]] = []
     rejected: list[Rejection] = []
     before = ""
-    for number, (words, joint) in enumerate(_joined(_clauses(text[:_LOOKED_AT]))):
+    for number, (words, joint) in enumerate(joined(clauses_of(text[:_LOOKED_AT]))):
         if number >= _MOST_CLAUSES:
             break
         found = _Clause(words, before if joint == "," else "", is_idea and number == 0)
@@ -117,85 +92,23 @@ def rule_statements(text: str, is_idea: bool = False) -> RuleStatements:
 def proposed_words(prompt: str) -> tuple[Word, ...]:
     """The things that a prompt proposes to use: of "Let's store the events in Kafka", Kafka and the events."""
     found: list[Word] = []
-    for number, (words, _joint) in enumerate(_clauses(prompt[:_LOOKED_AT])):
+    for number, (words, _joint) in enumerate(clauses_of(prompt[:_LOOKED_AT])):
         if number < _MOST_CLAUSES:
             found += _proposed_in(words)
     return tuple(dict.fromkeys(found))
 
 
 def _proposed_in(words: Sequence[Word]) -> list[Word]:
-    keys = [_APOSTROPHE.sub("", word.folded) for word in words]
-    verb = next((place for place, key in enumerate(keys) if stem(key) in _stems("proposing")), None)
-    if verb is None or not (_words("looking_back") | _words("rejects")).isdisjoint(keys[:verb]):
+    keys = [APOSTROPHE.sub("", word.folded) for word in words]
+    verb = next((place for place, key in enumerate(keys) if stem(key) in role_stems("proposing")), None)
+    if verb is None or not (role_words("looking_back") | role_words("rejects")).isdisjoint(keys[:verb]):
         return []
-    ends = _words("rejects") | {"instead", "rather"}
+    ends = role_words("rejects") | {"instead", "rather"}
     end = next((place for place in range(verb, len(keys)) if keys[place] in ends), None)
-    head, where, _rest = _split(words[verb + 1 : end])
+    head, where, _rest = split_places(words[verb + 1 : end])
     # What is replaced is not proposed.
-    proposed = [] if stem(keys[verb]) == stem("replace") else _telling(head)
+    proposed = [] if stem(keys[verb]) == stem("replace") else telling_words(head)
     return [*proposed, *(word for word in _telling_of(where) if word.is_name)]
-
-
-def _clauses(text: str) -> Iterator[tuple[list[Word], str]]:
-    """The clauses of a text as their words, and what joins each to the one before."""
-    words: list[Word] = []
-    joint = ""
-    text = re.sub(r"\s-+\s", " — ", text)
-    matches = list(_TOKEN.finditer(text))
-    for match in matches:
-        if match["stop"]:
-            if words:
-                yield words, joint
-                words = []
-            joint = match["stop"]
-        elif match["code"]:
-            words.append(Word(match["code"].strip(), is_name=True, is_code=True))
-        else:
-            plain = match["word"].rstrip(".:'’")
-            at_start = not words and (joint in ("", ".", "!", "?", "\n"))
-            if plain:
-                words.append(Word(plain, _is_name(plain, at_start)))
-            if match["word"][len(plain) :] and not match["word"].endswith(("'", "’")):
-                yield words, joint
-                words, joint = [], match["word"][-1]
-    if words:
-        yield words, joint
-
-
-def _joined(clauses: Iterable[tuple[list[Word], str]]) -> Iterator[tuple[list[Word], str]]:
-    """The clauses, with one that goes on after an insertion as a whole: "never push (or force-push) to main"."""
-    held: list[tuple[list[Word], str]] = []
-    for words, joint in clauses:
-        goes_on = joint in _AFTER_INSERTION and words[0].folded in _words("prepositions")
-        if len(held) == 2 and goes_on and _is_inserted(*held[1]):
-            held[0] = ([*held[0][0], *words], held[0][1])
-            if _only_stresses(held[1][0]):
-                held.pop()
-            continue
-        if len(held) == 2:
-            yield held.pop(0)
-        held.append((words, joint))
-    yield from held
-
-
-def _only_stresses(words: Sequence[Word]) -> bool:
-    """Whether an insertion rejects no more than what it stands in: "not even with --force"."""
-    return "even" in [word.folded for word in words[:2]]
-
-
-def _is_inserted(words: list[Word], joint: str) -> bool:
-    return joint in ("(", "[", "—", "–") or (joint == "," and (words[0].folded in _JOINING or _only_stresses(words)))
-
-
-def _is_name(word: str, at_start: bool) -> bool:
-    folded = _APOSTROPHE.sub("", fold(word))
-    if folded in _saying_nothing() or folded in _words("rejects") or folded in _words("wants"):
-        return False
-    if stem(folded) in _stems("days") or SAME_NAME.get(folded, folded) in ENVIRONMENTS:
-        return False
-    if is_known_tool(word) or _IDENTIFIER.search(word):
-        return _APOSTROPHE.search(word) is None
-    return any(map(str.isupper, word[1:] if at_start else word))
 
 
 class _Clause:
@@ -210,13 +123,13 @@ class _Clause:
         self._read(list(words), before, is_idea)
 
     def _read(self, words: list[Word], before: str, is_idea: bool) -> None:
-        keys = [_APOSTROPHE.sub("", word.folded) for word in words]
+        keys = [APOSTROPHE.sub("", word.folded) for word in words]
         marks = list(_marks(words, keys, _INSTEAD + _TURNED_DOWN if is_idea else _INSTEAD))
         if is_idea:
             self._read_idea(words, keys, marks)
         elif not marks:
             self._read_unmarked(words, keys, before)
-        elif marks[0].what == "want" and keys[marks[0].start] == "only" and _telling(words[: marks[0].start]):
+        elif marks[0].what == "want" and keys[marks[0].start] == "only" and telling_words(words[: marks[0].start]):
             self._only(words[: marks[0].start], words[marks[0].start + 1 :])
         else:
             self._take_marked(words, marks)
@@ -227,11 +140,11 @@ class _Clause:
             self._reject([], words)
             return
         first = marks[0]
-        speaks = keys[0] in _SPEAKERS or not _telling(words[: first.start])
+        speaks = keys[0] in _SPEAKERS or not telling_words(words[: first.start])
         if first.what == "want" or (first.start and speaks):
-            # "Use Kafka for events" was the idea, and so it is in "we ruled out Celery", "we tried Celery and dropped it".
+            # "Use Kafka for events", "we ruled out Celery", "we tried Celery and dropped it".
             rejected = words[first.end :]
-            self._reject([], rejected if _telling(rejected) else words[: first.start])
+            self._reject([], rejected if telling_words(rejected) else words[: first.start])
             return
         if first.start:
             self._reject([], words[: first.start])
@@ -239,8 +152,8 @@ class _Clause:
 
     def _read_unmarked(self, words: list[Word], keys: list[str], before: str) -> None:
         """A list that goes on, as "never npm, yarn or bun" does, or what is said of things as such."""
-        full = not set(keys).isdisjoint(_words("auxiliaries") | (_words("empty") - {"the", "a", "an"}))
-        if before and not full and len(_telling(words)) <= 2:
+        full = not set(keys).isdisjoint(role_words("auxiliaries") | (role_words("empty") - {"the", "a", "an"}))
+        if before and not full and len(telling_words(words)) <= 2:
             self._take(before, [], words)
         elif before != "reject":
             self._declare(words, keys)
@@ -265,32 +178,32 @@ class _Clause:
         # "X must be append-only" is a demand on X.
         if self._declare([*subject, *words], [word.folded for word in (*subject, *words)]):
             return
-        head, where, _rest = _split(words)
-        if head and stem(head[0].folded) in _stems("using"):
+        head, where, _rest = split_places(words)
+        if head and stem(head[0].folded) in role_stems("using"):
             head = head[1:]
-        telling = _telling(head)
-        self.wanted += [tuple(part) for part in _listed(telling) if part]
+        telling = telling_words(head)
+        self.wanted += [tuple(part) for part in parts_of_list(telling) if part]
         if not _has_name(telling):
             self.wanted.append(tuple(_telling_of(where, _MEANS)))
 
     def _only(self, subject: list[Word], words: list[Word]) -> None:
         """What is done only in one way: without that, it is rejected. "pnpm only" names just what is wanted."""
-        way = _telling(_without_prepositions(words))
-        head, where, _rest = _split(subject)
+        way = telling_words(_without_prepositions(words))
+        head, where, _rest = split_places(subject)
         if not way:
             # "Tests with vitest only" wants vitest.
             means = _telling_of(where, _MEANS)
-            self.wanted.append(tuple(means if _has_name(means) else _telling(subject)))
+            self.wanted.append(tuple(means if _has_name(means) else telling_words(subject)))
             return
         narrows = tuple(_telling_of(where))
-        if _telling(head):
-            self.rejected.append(Rejection(tuple(_telling(head)), "do", narrows, tuple(way), is_exact=False))
+        if telling_words(head):
+            self.rejected.append(Rejection(tuple(telling_words(head)), "do", narrows, tuple(way), is_exact=False))
         self.wanted.append(tuple(way))
 
     def _declare(self, words: Sequence[Word], keys: Sequence[str]) -> bool:
         """What is said of files or things as such: "Migrations are append-only", "Redis is forbidden"."""
         for place, key in enumerate(keys):
-            subject = tuple(_telling(words[:place]))
+            subject = tuple(telling_words(words[:place]))
             said = "-".join(keys[max(0, place - 1) : place + 1])
             if not subject:
                 continue
@@ -298,9 +211,11 @@ class _Clause:
                 self.rejected.append(Rejection(_no_kinds(subject), "change"))
             elif key in _UNTOUCHED or said in _UNTOUCHED:
                 self.rejected.append(Rejection(_no_kinds(subject), "edit"))
-            elif stem(key) in _stems("forbidding"):
+            elif stem(key) in role_stems("forbidding"):
                 # "Alpine images are forbidden" names a thing; of "pushing to branches" something is done.
-                self._is_noun = stem(subject[-1].folded) in _stems("kinds") and not subject[0].folded.endswith("ing")
+                self._is_noun = stem(subject[-1].folded) in role_stems("kinds") and not subject[0].folded.endswith(
+                    "ing"
+                )
                 self._reject([], list(words[:place]), list(words[place + 1 :]))
             else:
                 continue
@@ -311,16 +226,16 @@ class _Clause:
         """What follows "never", or what it is said of: "invoices must never be renumbered"."""
         words = _without_emphasis(words)
         passive = bool(words) and words[0].folded in ("be", "been", "get")
-        head, where, rest = _split(words[1:] if passive else words)
-        about = _telling(subject)
-        allows = bool(head) and stem(head[0].folded) in _stems("allowing")
-        if about and head and (passive or allows or subject[-1].folded in _words("be")):
-            thing_head, thing_where, _ = _split([*subject, *head[1:]])
+        head, where, rest = split_places(words[1:] if passive else words)
+        about = telling_words(subject)
+        allows = bool(head) and stem(head[0].folded) in role_stems("allowing")
+        if about and head and (passive or allows or subject[-1].folded in role_words("be")):
+            thing_head, thing_where, _ = split_places([*subject, *head[1:]])
             head, where = [head[0], *thing_head], [*thing_where, *where]
         elif about and not head and not where and not passive:
             head = subject
-        silent = _words("empty") | _words("auxiliaries")
-        where += _split(list(beyond))[1]
+        silent = role_words("empty") | role_words("auxiliaries")
+        where += split_places(beyond)[1]
         for group in _alternatives([word for word in head if word.is_code or word.folded not in silent]):
             self._add(group, where, rest)
 
@@ -328,7 +243,7 @@ class _Clause:
         deed, telling = self._deed_and_thing(head, where)
         means = _telling_of(where, _MEANS | {"to", "in", "into"} if self._is_noun else _MEANS)
         required, taken = _required(deed, telling, means)
-        if deed == "edit" and _stems("kinds").issuperset(stem(word.folded) for word in required):
+        if deed == "edit" and role_stems("kinds").issuperset(stem(word.folded) for word in required):
             required = _telling_of(where)
         narrows = tuple(word for word in _telling_of(where) if word not in taken)
         is_exact = not rest and _all_names(narrows)
@@ -336,10 +251,10 @@ class _Clause:
 
     def _deed_and_thing(self, head: Sequence[Word], where: Sequence[object]) -> tuple[Deed, list[Word]]:
         deed, plain = self._deed(head, where)
-        telling = _telling(plain)
+        telling = telling_words(plain)
         if deed == "do" and len(telling) == 1 and not where:
             return "use", telling
-        if deed == "edit" and len(telling) > 1 and stem(telling[0].folded) in _stems("there_already"):
+        if deed == "edit" and len(telling) > 1 and stem(telling[0].folded) in role_stems("there_already"):
             # "Never edit applied migrations": a new one is another matter.
             return "change", telling[1:]
         return deed, telling
@@ -351,21 +266,21 @@ class _Clause:
             return "use", plain
         verb, thing = stem(plain[0].folded), plain[1:]
         if self._is_noun:
-            return "use", (verb in _stems("using") and thing) or plain
-        if verb in _stems("editing") and thing:
+            return "use", (verb in role_stems("using") and thing) or plain
+        if verb in role_stems("editing") and thing:
             return "edit", thing
         # `pip install` is a command; "install packages" only brings them in.
-        brings_in = verb in _stems("using") | _stems("allowing")
+        brings_in = verb in role_stems("using") | role_stems("allowing")
         return ("use", thing) if brings_in and (thing or where) else ("do", plain)
 
 
 def _without_prepositions(words: Sequence[Word]) -> list[Word]:
-    return [word for word in words if word.folded not in _words("prepositions")]
+    return [word for word in words if word.folded not in role_words("prepositions")]
 
 
 def _without_emphasis(words: list[Word]) -> list[Word]:
     """The words after "never" without those that say nothing; "globally install" is "install globally"."""
-    silent = _words("empty") - {"a", "an", "the"}
+    silent = role_words("empty") - {"a", "an", "the"}
     while words and words[0].folded in silent and not words[0].is_code:
         words = words[1:]
     if len(words) > 1 and words[0].folded.endswith("ly") and not words[0].is_name:
@@ -377,7 +292,7 @@ def _exceptions(condition: Sequence[Word]) -> tuple[Word, ...]:
     """The words with which something is allowed: "unless", "without"."""
     if not condition or condition[0].folded not in _EXCEPTIONS:
         return ()
-    return tuple(_telling(condition[1:]))
+    return tuple(telling_words(condition[1:]))
 
 
 def _all_names(words: Iterable[Word]) -> bool:
@@ -403,7 +318,7 @@ def _without_kinds(words: list[Word]) -> list[Word]:
     """Of "the Stripe library" and "the Stripe API" the name is enough; `cargo test` is a command."""
     if not _has_name(words) or is_program(words[0].folded):
         return words
-    kept = [word for word in words if stem(word.folded) not in _stems("kinds")]
+    kept = [word for word in words if stem(word.folded) not in role_stems("kinds")]
     return kept if _has_name(kept) else [word for word in words if word.is_name or word in kept]
 
 
@@ -412,7 +327,7 @@ def _telling_of(where: Iterable[tuple[str, list[Word]]], prepositions: Collectio
     found: list[Word] = []
     for preposition, part in where:
         if not prepositions or preposition in prepositions:
-            found += _telling(part)
+            found += telling_words(part)
     return found
 
 
@@ -433,21 +348,21 @@ def _marks(words: Sequence[Word], keys: Sequence[str], rejecting: Sequence[tuple
         if words[place].is_code:
             place += 1
             continue
-        if key in _words("conditions") and key not in ("as", "so"):
+        if key in role_words("conditions") and key not in ("as", "so"):
             # What follows narrows what stands before; it starts nothing.
             return
         length = _phrase_length(keys[place:], rejecting)
         follows = keys[place + 1] if place + 1 < len(keys) else ""
-        if length or key in _words("rejects"):
+        if length or key in role_words("rejects"):
             rejects, length = True, max(1, length)
             yield _Mark(place, place + length, "reject")
         elif key == "over" and prefers:
             yield _Mark(place, place + 1, "reject")
-        elif key in _words("moved") and follows == "to":
+        elif key in role_words("moved") and follows == "to":
             length = 2
             yield _Mark(place, place + 2, "want")
-        elif key in _words("wants") and not rejects:
-            if follows not in _words("rejects") and not (key == "only" and follows in _words("wants")):
+        elif key in role_words("wants") and not rejects:
+            if follows not in role_words("rejects") and not (key == "only" and follows in role_words("wants")):
                 yield _Mark(place, place + 1, "want")
             prefers = prefers or key in ("prefer", "prefers", "use", "always")
         elif key in ("but", "instead") and follows:
@@ -460,28 +375,9 @@ def _phrase_length(keys: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> i
     return next((len(phrase) for phrase in phrases if tuple(keys[: len(phrase)]) == phrase), 0)
 
 
-def _split(words: Sequence[Word]) -> tuple[list[Word], list[tuple[str, list[Word]]], list[Word]]:
-    """What is named first, what follows each preposition, and the condition at the end."""
-    head: list[Word] = []
-    where: list[tuple[str, list[Word]]] = []
-    for place, word in enumerate(words):
-        if word.is_code:
-            pass
-        elif word.folded in _words("conditions"):
-            return head, where, list(words[place:])
-        elif word.folded in _words("prepositions"):
-            where.append((word.folded, []))
-            continue
-        if where:
-            where[-1][1].append(word)
-        else:
-            head.append(word)
-    return head, where, []
-
-
 def _alternatives(words: Sequence[Word]) -> list[list[Word]]:
     """What is said of each of several things: "edit a or b" is "edit a" and "edit b"."""
-    parts = _listed(words)
+    parts = parts_of_list(words)
     if len(parts) < 2:
         return parts
     first = parts[0]
@@ -489,30 +385,6 @@ def _alternatives(words: Sequence[Word]) -> list[list[Word]]:
     return [first, *([*lead, *part] for part in parts[1:] if part)]
 
 
-def _listed(words: Sequence[Word]) -> list[list[Word]]:
-    """The parts of a list joined by "and" and "or"."""
-    parts: list[list[Word]] = [[]]
-    for word in words:
-        if word.folded in _JOINING and not word.is_code:
-            parts.append([])
-        else:
-            parts[-1].append(word)
-    return parts
-
-
-def _telling(words: Sequence[Word]) -> list[Word]:
-    """The words that say something, those of a command in backticks one by one."""
-    found: list[Word] = []
-    for word in words:
-        if word.is_code and " " in word.text:
-            found += [replace(word, text=part) for part in word.text.split()]
-        elif word.is_name or word.folded in _JOINING or word.folded not in _saying_nothing():
-            found.append(word)
-    while found and not found[-1].is_name and found[-1].folded in _JOINING:
-        found.pop()
-    return found
-
-
 def _no_kinds(words: Sequence[Word]) -> tuple[Word, ...]:
-    kept = tuple(word for word in words if word.is_name or stem(word.folded) not in _stems("kinds"))
+    kept = tuple(word for word in words if word.is_name or stem(word.folded) not in role_stems("kinds"))
     return kept or tuple(words)
