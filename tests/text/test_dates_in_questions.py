@@ -31,6 +31,8 @@ def named(question: str) -> NamedTime | None:
         ("which books did she read in July?", NamedTime(7)),
         ("errors of 2024-02-29", NamedTime(2, 29, 2024)),
         ("we may march on", None),
+        ("why did 3/20 tests fail", None),
+        ("what failed on 25 Mar 2023", NamedTime(3, 25, 2023)),
         ("errors of 2023-02-29", None),
         ("on 31 June 2023", None),
         ("what was the last error", None),

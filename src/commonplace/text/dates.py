@@ -169,11 +169,13 @@ def _past_dates(text: str) -> list[DateMention]:
     """The dates in a text that can be in the past."""
     found: list[DateMention] = []
     for one in date_mentions(text):
+        is_ahead = one.kind in ("rest", "coming", "unit") or one.word in ("tonight", "tomorrow")
+        # "3/20 tests" is a share, and "may" is a verb.
+        is_share = not one.year and "/" in text[one.start : one.end]
         is_bare_month = one.kind == "month" and not one.year
-        if one.kind in ("rest", "coming", "unit") or one.word in ("tonight", "tomorrow"):
+        if is_ahead or is_share or (is_bare_month and not _compiled(_BEFORE_MONTH).search(text, 0, one.start)):
             continue
-        if not is_bare_month or _compiled(_BEFORE_MONTH).search(text, 0, one.start):
-            found.append(one)
+        found.append(one)
     return found
 
 

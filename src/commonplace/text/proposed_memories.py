@@ -223,41 +223,21 @@ def _says_something(plain: str, found: re.Match[str]) -> bool:
     return _is_about_something(plain[: found.start()] + plain[found.end() :])
 
 
-def _is_lasting_choice(plain: str, found: re.Match[str]) -> bool:
-    return not _FOR_NOW.search(plain) and _is_about_something(found["what"])
-
-
-def _is_correction(_plain: str, found: re.Match[str]) -> bool:
-    return bool(found["instead"]) or _corrects(found["what"])
-
-
-def _is_lasting_rule(plain: str, _found: re.Match[str]) -> bool:
+def _is_lasting(plain: str) -> bool:
     return len(plain.split()) > _FEWEST_WORDS and not _FOR_NOW.search(plain)
-
-
-def _is_preference(plain: str, found: re.Match[str]) -> bool:
-    return " than " in plain or _says_something(plain, found)
-
-
-def _always(_plain: str, _found: re.Match[str]) -> bool:
-    return True
-
-
-def _names_subject(plain: str, _found: re.Match[str]) -> bool:
-    return not _PRONOUN.match(plain)
 
 
 # How each kind of statement begins, and when it is one.
 _KINDS: tuple[tuple[StatementType, re.Pattern[str], Callable[[str, re.Match[str]], bool]], ...] = (
-    ("fact", _FACT, _always),
-    ("rejected", _REJECTED, _always),
+    ("fact", _FACT, lambda plain, found: True),
+    ("rejected", _REJECTED, lambda plain, found: True),
     ("decision", _DECISION, _says_something),
-    ("decision", _LETS, _is_lasting_choice),
-    ("decision", _CORRECTION, _is_correction),
-    ("rule", _RULE_LABEL, _always),
-    ("rule", RULE, _is_lasting_rule),
-    ("heuristic", _PREFERENCE, _is_preference),
-    ("constraint", _CONSTRAINT, _names_subject),
+    ("decision", _LETS, lambda plain, found: _is_lasting(plain) and _is_about_something(found["what"])),
+    ("decision", _CORRECTION, lambda plain, found: bool(found["instead"]) or _corrects(found["what"])),
+    ("rule", _RULE_LABEL, lambda plain, found: True),
+    ("rule", RULE, lambda plain, found: _is_lasting(plain)),
+    ("heuristic", _PREFERENCE, lambda plain, found: " than " in plain or _says_something(plain, found)),
+    ("constraint", _CONSTRAINT, lambda plain, found: not _PRONOUN.match(plain)),
 )
 
 
