@@ -56,10 +56,19 @@ OURS = {
 OURS |= {"hosts.json_and_toml_edits:comments"}
 
 
+# The lists of phrases that are looked for, and what stands around them.
+PHRASES = (
+    *(("for_now",), ("not_done",), ("not_wanted",), ("preambles",), ("reasons",)),
+    *(("replies", r"^\W*"), ("beginnings_of_talk", r"^\W*")),
+    ("step_headings", r"^[\s*_]*", r"[\s*_]*:[\s*_]*(?=\S)"),
+    ("step_headings", r"^[\s#>*_-]*", r"[\s*_:]*"),
+)
+
+
 def make_later_patterns() -> None:
     """Compile what the package compiles on first need, from its tables."""
     from commonplace.capture.importers import formats
-    from commonplace.text import attributes, query, redact, validity
+    from commonplace.text import attributes, query, redact, validity, word_lists
     from commonplace.text.attribute_phrases import ATTRIBUTES
     from commonplace.text.secret_values import KNOWN_TOKENS
     from commonplace.text.secrets_by_context import CONTEXT_PATTERNS
@@ -70,6 +79,10 @@ def make_later_patterns() -> None:
     for pattern in (*(token.rest for token in KNOWN_TOKENS), *(one.pattern for one in CONTEXT_PATTERNS)):
         redact._compiled.__wrapped__(pattern)
     formats._match(formats.FORMATS, "")
+    for phrases in PHRASES:
+        word_lists.phrase_pattern.__wrapped__(*phrases)
+    for words in ("not_holding", "things_that_end", "past_verbs"):
+        validity._compiled.__wrapped__(word_lists.any_of(words))
     for name, written in vars(validity).items():
         for pattern in written if isinstance(written, tuple) else (written,):
             if re.fullmatch("_[A-Z_]+", name) and isinstance(pattern, str):
@@ -90,6 +103,7 @@ PASSED_ON = {
     "text.validity:_compiled",
     "text.validity:_search",
     "text.validity:parse_moment",
+    "text.word_lists:phrase_pattern",
 }
 # Patterns without a name of their own that are only ever tried at one place of a text.
 ONLY_MATCHED = {"text.redact", "hosts.rules_markdown:_fenced"}

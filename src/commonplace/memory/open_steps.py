@@ -22,7 +22,7 @@ from commonplace.model import Item, Scope
 from commonplace.text.redact import redact
 from commonplace.text.sentences import sentences, shorten
 from commonplace.text.tokens import stem, words_of
-from commonplace.text.word_lists import any_of, phrase_pattern, word_map, word_set
+from commonplace.text.word_lists import phrase_pattern, word_map, word_set
 
 STILL_FAILING = "Still failing: "
 # How many summaries and checkpoints of a project are looked at, the newest.
@@ -206,7 +206,7 @@ def merge_steps(older: Sequence[str], newer: Sequence[str], *, listed: bool) -> 
 
 def is_step_heading(line: str) -> bool:
     """Whether a line stands above a list of what is left to do: "## Next steps"."""
-    return re.fullmatch(rf"(?i)[\s#>*_-]*{any_of('step_headings')}[\s*_:]*", line) is not None
+    return phrase_pattern("step_headings", r"^[\s#>*_-]*", r"[\s*_:]*").fullmatch(line) is not None
 
 
 def text_before_steps(text: str) -> str:

@@ -44,6 +44,6 @@ def any_of(name: str) -> str:
 
 
 @cache
-def phrase_pattern(name: str) -> re.Pattern[str]:
-    """What finds the words and phrases of a list, in small or capital letters."""
-    return re.compile(any_of(name), re.IGNORECASE)
+def phrase_pattern(name: str, before: str = "", after: str = "") -> re.Pattern[str]:
+    """What finds the words and phrases of a list, in small or capital letters, between two expressions."""
+    return re.compile(f"{before}{any_of(name)}{after}", re.IGNORECASE)

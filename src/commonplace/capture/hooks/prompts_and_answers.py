@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from itertools import dropwhile
 from zlib import crc32
 
@@ -18,7 +18,7 @@ from commonplace.memory.open_steps import completed_steps, is_same_step, is_step
 from commonplace.text.quoted_text import is_reported, own_answer, without_markup
 from commonplace.text.redact import redact
 from commonplace.text.sentences import RankedSentence, is_filler, is_small_talk, main_sentences, sentences, title_of
-from commonplace.text.word_lists import any_of, phrase_pattern
+from commonplace.text.word_lists import phrase_pattern
 
 LONGEST_PROMPT_TITLE = 100
 _PROMPT_HEAD = 20_000
@@ -78,7 +78,7 @@ def is_reply(text: str) -> bool:
     """Whether a prompt only replies to the answer before it: "no, keep 15 minutes", "run it again"."""
     if len(text.split()) > _LONGEST_REPLY:
         return is_small_talk(text)
-    return is_small_talk(text) or re.match(rf"(?i)\W*{any_of('replies')}", text) is not None
+    return is_small_talk(text) or phrase_pattern("replies", r"^\W*").match(text) is not None
 
 
 def _is_too_short(title: str) -> bool:
@@ -125,10 +125,9 @@ def _is_result(sentence: str) -> bool:
     return RankedSentence(sentence, 0.0).is_outcome
 
 
-@cache
 def _label() -> re.Pattern[str]:
     """What stands before a step in its sentence: "Next steps: add a limit"."""
-    return re.compile(rf"(?i)^[\s*_]*{any_of('step_headings')}[\s*_]*:[\s*_]*(?=\S)")
+    return phrase_pattern("step_headings", r"^[\s*_]*", r"[\s*_]*:[\s*_]*(?=\S)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +229,7 @@ def step_key(step: str) -> str:
 
 def _explains(sentence: str) -> bool:
     """Whether a sentence says how something is, rather than what the agent did or wants."""
-    about_itself = re.match(rf"(?i)\W*{any_of('beginnings_of_talk')}", sentence)
+    about_itself = phrase_pattern("beginnings_of_talk", r"^\W*").match(sentence)
     return len(sentence.split()) >= _FEWEST_WORDS_EXPLAINING and not about_itself
 
 
