@@ -117,6 +117,8 @@ _AGO = r"\b(\w+) (hour|day|week|month)s? ago\b"
 _LAST_SO_MANY = r"\b(?:last|past|previous) (?:(\w+) )?(hour|day|week|month)(s?)\b"
 _WHERE_WE_ARE = r"where (?:were|are) (?:we|you)\b|what (?:was|were|am|are) (?:i|we) (?:working on|doing|up to)\b"
 
+# What every date has, and few questions do.
+_SIGN_OF_DATE = r"(?i)\d|day\b|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 # "may" and "march" are words too: a month has a day or a year, or one of these before it.
 _BEFORE_MONTH = r"\b(?:in|during|of|since|around|by|late|early|last|this) \Z"
 
@@ -168,6 +170,8 @@ def _names_in(words: Iterable[str], marks: set[str]) -> list[str]:
 def _past_dates(text: str) -> list[DateMention]:
     """The dates in a text that can be in the past."""
     found: list[DateMention] = []
+    if not _compiled(_SIGN_OF_DATE).search(text):
+        return found
     for one in date_mentions(text):
         is_ahead = one.kind in ("rest", "coming", "unit") or one.word in ("tonight", "tomorrow")
         # "3/20 tests" is a share, and "may" is a verb.
