@@ -353,10 +353,10 @@ def test_what_is_replaced_is_valid_until_the_new_one_began(desk: Desk, api: Path
 
 
 def test_a_change_that_says_why_is_noticed(desk: Desk, app: Path) -> None:
-    desk.do("add", "Charts are drawn with Victory", "-t", "fact", where=app)
+    desk.do("add", "We draw charts with Victory", "-t", "fact", where=app)
     why = "We switched from Victory to Skia (react-native-skia), because scrolling stuttered"
     outcome = desk.run("add", why, "-t", "decision", where=app)
-    assert "Charts are drawn with Victory" in outcome.err and "If it replaces" in outcome.err, outcome
+    assert "We draw charts with Victory" in outcome.err and "If it replaces" in outcome.err, outcome
     assert "replaces" in desk.do("contradictions", "-p", "tide-app", where=app)
 
 
