@@ -22,7 +22,7 @@ from commonplace.memory.backup import back_up_store, restore_backup
 from commonplace.memory.check_and_repair import RepairResult, check_and_record, repair_store
 from commonplace.memory.encryption import encrypt_store
 from commonplace.memory.local_memory import open_memory
-from commonplace.memory.remember import NewItem, remember_all
+from commonplace.memory.remember import NewItem, remember, remember_all
 
 PAGE = 4096
 Damage = Callable[[bytearray, list[int]], bytearray]
@@ -128,6 +128,23 @@ def test_a_file_that_sqlite_cannot_read_stays_as_it_is_and_a_backup_is_named(set
     assert [file for file in settings.data_dir.iterdir() if ".recovered" in file.name] == []
     restore_backup(settings, "latest", Clock()())
     assert backup.path.exists() and truth(settings) == before and check_and_record(settings, Clock()) == []
+
+
+def test_of_a_row_that_sqlite_refuses_the_columns_are_saved_that_can_be_read(settings: Settings) -> None:
+    memory = open_memory(settings, Clock())
+    number = remember(memory, NewItem("About quinces. " * 2000)).id
+    memory.close()
+    with contextlib.closing(apsw.Connection(str(settings.database))) as file:
+        question = "SELECT pageno FROM dbstat WHERE name = 'items' AND pagetype = 'overflow' ORDER BY path"
+        page = [int(str(row[0])) for row in file.execute(question)][-3]
+    data = bytearray(settings.database.read_bytes())
+    data[(page - 1) * PAGE : (page - 1) * PAGE + 4] = b"\xff" * 4
+    settings.database.write_bytes(data)
+    done = repair_store(settings, Clock())
+    assert done.saved is not None and done.saved.lost == []
+    assert any(line.startswith(f"item {number}: body was 'nothing'") for line in done.saved.changed)
+    with behind(settings) as ask:
+        assert ask(f"SELECT title LIKE 'About quinces.%', project_id FROM items WHERE id = {number}") == [(1, None)]
 
 
 def test_lost_rows_are_named_by_their_ids(whole: Settings, settings: Settings) -> None:

@@ -28,7 +28,7 @@ from commonplace.store.sqlite.restore import assign_new_identity, exclusive, rep
 from commonplace.store.sqlite.shared_files import folder_lock
 
 # How many numbers are tried one by one beyond a damaged place, before the table is read from its end.
-MOST_TRIED = 100_000
+MOST_TRIED = 10_000
 _LAST_NUMBER = 2**62
 # What SQLite and FTS5 keep for themselves, and what is not copied because it is made anew.
 _OUR_TABLES = (
@@ -174,8 +174,8 @@ class Table:
         self.required = {column[1] for column in columns if column[3]}
         self.keys = [column[1] for column in sorted(columns, key=lambda column: column[5]) if column[5]]
         self.order = ["rowid"] if self.has_number else self.keys
-        read = [f"typeof({c}), iif(typeof({c}) = 'text', CAST({c} AS BLOB), {c})" for c in self.types]
-        self.read = f"SELECT {', '.join((*self.order, *read))} FROM {name} NOT INDEXED"
+        self.columns = [f"typeof({c}), iif(typeof({c}) = 'text', CAST({c} AS BLOB), {c})" for c in self.types]
+        self.read = f"SELECT {', '.join((*self.order, *self.columns))} FROM {name} NOT INDEXED"
         written = []
         for column, type_, default in ((column[1], column[2], column[4]) for column in columns):
             value = f"CAST(? AS {type_})"
@@ -211,10 +211,26 @@ class Table:
 
     def _next_readable(self, damaged: SqliteConnection, last: int) -> Values | None:
         for number in range(last + 1, last + MOST_TRIED):
-            with contextlib.suppress(apsw.Error):
-                for row in damaged.rows(f"{self.read} WHERE rowid = ?", (number,)):
-                    return tuple(row)
+            row = self._by_number(damaged, number)
+            if row is not None:
+                return row
         return None
+
+    def _by_number(self, damaged: SqliteConnection, number: int) -> Values | None:
+        """A row as a whole; or, if SQLite refuses that, the columns of it that can be read."""
+        with contextlib.suppress(apsw.Error):
+            found = damaged.rows(f"{self.read} WHERE rowid = ?", (number,))
+            return tuple(found[0]) if found else None
+        parts: list[Any] = [number]
+        for column in self.columns:
+            parts += ("null", None)
+            with contextlib.suppress(apsw.Error):
+                for type_, value in damaged.rows(
+                    f"SELECT {column} FROM {self.name} NOT INDEXED WHERE rowid = ?", (number,)
+                ):
+                    parts[-2:] = type_, value
+        # One that has nothing but its number is on a page that cannot be read.
+        return tuple(parts) if sum(type_ != "null" for type_ in parts[1::2]) > 1 else None
 
     def wrong_types(self, types: Values) -> list[str]:
         """The columns of a row whose values are not of the type that the table takes."""
