@@ -192,12 +192,17 @@ def _candidates(memory: LocalMemory, text: str, project: str | None) -> dict[int
         return found
     toward = _toward_changes(memory, vector)
     length = float(toward @ toward) ** 0.5
-    hits = memory.store.search_vectors(toward / length, scope, NEAREST)
-    cosines = memory.store.cosines(vector, [hit.passage_id for hit in hits])
-    for hit in hits:
-        known = found.get(hit.item_id, Nearness())
-        cosine = max(known.cosine, cosines.get(hit.passage_id, 0.0))
-        found[hit.item_id] = Nearness(cosine, max(known.worth, hit.cosine * length))
+    by_meaning = memory.store.search_vectors(toward / length, scope, NEAREST)
+    # What has no vector yet has no cosine.
+    passages = {hit.passage_id for hit in by_words} | {hit.passage_id for hit in by_meaning}
+    cosines = memory.store.cosines(vector, list(passages))
+    for hit in by_words:
+        cosine = max(found[hit.item_id].cosine, cosines.get(hit.passage_id, 0.0))
+        found[hit.item_id] = Nearness(cosine)
+    for near in by_meaning:
+        known = found.get(near.item_id, Nearness())
+        cosine = max(known.cosine, cosines.get(near.passage_id, 0.0))
+        found[near.item_id] = Nearness(cosine, max(known.worth, near.cosine * length))
     return found
 
 
