@@ -85,7 +85,8 @@ def spoken(log: str) -> Iterator[str]:
     for entry in log.split("~commonplace~")[1:]:
         result = re.match(r"LOG:\s+(?:statement|execute [^:]*):\s(.*?)(?=~\w*~|\Z)", entry, re.DOTALL)
         if result:
-            yield result[1].strip()
+            # The log begins each further line of a statement with a tab.
+            yield result[1].strip().replace("\n\t", "\n")
 
 
 def test_the_server_was_asked_much(statements: list[str]) -> None:
