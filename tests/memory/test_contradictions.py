@@ -14,17 +14,13 @@ from commonplace.config import Settings
 from commonplace.embed.contradiction_model import ContradictionModel
 from commonplace.errors import Conflict, InvalidInput, NotFound
 from commonplace.memory.authors import with_writer
-from commonplace.memory.contradictions import (
-    MAX_CONTRADICTIONS,
-    STATEMENT_TYPES,
-    find_contradictions,
-    list_contradictions,
-)
+from commonplace.memory.contradictions import MAX_CONTRADICTIONS, STATEMENT_TYPES, find_contradictions
 from commonplace.memory.edit_and_forget import Changes, edit_item, forget_items, mark_superseded
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory, open_memory
 from commonplace.memory.remember import NewItem, remember, remember_all, remember_item
 from commonplace.memory.settle_contradictions import reopen_contradiction, settle_contradiction
+from commonplace.memory.statement_pairs import list_contradictions
 from commonplace.model import Author, Scope
 
 CROWD = [NewItem(f"Fact number{n} about topic{n} and place{n} of use", type="fact") for n in range(120)]

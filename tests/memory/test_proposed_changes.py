@@ -11,7 +11,6 @@ from tests.conftest import Clock
 from commonplace.errors import Conflict, Forbidden
 from commonplace.memory.authors import for_agent, for_capture, for_import, with_writer
 from commonplace.memory.check_and_repair import check_store
-from commonplace.memory.contradictions import list_contradictions
 from commonplace.memory.conversations import (
     NewConversation,
     NewMessage,
@@ -41,6 +40,7 @@ from commonplace.memory.remember import NewItem, remember, remember_all, remembe
 from commonplace.memory.review import accept, accept_changed, dismiss, list_proposals, undo_review
 from commonplace.memory.rules import active_rules
 from commonplace.memory.settle_contradictions import reopen_contradiction, settle_contradiction
+from commonplace.memory.statement_pairs import list_contradictions
 from commonplace.memory.streamed_memories import append_to_stream, finalize_stream, start_stream
 from commonplace.model import Author, Item, Session
 

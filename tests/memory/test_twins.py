@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from commonplace.memory.authors import with_writer
-from commonplace.memory.contradictions import REPEATS, list_contradictions, texts_digest
+from commonplace.memory.contradictions import REPEATS, texts_digest
 from commonplace.memory.edit_and_forget import Changes, edit_item
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.recall import recall
 from commonplace.memory.remember import NewItem, Remembered, remember_item
 from commonplace.memory.settle_contradictions import reopen_contradiction, settle_contradiction
+from commonplace.memory.statement_pairs import list_contradictions
 from commonplace.model import SAME_AS, Author, Scope
 from commonplace.text.statement_guards import guard, may_be_paraphrase
 

@@ -16,9 +16,9 @@ from commonplace.cli.options import ITEMS, id_argument, ids_argument, limit_opti
 from commonplace.cli.terminal import is_interactive
 from commonplace.dialects.records import item_brief, item_record, pair_record, parse_id
 from commonplace.errors import Conflict
-from commonplace.memory.contradictions import DEFAULT_LIMIT, MAX_LIMIT, StatementPair
 from commonplace.memory.review import said_besides
 from commonplace.memory.settle_contradictions import KEEP, Keep, Settled
+from commonplace.memory.statement_pairs import DEFAULT_LIMIT, MAX_LIMIT, StatementPair
 from commonplace.memory.statement_texts import statement_text
 from commonplace.model import DISMISSED, PROPOSED
 from commonplace.text.dates import iso_time, local_day

@@ -87,10 +87,10 @@ def what_is_known(call: Call, settings: Settings) -> dict[str, Any]:
 
 
 def _in_store(memory: LocalMemory, project: str | None) -> dict[str, Any]:
-    from commonplace.memory.contradictions import list_contradictions
     from commonplace.memory.open_steps import open_steps
     from commonplace.memory.projects import list_projects
     from commonplace.memory.review import count_proposals
+    from commonplace.memory.statement_pairs import list_contradictions
     from commonplace.memory.status_and_stats import status
 
     projects = list_projects(memory)

@@ -15,9 +15,10 @@ from commonplace.model import DETAIL_FIELDS, SOURCE_FIELDS, Change, Item, Key, K
 from commonplace.text.dates import iso_time, short_iso_time
 
 if TYPE_CHECKING:
-    from commonplace.memory.contradictions import Contradiction, StatementPair
+    from commonplace.memory.contradictions import Contradiction
     from commonplace.memory.recall import Hit
     from commonplace.memory.spaces import SpaceEntry
+    from commonplace.memory.statement_pairs import StatementPair
 
 
 Origin = Literal["person", "agreed", "agent", "captured", "imported"]

@@ -202,7 +202,7 @@ class ItemMethods(OpenMemory):
         self, *, project: str | None = None, twins: bool = False, limit: Limit = 50
     ) -> list[StatementPair]:
         """Pairs of statements that contradict each other, newest first; with `twins` those that say the same too."""
-        from commonplace.memory.contradictions import READ_FOR_LIST, list_contradictions
+        from commonplace.memory.statement_pairs import READ_FOR_LIST, list_contradictions
 
         return list_contradictions(self._local, project, limit, twins=twins, read=READ_FOR_LIST)
 

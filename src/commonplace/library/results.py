@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from commonplace.memory.about import EntityKnowledge, RelatedEntity
     from commonplace.memory.backup import Backup
     from commonplace.memory.context import Context, ContextItem
-    from commonplace.memory.contradictions import Contradiction, StatementPair
+    from commonplace.memory.contradictions import Contradiction
     from commonplace.memory.conversations import (
         MessageLike,
         NewMessage,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from commonplace.memory.rules import ActiveRules
     from commonplace.memory.sessions import Reconstruction
     from commonplace.memory.settle_contradictions import Keep, Settled
+    from commonplace.memory.statement_pairs import StatementPair
     from commonplace.memory.status_and_stats import ConversationStats, Fault
     from commonplace.memory.timeline import TimelineEntry
     from commonplace.memory.topics import Topic
@@ -139,7 +140,7 @@ _MODULES = {
     "SessionPage": "commonplace.memory.conversations",
     "Settled": "commonplace.memory.settle_contradictions",
     "Show": "commonplace.memory.profile",
-    "StatementPair": "commonplace.memory.contradictions",
+    "StatementPair": "commonplace.memory.statement_pairs",
     "Stored": "commonplace.model",
     "StoredConversation": "commonplace.memory.conversations",
     "SyncSummary": "commonplace.remote_sync",

@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar, cast
 
-from commonplace.memory.contradictions import MAX_LIMIT, StatementPair, find_contradictions, list_contradictions
+from commonplace.memory.contradictions import find_contradictions
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.prune import PRUNE_DAYS, PRUNE_IMPORTANCE, PruneCandidate, find_prunable
 from commonplace.memory.review import list_proposals
+from commonplace.memory.statement_pairs import MAX_LIMIT, StatementPair, list_contradictions
 from commonplace.model import PROPOSED, Item, Scope, Session
 from commonplace.text.dates import DAY_MS
 from commonplace.text.paths import ROOT_FOLDER

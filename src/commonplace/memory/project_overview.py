@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from commonplace.memory.contradictions import StatementPair, list_contradictions
 from commonplace.memory.failed_commands import FailedCommand
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.open_steps import STILL_FAILING, failing_command, open_steps_of, summaries_and_checkpoints
 from commonplace.memory.projects import list_projects, resolve_project
 from commonplace.memory.report import OpenEnd, Report, ReportedFile, report, week_story
 from commonplace.memory.rules import ActiveRules, active_rules
+from commonplace.memory.statement_pairs import StatementPair, list_contradictions
 from commonplace.memory.status_and_stats import items_per_day
 from commonplace.model import PROPOSED, SETTLED, VIA, Item, Project, Scope, Session, SessionScope
 from commonplace.text.dates import DAY_MS, EARLIEST_MS

@@ -16,12 +16,12 @@ from pathlib import PurePosixPath
 
 from commonplace.memory.callers import person_of
 from commonplace.memory.captured_events import ANSWER_TYPE
-from commonplace.memory.contradictions import open_contradictions_among
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.open_steps import open_steps
 from commonplace.memory.profile import PROFILE_TOKENS, ProfileLine, profile_lines
 from commonplace.memory.profile_sentences import HAVE_THEIR_OWN_PLACE
 from commonplace.memory.rules import applies_to, rule_paths
+from commonplace.memory.statement_pairs import open_contradictions_among
 from commonplace.memory.told_as_done import done_lines, is_breach, lines_told
 from commonplace.memory.told_to_agents import (
     is_own,

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from commonplace.errors import Conflict, InvalidInput
-from commonplace.memory.contradictions import BOTH_HOLD, SAME, StatementPair, is_settled, relation
+from commonplace.memory.contradictions import BOTH_HOLD, SAME, is_settled, relation
 from commonplace.memory.edit_and_forget import Changes, edit_item, enrich_item, mark_superseded, restore_items
 from commonplace.memory.items import get_item
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.permissions import require_person
+from commonplace.memory.statement_pairs import StatementPair
 from commonplace.model import Item, linked_uids
 from commonplace.store.rows import item_before, state_before_planned_end
 

@@ -8,14 +8,14 @@ from pydantic import Field
 
 from commonplace.dialects.records import ItemBrief, ItemRecord, PairRecord, item_brief, item_record, pair_record
 from commonplace.memory import review
-from commonplace.memory.contradictions import DEFAULT_LIMIT as DEFAULT_PAIRS
-from commonplace.memory.contradictions import MAX_LIMIT as MAX_PAIRS
-from commonplace.memory.contradictions import READ_FOR_LIST
-from commonplace.memory.contradictions import list_contradictions as open_contradictions
 from commonplace.memory.edit_and_forget import Changes
 from commonplace.memory.items import MAX_PAGE
 from commonplace.memory.local_memory import LocalMemory
 from commonplace.memory.settle_contradictions import Keep, reopen_contradiction, settle_contradiction
+from commonplace.memory.statement_pairs import DEFAULT_LIMIT as DEFAULT_PAIRS
+from commonplace.memory.statement_pairs import MAX_LIMIT as MAX_PAIRS
+from commonplace.memory.statement_pairs import READ_FOR_LIST
+from commonplace.memory.statement_pairs import list_contradictions as open_contradictions
 from commonplace.model import Scope
 from commonplace.rest import fields
 from commonplace.rest.endpoint import Answer, ApiRequest
