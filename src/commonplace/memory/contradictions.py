@@ -34,8 +34,8 @@ CANDIDATES, NEAREST = 20, 10
 MAX_CONTRADICTIONS = 3
 # The longest words of a statement are looked for: they say what it is about.
 LONGEST_WORDS = 6
-# The model reads so many statements that the new one may change: of notes that change nothing, one in five or six has a
-# statement from this worth on (`python -m training.tune_gate`).
+# The model reads this many statements that the new one may change, from this worth on (`python -m training.tune_gate`).
+# Of notes that change nothing, one in nine has such a statement among 300 others, one in four among 1,000.
 READ_TOGETHER, WORTH_READING = 4, 0.345
 # What has no vector yet was found by its words, and the best of it are read if they share so many of those of the
 # shorter one.
@@ -166,10 +166,12 @@ def _candidates(memory: LocalMemory, text: str, project: str | None) -> dict[int
     query = replace(query, words=tuple(sorted(query.words, key=lambda word: -len(word.surface))[:LONGEST_WORDS]))
     types = (*STATEMENT_TYPES, REJECTED)
     scope = replace(Scope.around(project, kinds=("memory",), types=types), coming=True)
+    # Only a model that is loaded: writing does not wait for one. Another thread makes the vector.
+    is_ready = memory.embeddings.is_ready
+    pending = memory.embeddings.begin_query(text, with_tokens=False) if is_ready else None
     by_words = memory.store.search_text(query, scope, CANDIDATES, count=False).hits
     found = {hit.item_id: Nearness() for hit in by_words}
-    # Only a model that is loaded: writing does not wait for one.
-    vector = memory.embeddings.embed_query(text) if memory.embeddings.is_ready else None
+    vector = pending() if pending is not None else None
     if vector is None:
         return found
     toward = _toward_changes(memory, vector)
