@@ -30,6 +30,7 @@ LINES = st.sampled_from(
             "port = 8765",
         ),
         *('resident = "off"', 'resident="on"', '# resident = "off"', "resident = false", "", "  ", "rate_limit = 1e3"),
+        *("# pasted\u2028[see the wiki]", '# a\u2029resident = "off"', "# b\u0085[tokens]"),
         *('database_url = "postgresql://me:a#b=c@h/d"', "database_url = ''", 'author = """me\nresident = "off"\n"""'),
         *("space = '''x'''", "[tokens]", "mcpMaxResponse = 600", 'project = "a" "b"', "backup_daily = [1, 2]"),
         *('user_profile = "off"', "\tembedder = 'off'", "when = 2025-01-01", "no value", "= 3", "hooks.recall = 'off'"),

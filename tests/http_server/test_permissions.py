@@ -479,6 +479,39 @@ def test_what_a_person_took_away_an_agent_only_proposes_to_bring_back(accepting:
     assert f"- {item['content']} (" not in call(accepting, accepting.key, "GET", "/hooks/context").json()["text"]
 
 
+def record_of(served: Served, item: dict[str, Any]) -> dict[str, Any]:
+    """An item as `sync` sends it."""
+    names = {"names": [{"what": "item", "name": item["uid"]}]}
+    record: dict[str, Any] = call(served, served.key, "POST", "/sync/fetch", names).json()["records"][-1]
+    return record
+
+
+@pytest.mark.parametrize("away", ["forgotten", "superseded", "ended", "expired"])
+def test_nor_does_an_agents_record_bring_it_back(accepting: Served, away: str) -> None:
+    item = add(accepting, accepting.key, f"Always feed ocelots that were {away}")
+    before = record_of(accepting, item)
+    assert taken_away(accepting, item, away).status_code == 200
+    taken = record_of(accepting, item)
+    back = copy.deepcopy(taken) | {"version": taken["version"] + 1000}
+    for name in ("forgotten_ms", "superseded_by", "valid_until_ms", "expires_ms"):
+        back["fields"][name] = before["fields"][name]
+    (outcome,) = sent(accepting, accepting.key, back, **AGENT)
+    assert outcome["result"] == "failed" and "Only a person can" in outcome["why"]
+    assert record_of(accepting, item) == taken
+    (outcome,) = sent(accepting, accepting.key, back)
+    assert outcome["result"] != "failed"
+
+
+def test_an_agents_record_does_not_take_the_tag_private_away(accepting: Served) -> None:
+    item = add(accepting, accepting.key, "The ocelots' keeper is ill", tags=["private"])
+    record = record_of(accepting, item)
+    shared = copy.deepcopy(record) | {"version": record["version"] + 1000}
+    shared["fields"]["tags"] = []
+    (outcome,) = sent(accepting, accepting.key, shared, **AGENT)
+    assert outcome["result"] == "failed" and "share what is private" in outcome["why"]
+    assert record_of(accepting, item) == record
+
+
 def test_an_agent_brings_back_what_it_took_away_itself(accepting: Served) -> None:
     item = add(accepting, accepting.key, "Always feed servals")
     for method, path in (("DELETE", ""), ("POST", "/restore")):

@@ -146,6 +146,17 @@ def test_what_is_written_arrives_with_its_type(library: Memory, verb: str) -> No
     assert made is not None and encode(made)
 
 
+@pytest.mark.parametrize("written", ["20261101", "2026", "2026-11-01 10:00", "1d", "1793491200000"])
+def test_a_time_arrives_as_it_was_written(written: str) -> None:
+    calls: list[tuple[str, tuple[str, ...], dict[str, str]]] = [
+        ("list", (), {"since": written, "until": written}),
+        ("remember", ("x",), {"expires": written, "at": written}),
+    ]
+    for name, arguments, options in calls:
+        _given, named = unpack(VERBS[name], json.loads(json.dumps(pack(VERBS[name], arguments, options))))
+        assert {key: named[key] for key in options} == options
+
+
 @pytest.mark.parametrize(
     ("verb", "data"),
     [

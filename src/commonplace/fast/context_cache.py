@@ -15,7 +15,7 @@ from binascii import crc32
 from commonplace import __version__
 from commonplace.data_folder import DATABASE_NAME
 from commonplace.fast.settings import CONFIG_VARIABLE, DATABASE_VARIABLE, config_path, is_remote_store
-from commonplace.fast.spool import ensure_private_folder
+from commonplace.fast.spool import UnsafeFolder, ensure_private_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def cache_context(data: str, folder: str, session: str, stamp: str, text: str) -
         with os.fdopen(descriptor, "wb") as file:
             file.write(b"\0".join(os.fsencode(one) for one in (stamp, folder, session, text)))
         os.replace(part, path)
-    except OSError:
+    except (OSError, UnsafeFolder):
         return
 
 

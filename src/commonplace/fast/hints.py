@@ -13,7 +13,7 @@ from binascii import crc32
 from commonplace.data_folder import DATABASE_NAME, is_team_folder, own_data_folder
 from commonplace.fast.json_text import field_text
 from commonplace.fast.session_hints import SessionHints, hint_path, session_name
-from commonplace.fast.settings import is_remote_store, is_turned_off, may_start_resident
+from commonplace.fast.settings import is_remote_store, may_start_resident
 from commonplace.fast.spool import HINT_FAILURE, count_failure, seconds_to_wait, spool_folder
 
 TYPE_CHECKING = False
@@ -99,7 +99,7 @@ def _ask(hook: HookCall, request: dict[str, Any]) -> Any:
         home = own_data_folder(data)
         question = {**request, "team": os.path.abspath(data)}
         found = ask(TEAM_QUESTION, question, seconds, data=home, env=hook.env)
-        if found is None and not is_turned_off(hook.env):
+        if found is None and may_start_resident(home, hook.env):
             # The next prompt finds one running.
             start(home)
         return found

@@ -18,7 +18,7 @@ from binascii import crc32
 
 from commonplace.data_folder import DATABASE_NAME, own_data_folder
 from commonplace.fast.json_text import field_text, write_json
-from commonplace.fast.spool import HINT_FOLDER, ensure_private_folder
+from commonplace.fast.spool import HINT_FOLDER, UnsafeFolder, ensure_private_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ class SessionHints:
         try:
             ensure_private_folder(os.path.dirname(self._path))
             descriptor = os.open(self._path, flags, 0o600)
-        except OSError:
+        except (OSError, UnsafeFolder):
+            # What was shown is told all the same.
             return
         try:
             line = "\t".join((kind, str(now_ms()), *fields))

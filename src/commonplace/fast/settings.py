@@ -32,8 +32,9 @@ def read_config(data: str, env: Mapping[str, str]) -> dict[str, object]:
     except FileNotFoundError:
         return {}
     found: dict[str, object] = {}
-    for line in text.splitlines():
-        line = line.strip()
+    # Only these end a line and stand around a value there: other separators may be part of a comment.
+    for line in text.split("\n"):
+        line = line.strip(" \t\r")
         if line.startswith("["):
             # A table: none of the settings that are needed here stand in one.
             break
@@ -41,7 +42,7 @@ def read_config(data: str, env: Mapping[str, str]) -> dict[str, object]:
             continue
         key, _equals, value = line.partition("=")
         key, plain = key.rstrip(), _plain_value(value.strip())
-        if plain is None or not key or not _KEY.issuperset(key):
+        if plain is None or not key or key in found or not _KEY.issuperset(key):
             return _load_toml(text)
         found[key] = plain
     return found

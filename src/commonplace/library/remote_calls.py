@@ -10,7 +10,10 @@ import dataclasses
 import functools
 import inspect
 import json
+import operator
 import os
+import types
+import typing
 import uuid
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -147,7 +150,7 @@ def _request(verb: Verb) -> TypeAdapter[Any]:
     """The type of a request: a field for each parameter."""
     fields: list[tuple[str, Any, Any]] = []
     for name, parameter in _parameters(verb).items():
-        kind = annotation_of(verb.function, name)
+        kind = _as_sent(annotation_of(verb.function, name))
         if parameter.kind is parameter.VAR_POSITIONAL:
             fields.append((name, GenericAlias(list, kind), dataclasses.field(default_factory=list)))
         elif parameter.kind is parameter.VAR_KEYWORD:
@@ -157,6 +160,14 @@ def _request(verb: Verb) -> TypeAdapter[Any]:
         else:
             fields.append((name, kind, dataclasses.field(default=parameter.default)))
     return _adapter("Request", fields)
+
+
+def _as_sent(kind: Any) -> Any:
+    """The type of an argument as JSON has it: times are sent as texts, and a text that looks like one stays a text."""
+    if typing.get_origin(kind) not in (typing.Union, types.UnionType):
+        return kind
+    kinds = [one for one in typing.get_args(kind) if not (isinstance(one, type) and issubclass(one, date))]
+    return functools.reduce(operator.or_, kinds)
 
 
 @functools.cache

@@ -94,18 +94,34 @@ def must_propose_rewriting(memory: LocalMemory, item: Item, draft: Draft) -> boo
 
     Forbidden if that would share what is private.
     """
-    if must_propose(memory, item) or _revives(memory, item, draft):
+    bounds = {name: getattr(draft, name) for name in VALIDITY_FIELDS}
+    if must_propose(memory, item) or _revives(memory, item, bounds):
         return True
-    _check_stays_private(memory, item, draft)
+    _check_stays_private(memory, item, draft.tags, draft.project)
     return False
 
 
-def _revives(memory: LocalMemory, item: Item, draft: Draft) -> bool:
+def must_propose_record(memory: LocalMemory, item: Item, fields: Mapping[str, Any]) -> bool:
+    """Whether this caller may bring another version of an item, with these fields, only by a proposal.
+
+    Forbidden if that would share what is private.
+    """
+    is_restored = item.forgotten_ms is not None and fields["forgotten_ms"] is None
+    holds_again = item.superseded_by is not None and fields["superseded_by"] is None
+    if (is_restored or holds_again) and must_propose_restoring(memory, item):
+        return True
+    bounds = {name: fields[name] for name in VALIDITY_FIELDS}
+    if must_propose(memory, item) or _revives(memory, item, bounds):
+        return True
+    _check_stays_private(memory, item, fields["tags"], fields["project"])
+    return False
+
+
+def _revives(memory: LocalMemory, item: Item, bounds: Mapping[str, Any]) -> bool:
     """Whether an item would hold again by an agent's change, although a person said when it ends."""
     now = memory.clock()
     if is_person(memory) or item.origin not in _BY_PEOPLE or item.holds_at(now):
         return False
-    bounds: dict[str, Any] = {name: getattr(draft, name) for name in VALIDITY_FIELDS}
     return replace(item, **bounds).holds_at(now) and not _changed_last_by_agent(memory, item)
 
 
@@ -147,15 +163,15 @@ def _reserved_names(tags: Sequence[str], metadata: Mapping[str, object], old: It
     return found
 
 
-def _check_stays_private(memory: LocalMemory, old: Item, new: Draft) -> None:
+def _check_stays_private(memory: LocalMemory, old: Item, tags: Sequence[str], project: str | None) -> None:
     """Refuse to let an agent take the tag `private` away, or move a memory out of a project that stays here."""
     if is_person(memory):
         return
-    untagged = _is_tagged_private(old.tags) and not _is_tagged_private(new.tags)
+    untagged = _is_tagged_private(old.tags) and not _is_tagged_private(tags)
     moved = False
-    if new.project != old.project:
+    if project != old.project:
         private = private_projects(memory)
-        moved = is_private(private, old.project) and not is_private(private, new.project)
+        moved = is_private(private, old.project) and not is_private(private, project)
     if untagged or moved:
         require_person(
             memory,

@@ -20,7 +20,13 @@ from commonplace.errors import CommonplaceError, InvalidInput, StoreConstraint, 
 from commonplace.memory.authors import sign_record
 from commonplace.memory.import_items_and_records import parse_record
 from commonplace.memory.local_memory import LocalMemory
-from commonplace.memory.permissions import check_forgettable, check_reserved, is_person, must_propose, require_person
+from commonplace.memory.permissions import (
+    check_forgettable,
+    check_reserved,
+    is_person,
+    must_propose_record,
+    require_person,
+)
 from commonplace.memory.private_projects import is_private
 from commonplace.model import KINDS, PRIVATE_TAG, ref
 from commonplace.store.records import CLOCK_SKEW_MS, Arrival
@@ -204,7 +210,7 @@ def _from_outside(memory: LocalMemory, arrival: Arrival, here: Mapping[str, Reco
         (known,) = memory.store.resolve([ref(record.name)])
         old = None if known is None else memory.store.get([known])[known]
         check_reserved(memory, record.fields["tags"], record.fields["meta"], old)
-        if old is not None and must_propose(memory, old):
+        if old is not None and must_propose_record(memory, old, record.fields):
             require_person(
                 memory, "replace what people decided by a record", "Propose it instead: PATCH or DELETE /api/v1/items."
             )

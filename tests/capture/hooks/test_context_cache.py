@@ -297,3 +297,14 @@ def test_a_store_on_a_read_only_disk_is_told(tmp_path: Path, work: Path, host: s
         assert "Never use npm" in hint or host == "cursor"
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+def test_a_folder_that_is_a_link_costs_no_context(memory: LocalMemory, settings: Settings, work: Path) -> None:
+    keep_rule(memory)
+    elsewhere = settings.data_dir.parent / "elsewhere"
+    elsewhere.mkdir()
+    for folder in ("hints", CONTEXT_FOLDER):
+        (settings.data_dir / folder).symlink_to(elsewhere)
+    assert RULE in start(settings, work)
+    assert list(elsewhere.iterdir()) == []

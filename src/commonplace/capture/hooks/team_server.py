@@ -32,7 +32,7 @@ from commonplace.fast.context_cache import CONTEXT_FOLDER, cache_context, cached
 from commonplace.fast.drain_process import spawn_drain
 from commonplace.fast.find_or_start import start
 from commonplace.fast.session_hints import shown_ids
-from commonplace.fast.settings import is_turned_off
+from commonplace.fast.settings import may_start_resident
 from commonplace.fast.spool import (
     CONTEXT_FAILURE,
     EVENT,
@@ -287,7 +287,7 @@ def team_context(data: str, folder: str, session: str, env: Mapping[str, str]) -
     if has_waiting_events(replace(settings, data_dir=server.folder)):
         # What the last session left is sent now that somebody works here again.
         spawn_drain(data, env)
-    if not is_turned_off(env):
+    if may_start_resident(str(server.home), env):
         # Prompts ask it for the server's hints.
         start(str(server.home))
     fetched: list[str] = []
