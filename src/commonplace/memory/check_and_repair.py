@@ -327,10 +327,19 @@ def repair_store(
             if found and not dry_run:
                 save_check_result(settings, "all", found, clock())
             return RepairResult(tuple(found), None, None, (), tuple(found))
-        rebuilt = None if memory is None or is_damaged else _rebuild_after_copy(memory, found)
-        if rebuilt is not None:
-            (old_copy, done), saved = rebuilt, None
-        else:
+        old_copy, saved, done = None, None, list[str]()
+        if memory is not None and not is_damaged:
+            try:
+                old_copy = copy_before_change(memory, "repair")
+                done = _rebuild_all_spaces(memory, found)
+            except NOT_DAMAGE:
+                raise
+            except Exception:
+                if settings.database_url:
+                    raise
+                # What is derived cannot be rebuilt in this file: its rows go into a new one.
+                is_damaged = True
+        if is_damaged:
             if memory is not None:
                 memory.close()
             old_copy, saved = _recover(settings, clock())
@@ -348,18 +357,6 @@ def repair_store(
 def _is_lost(fault: Fault) -> bool:
     """Whether a fault is of the file itself, so that its rows have to be saved into a new one."""
     return not fault.derived and (fault.part == "file" or fault.says in (UNCHECKED, DISALLOWED))
-
-
-def _rebuild_after_copy(memory: LocalMemory, found: Sequence[Fault]) -> tuple[Path | None, list[str]] | None:
-    """Where the store was copied to, and what was rebuilt; None if the file does not allow that."""
-    try:
-        return copy_before_change(memory, "repair"), _rebuild_all_spaces(memory, found)
-    except NOT_DAMAGE:
-        raise
-    except Exception:
-        if memory.settings.database_url:
-            raise
-        return None
 
 
 def _recover(settings: Settings, now_ms: int) -> tuple[Path, Recovered]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import secrets
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -19,6 +22,7 @@ from tests.store.sqlite.conftest import Start
 from commonplace.errors import StoreBusy, StoreError, StoreMissing, StoreReplaced
 from commonplace.model import Draft, Scope
 from commonplace.store.sqlite import database
+from commonplace.store.sqlite.connection import SqliteConnection
 from commonplace.store.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be replaced there")
@@ -37,6 +41,14 @@ for number, line in enumerate(sys.stdin):
         say(error.code)
 store.close()
 """
+
+
+PAGE = 4096
+Step = Callable[[], object]
+
+
+def nothing() -> None:
+    """Most steps do it."""
 
 
 def note(body: str) -> Draft:
@@ -205,6 +217,30 @@ def overwrite(path: Path, copy: Path) -> None:
     subprocess.run(["cp", copy, path], check=True)
 
 
+def put_until_folded(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch, before: Step = nothing, after: Step = nothing
+) -> set[str]:
+    """Write until the log is folded in, with something done just before and just after its pages are written."""
+    execute, done, stored = SqliteConnection.execute, threading.Event(), set[str]()
+
+    def folded(self: SqliteConnection, statement: str, *arguments: Any, **options: Any) -> apsw.Cursor:
+        if done.is_set() or statement != "PRAGMA wal_checkpoint(PASSIVE)":
+            return execute(self, statement, *arguments, **options)
+        done.set()
+        before()
+        cursor = execute(self, statement)
+        after()
+        return cursor
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteConnection, "execute", folded)
+        while not done.is_set():
+            text = f"{secrets.token_hex(4)} " + "x" * 3000
+            put(store, text)
+            stored.add(text)
+    return stored
+
+
 def open_writer(start: Start, path: Path) -> tuple[subprocess.Popen[str], Callable[[str], str]]:
     """Another process that has the store open, and how to send it a line and read its reply."""
     writer = start(WRITER, path)
@@ -228,9 +264,65 @@ def other(path: Path, store: SqliteStore, start: Start) -> Iterator[Callable[[st
     writer.communicate(timeout=60)
 
 
-def test_a_log_that_sqlite_removes_from_an_emptied_file_is_not_folded_into_the_copy(
-    store: SqliteStore, copy: Path, path: Path, other: Callable[[str], str]
+def test_a_copy_over_the_file_just_after_the_log_was_folded_in_is_noticed(
+    store: SqliteStore, copy: Path, path: Path, other: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    put_until_folded(store, monkeypatch, after=lambda: overwrite(path, copy))
+    with pytest.raises(StoreReplaced):
+        put(store, "too early")
+    until(lambda: is_used(store))
+    assert bodies(store) == {"first"}
+    put(store, "second")
+    assert other("third") == "kept" and other("read") == "3"
+    assert bodies(store) == {"first", "second", "third"}
+    store.close()
+    assert sound(path)
+
+
+def test_a_copy_over_the_file_while_the_log_is_folded_in_loses_nothing(
+    store: SqliteStore, copy: Path, path: Path, other: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mixed = copy.with_name("mixed")
+
+    def overwritten_in_part() -> None:
+        """As if every other page of the log was written after the copy had passed it."""
+        overwrite(mixed, path)
+        with mixed.open("r+b") as file:
+            for start in range(0, copy.stat().st_size, 2 * PAGE):
+                file.seek(start)
+                file.write(copy.read_bytes()[start : start + PAGE])
+        overwrite(path, mixed)
+
+    stored = put_until_folded(store, monkeypatch, after=overwritten_in_part)
+    assert not sound(mixed)
+    until(lambda: is_used(store))
+    assert bodies(store) == {"first", *stored}
+    assert other("after") == "kept" and other("read") == str(len(stored) + 2)
+    store.close()
+    assert sound(path)
+
+
+def test_an_old_copy_that_the_log_is_folded_into_is_refused_until_it_is_copied_again(
+    store: SqliteStore, copy: Path, path: Path, other: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_until_folded(store, monkeypatch)
+    put_until_folded(store, monkeypatch, before=lambda: overwrite(path, copy))
+    for _ in range(2):
+        with pytest.raises(StoreReplaced):
+            put(store, "refused")
+        assert other("refused") == "DB_REPLACED"
+    overwrite(path, copy)
+    until(lambda: is_used(store))
+    put(store, "second")
+    assert bodies(store) == {"first", "second"} and other("read") == "2"
+    store.close()
+    assert sound(path)
+
+
+def test_a_log_that_sqlite_removes_from_an_emptied_file_is_not_folded_into_the_copy(
+    store: SqliteStore, copy: Path, path: Path, other: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_until_folded(store, monkeypatch)
     put(store, "second")
     os.truncate(path, 0)
     look = "import apsw, sys; apsw.Connection(sys.argv[1]).pragma('user_version')"
@@ -242,6 +334,27 @@ def test_a_log_that_sqlite_removes_from_an_emptied_file_is_not_folded_into_the_c
     put(store, "third")
     assert bodies(store) == {"first", "third"} and other("read") == "2"
     store.close()
+    assert sound(path)
+
+
+def test_the_last_process_leaves_the_log_if_the_file_is_overwritten_while_it_closes(
+    store: SqliteStore, copy: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, "second")
+    execute = SqliteConnection.execute
+
+    def overwritten(self: SqliteConnection, statement: str, *arguments: Any, **options: Any) -> apsw.Cursor:
+        cursor = execute(self, statement, *arguments, **options)
+        if statement == "PRAGMA wal_checkpoint(PASSIVE)":
+            overwrite(path, copy)
+        return cursor
+
+    monkeypatch.setattr(SqliteConnection, "execute", overwritten)
+    store.close()
+    monkeypatch.undo()
+    with contextlib.closing(SqliteStore(path)) as later:
+        until(lambda: is_used(later))
+        assert bodies(later) == {"first", "second"}
     assert sound(path)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from commonplace.model import Draft
-from commonplace.store.sqlite import shared_files
+from commonplace.store.sqlite import write_queue
 from commonplace.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ while True:
 """
 IS_NEXT_AND_STOPS = """
 import time
-from commonplace.store.sqlite.shared_files import next_in_line
+from commonplace.store.sqlite.write_queue import next_in_line
 store = SqliteStore(Path(sys.argv[1]))
-with next_in_line(store._database._record.file, time.monotonic() + 60):
+with next_in_line(store._database._watch.held, time.monotonic() + 60):
     say("next")
     sys.stdin.readline()
 """
@@ -60,7 +60,7 @@ def test_a_writer_gets_its_turn_beside_one_that_never_pauses(tmp_path: Path, sta
 def test_a_process_that_stopped_when_it_was_next_keeps_nobody_out(
     tmp_path: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_files, "LONGEST_IN_LINE", 0.1)
+    monkeypatch.setattr(write_queue, "LONGEST_IN_LINE", 0.1)
     store = SqliteStore(tmp_path / "store.db")
     other = start(IS_NEXT_AND_STOPS, tmp_path / "store.db")
     assert other.stdout and other.stdout.readline() == "next\n"

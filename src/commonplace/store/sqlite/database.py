@@ -1,8 +1,8 @@
 """Transactions on one SQLite file, opened by many processes and threads, which take turns to write.
 
 Writes go through `write()`, one at a time per process, each a `BEGIN IMMEDIATE` transaction, so a busy file means
-waiting, never an upgrade that cannot succeed. Which file that is, `file.py` knows.
-Processes queue to write (`shared_files.py`).
+waiting, never an upgrade that cannot succeed. Which file that is, `open_file.py` knows.
+Processes queue to write (`write_queue.py`).
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ import apsw
 
 from commonplace.errors import CommonplaceError, StoreBusy, StoreCorrupt, StoreReplaced, StoreTooNew
 from commonplace.store.sql.connection import Connection
+from commonplace.store.sqlite.checkpoint import fold_log
 from commonplace.store.sqlite.connection import (
     SqliteConnection,
     close_quietly,
     roll_back,
 )
 from commonplace.store.sqlite.encryption_and_copies import connect, make_copy
-from commonplace.store.sqlite.file import MOVE_SECONDS, TRY_AGAIN, UNSURE, OpenFile
 from commonplace.store.sqlite.file_errors import not_writable, refusal
-from commonplace.store.sqlite.shared_files import State, next_in_line, retry_until
+from commonplace.store.sqlite.open_file import COMPARE_SECONDS, MOVE_SECONDS, TRY_AGAIN, OpenFile
+from commonplace.store.sqlite.replaced_file_detection import FileWatch, State, folder_lock
+from commonplace.store.sqlite.write_queue import next_in_line, retry_until
 from commonplace.thread_waits import current_thread
 
 PROGRESS_STEPS = 5000
@@ -68,7 +70,7 @@ class Database(OpenFile):
             connection = None
         if connection is None:
             with self._attaching:
-                connection = self._first() if self._watched and self._files is None else self._another()
+                connection = self._first() if self._watch and not self._watch.attached else self._another()
             self._connections.keep(connection)
         return connection
 
@@ -90,38 +92,41 @@ class Database(OpenFile):
         connection = self._connections.mine()
         number = connection.system_errno if connection is not None and isinstance(error, apsw.IOError) else 0
         refused = error if isinstance(error, StoreCorrupt) else refusal(self.path, error, number)
-        if isinstance(refused, StoreCorrupt) and self.state() is not State.CURRENT:
+        if isinstance(refused, StoreCorrupt) and self._is_replaced():
             return StoreReplaced(f"The store {self.path} was replaced while it was in use.", TRY_AGAIN)
         return refused
 
+    def _is_replaced(self) -> bool:
+        """Whether other files are at the path, or were overwritten during a checkpoint: its end is waited for."""
+        watch = self._watch
+        if watch is None or watch.state() is not State.CURRENT:
+            return watch is not None
+        with contextlib.suppress(StoreBusy), folder_lock(self.path, COMPARE_SECONDS):
+            return watch.state(locked=True) is not State.CURRENT
+        return False
+
     def _enter(self) -> None:
         """Before a transaction: if other files are at the path, move on to them. An error if that cannot be done."""
-        if not self._watched or not self._had or self._forks.is_inside():
+        watch = self._watch
+        if watch is None or not self._had or self._forks.is_inside():
             return
         with self._forks.holding_forks():
             self._forks.check()
-            if self._settled and (self._is_unchanged() or self.state() is State.CURRENT):
+            if self._settled and (_is_unchanged(watch) or (watch.attached and watch.state() is State.CURRENT)):
                 return
         with self._forks.alone(MOVE_SECONDS) as left:
             if not left:
                 raise StoreReplaced(f"The store {self.path} was replaced, and is still being checked.", TRY_AGAIN)
-            self._move_on()
+            self._move_on(watch)
 
-    def _is_unchanged(self) -> bool:
-        """Whether nothing at all has changed since the files were compared. Asked before each transaction."""
-        files = self._files
-        if files is None:
-            return False
-        try:
-            main, log, shared = map(os.stat, self._paths)
-        except OSError:
-            return False
-        return (
-            (main.st_dev, main.st_ino) == files.main
-            and (log.st_dev, log.st_ino) == files.log
-            and (shared.st_dev, shared.st_ino) == files.shared
-            and (main.st_size, main.st_mtime_ns) == files.stamp
-        )
+    def _checkpoint(self, connection: SqliteConnection) -> None:
+        """Fold the log into the database, unless another process is at it. What was written is safe either way."""
+        if self._watch is None:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+            return
+        with self._watch.lock(wait=False) as mine, contextlib.suppress(apsw.Error, OSError):
+            if mine and fold_log(self._watch, connection, self._key):
+                self._folded_at = self._log_pages
 
     def _writable(self) -> SqliteConnection:
         connection = self.connection()
@@ -161,26 +166,24 @@ class Database(OpenFile):
             connection = self._writable()
             self._begin(connection, self._busy_ms / 1000 if patience is None else patience)
             try:
-                self._refuse_replaced("in use", TRY_AGAIN)
+                self._require_current()
                 self._refuse_newer(connection)
                 yield connection
                 self._forks.check()
                 with current_thread.waits():
                     connection.execute("COMMIT")
-                # It counts only if it is in the file that is at the path.
-                self._refuse_replaced("being written", UNSURE)
+                self._confirm()
             except BaseException:
                 if not self._forks.torn:
                     roll_back(connection)
                 raise
             if self._log_pages >= CHECKPOINT_PAGES and abs(self._log_pages - self._folded_at) >= CHECKPOINT_AGAIN:
-                with contextlib.suppress(apsw.Error, OSError):
-                    self._checkpoint(connection)
+                self._checkpoint(connection)
 
     def _begin(self, connection: SqliteConnection, patience: float) -> None:
         """Begin to write when it is this process's turn."""
         end = time.monotonic() + patience
-        with next_in_line(self._record.file, end):
+        with next_in_line(None if self._watch is None else self._watch.held, end):
             connection.set_busy_handler(retry_until(end))
             try:
                 connection.execute("BEGIN IMMEDIATE")
@@ -249,7 +252,35 @@ class Database(OpenFile):
                 connection.pragma("temp_store", 1)
                 self._watch_log(connection)
                 connection.execute("VACUUM")
-                self._refuse_replaced("in use", TRY_AGAIN)
-                return self._checkpoint(connection, "TRUNCATE", self._patience)
+                with self._watch.lock() if self._watch else contextlib.nullcontext():
+                    if self._watch:
+                        fold_log(self._watch, connection, self._key)
+                    self._require_current(locked=True)
+                    if self._watch:
+                        self._watch.record(checkpointing=True)
+                    busy, _pages, _moved = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
+                    if self._watch:
+                        self._watch.record()
             finally:
                 connection.close()
+            return not busy
+
+
+def _is_unchanged(watch: FileWatch) -> bool:
+    """Whether the files at the path are surely those that are open: nothing has changed since they were compared.
+
+    Asked before each transaction, so it takes three calls of stat and little more.
+    """
+    files = watch.files
+    if files is None:
+        return False
+    try:
+        main, log, shared = map(os.stat, watch.paths)
+    except OSError:
+        return False
+    return (
+        (main.st_dev, main.st_ino) == files.main
+        and (log.st_dev, log.st_ino) == files.log
+        and (shared.st_dev, shared.st_ino) == files.shared
+        and (main.st_size, main.st_mtime_ns) == watch.seen
+    )

@@ -115,18 +115,6 @@ def is_whole(connection: SqliteConnection) -> bool:
     return all(line == "ok" or any(mark in line for mark in ROW_PROBLEMS) for line in lines)
 
 
-def is_sound(path: Path, key: str, busy_ms: int, *, alone: bool = False) -> bool:
-    """Whether a store is sound with its log; `alone`, without it. Nothing is folded in."""
-    flags, more = (READ_ONLY, "immutable=1") if alone else (READ_WRITE, "")
-    with contextlib.suppress(apsw.Error), contextlib.closing(connect(path, key, flags, more)) as connection:
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        connection.set_busy_timeout(busy_ms)
-        # Others who are writing finish first, and are part of what is checked.
-        connection.execute("BEGIN" if alone else "BEGIN IMMEDIATE")
-        return int(connection.pragma("user_version")) > 0 and connection.pragma("integrity_check") == "ok"
-    return False
-
-
 def make_copy(
     source: Path,
     target: Path,

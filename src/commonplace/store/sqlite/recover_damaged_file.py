@@ -24,8 +24,8 @@ from commonplace.store.sqlite.database import Database
 from commonplace.store.sqlite.encryption_and_copies import LOG_ENDS, READ_ONLY, connect
 from commonplace.store.sqlite.file_errors import translated
 from commonplace.store.sqlite.migrate import migrate, migrations, recognise
+from commonplace.store.sqlite.replaced_file_detection import folder_lock
 from commonplace.store.sqlite.restore import assign_new_identity, exclusive, replace_store
-from commonplace.store.sqlite.shared_files import folder_lock
 
 # How many numbers are tried one by one beyond a damaged place, before the table is read from its end.
 MOST_TRIED = 10_000

@@ -26,7 +26,7 @@ from commonplace.store.sqlite.encryption_and_copies import (
 )
 from commonplace.store.sqlite.file_errors import translated
 from commonplace.store.sqlite.migrate import recognise
-from commonplace.store.sqlite.shared_files import folder_lock
+from commonplace.store.sqlite.replaced_file_detection import folder_lock
 
 EXAMPLES = 5
 _WAIT_MS = 5000
