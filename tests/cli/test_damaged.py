@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,8 @@ from tests.damage import INVALID_UTF8, damage_row
 from tests.rest.conftest import Site, running, settings_in
 
 from commonplace.config import Settings
+from commonplace.store.sqlite.database import Database
+from commonplace.store.sqlite.migrate import migrate, recognise
 
 from .conftest import Run
 
@@ -89,3 +91,42 @@ def test_a_file_cut_short_is_saved_and_what_is_lost_is_said(run: Run, settings: 
     lost = {*range(1, 61)} - stored
     assert len(stored) > 40
     assert not lost or f"Could not save: {', '.join(f'item {number}' for number in sorted(lost))}" in done.out
+
+
+def test_a_store_of_before_with_a_damaged_row_names_the_repair_and_fills_no_disk(run: Run, settings: Settings) -> None:
+    store_of_before(settings.database, ["Apples are in the cellar", "Pears are in the attic", "Plums are here"])
+    damage_row(settings.database, "items", 2, "body", "NULL")
+    for _again in range(2):
+        refused = run("add", "Cherries are gone")
+        assert refused.code != 0 and "has damaged rows" in refused.err and "commonplace check --fix" in refused.err
+    assert not list(settings.data_dir.glob("backups/*-schema*"))
+    run("check", "--fix")
+    listed = run("list")
+    assert listed.code == 0 and "Apples are in the cellar" in listed.out and "Plums are here" in listed.out
+
+
+def store_of_before(path: Path, texts: Sequence[str]) -> None:
+    """A file as the version before fingerprints left it, in the place of a new one."""
+    path.unlink()
+    database = Database(path, recognise=recognise)
+    migrate(database, 18)
+    with database.write() as connection:
+        columns = connection.execute("PRAGMA table_info(items)").fetchall()
+        connection.execute("INSERT INTO spaces (id, name, created_ms) VALUES (1, 'default', 1)")
+        empty = {"INTEGER": 0, "REAL": 0.0, "TEXT": "", "BLOB": b""}
+        needed = {
+            name: empty[type_] for _n, name, type_, not_null, default, _key in columns if not_null and default is None
+        }
+        for number, text in enumerate(texts, 1):
+            row = needed | {"id": number, "space_id": 1, "uid": f"{number:032x}", "kind": "memory", "type": "note"}
+            row |= {
+                "title": text,
+                "body": text,
+                "content_hash": number.to_bytes(32, "big"),
+                "created_ms": 1,
+                "updated_ms": 1,
+            }
+            connection.execute(
+                f"INSERT INTO items ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", tuple(row.values())
+            )
+    database.close()

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import apsw
 
@@ -52,15 +53,24 @@ def migrate(database: Database, up_to: int | None = None) -> int:
         return version
     with _without_foreign_keys(database), database.write() as connection:
         version = _version(connection)
-        if 0 < version < newest:
-            _back_up(database, version)
+        backup = _back_up(database, version) if 0 < version < newest else None
         # What scripts may call.
         for name, function in FUNCTIONS.items():
             connection.create_scalar_function(name, function)
         for number, _name, script in migrations():
             if version < number <= newest:
-                # Drained: apsw stops a script at its first row otherwise.
-                connection.execute(script).fetchall()
+                try:
+                    # Drained: apsw stops a script at its first row otherwise.
+                    connection.execute(script).fetchall()
+                except (apsw.ConstraintError, apsw.SQLError) as error:
+                    if not any(mark in str(error) for mark in ("type mismatch", "constraint failed")):
+                        raise
+                    # SQLite neither adds a column to a strict table that holds a value it would refuse, nor changes
+                    # such a row. The file stays as it was, so a copy of it is of no use.
+                    if backup is not None:
+                        backup.unlink(missing_ok=True)
+                    damaged = f"The store {database.path} has damaged rows, and cannot be brought to schema {number}"
+                    raise StoreCorrupt(f"{damaged}: {error}.", "Run `commonplace check --fix`.") from error
                 connection.pragma("user_version", number)
                 connection.pragma("application_id", APPLICATION_ID)
         return max(version, newest)
@@ -103,7 +113,8 @@ def _version(connection: SqliteConnection) -> int:
     return int(connection.pragma("user_version"))
 
 
-def _back_up(database: Database, version: int) -> None:
+def _back_up(database: Database, version: int) -> Path:
+    """A copy of the file as it is."""
     folder = database.path.parent / "backups"
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -112,4 +123,6 @@ def _back_up(database: Database, version: int) -> None:
     except OSError as error:
         raise StoreReadOnly(f"The folder {folder} for a backup before migrating cannot be created: {error}.") from error
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    database.backup(folder / f"{database.path.stem}-schema{version}-{stamp}.db")
+    path = folder / f"{database.path.stem}-schema{version}-{stamp}.db"
+    database.backup(path)
+    return path
