@@ -189,12 +189,14 @@ def spawn_in_terminal() -> Run:
     return call
 
 
-def wait_for_output(stream: IO[bytes], text: bytes) -> None:
-    """Read what a process says until it says this; nothing waits longer than a minute."""
-    seen = b""
-    while text not in seen:
-        ready, _, _ = select.select([stream], [], [], 60)
-        assert ready, seen
-        part = os.read(stream.fileno(), 65536)
-        assert part, seen
-        seen += part
+def wait_for_output(stream: IO[bytes], *texts: bytes) -> None:
+    """Read what a process says until it has said these, one after the other; nothing waits longer than a minute."""
+    seen, told = b"", 0
+    for text in texts:
+        while (place := seen.find(text, told)) < 0:
+            ready, _, _ = select.select([stream], [], [], 60)
+            assert ready, seen
+            part = os.read(stream.fileno(), 65536)
+            assert part, seen
+            seen += part
+        told = place + len(text)

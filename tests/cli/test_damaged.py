@@ -114,9 +114,10 @@ def store_of_before(path: Path, texts: Sequence[str]) -> None:
         columns = connection.execute("PRAGMA table_info(items)").fetchall()
         connection.execute("INSERT INTO spaces (id, name, created_ms) VALUES (1, 'default', 1)")
         empty = {"INTEGER": 0, "REAL": 0.0, "TEXT": "", "BLOB": b""}
-        needed = {
-            name: empty[type_] for _n, name, type_, not_null, default, _key in columns if not_null and default is None
-        }
+        needed: dict[str, object] = {}
+        for _number, name, type_, not_null, default, _key in columns:
+            if not_null and default is None:
+                needed[str(name)] = empty[str(type_)]
         for number, text in enumerate(texts, 1):
             row = needed | {"id": number, "space_id": 1, "uid": f"{number:032x}", "kind": "memory", "type": "note"}
             row |= {
