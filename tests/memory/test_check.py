@@ -104,13 +104,13 @@ def test_words_of_something_else_and_of_what_was_forgotten(filled: LocalMemory) 
     with behind(filled.settings) as ask:
         ask(f"UPDATE {stray}")
         if filled.settings.database_url:
-            ask(f"UPDATE {words} SET streams = ' plum ' WHERE id = 4")
+            ask(f"UPDATE {words} SET streams = ' walrus ' WHERE id = 4")
         else:
-            ask(f"DELETE FROM {words} WHERE rowid = 4; INSERT INTO {words} (rowid, text) VALUES (4, 'plum')")
+            ask(f"DELETE FROM {words} WHERE rowid = 4; INSERT INTO {words} (rowid, text) VALUES (4, 'walrus')")
     says = {fault.says for fault in check_store(filled)}
     assert "rows of the index belong to nothing" in says
     assert repair_store(filled.settings, filled.clock).left == ()
-    assert not recall(filled, "plum", Scope(), 20).hits, "all words were indexed again"
+    assert not recall(filled, "walrus", Scope(), 20).hits, "all words were indexed again"
 
 
 def test_what_was_said_is_only_told(filled: LocalMemory) -> None:
