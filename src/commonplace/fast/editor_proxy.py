@@ -36,6 +36,7 @@ from commonplace.fast.stdio_link import PING, PONG, RECEIVED, EditorOutput, Link
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from threading import Thread
     from typing import Any
 
     from commonplace.errors import CommonplaceError
@@ -105,6 +106,7 @@ class EditorProxy:
         self._load_whole_program = load_whole_program
         self._prepared = PreparedReplies(data, profile, window_name(current_folder(), env))
         self._link: Link | None = None
+        self._own_server: OwnServer | None = None
         self._in, self._out = 0, EditorOutput(1)
         self._input = bytearray()
         self._input_open = True
@@ -135,6 +137,9 @@ class EditorProxy:
         while not self._is_finished():
             self._wait()
             self._look_after_link()
+        if self._own_server is not None:
+            # It closes its end before it says with which code it ends.
+            self._own_server.wait()
         return self._code
 
     def _is_finished(self) -> bool:
@@ -394,7 +399,7 @@ class EditorProxy:
         if self._is_store_gone():
             return
         self._lost = MAX_LOST
-        server = OwnServer(self._options, self._load_whole_program)
+        self._own_server = server = OwnServer(self._options, self._load_whole_program)
         self._in, self._out.descriptor = server.private_streams(self._in)
         self._link = server.start(lambda code: setattr(self, "_code", code))
         self._waiting.extendleft(reversed(self._handshake))
@@ -406,6 +411,7 @@ class OwnServer:
 
     def __init__(self, options: Mapping[str, str | None], load_whole_program: LoadForEditors) -> None:
         self._options, self._load_whole_program = options, load_whole_program
+        self._thread: Thread | None = None
 
     def private_streams(self, stdin: int) -> tuple[int, int]:
         """The streams of the editor for the front alone: what else runs in this process must not use them."""
@@ -423,8 +429,14 @@ class OwnServer:
         from threading import Thread
 
         (reads, to_server), (from_server, writes) = os.pipe(), os.pipe()
-        Thread(target=self._run, args=(reads, writes, ended), name="commonplace-own-server").start()
+        self._thread = Thread(target=self._run, args=(reads, writes, ended), name="commonplace-own-server")
+        self._thread.start()
         return Link.over_pipes(from_server, to_server)
+
+    def wait(self) -> None:
+        """Until it has ended."""
+        if self._thread is not None:
+            self._thread.join()
 
     def _run(self, reads: int, writes: int, ended: Callable[[int], object]) -> None:
         code = self._load_whole_program().serve(self._options, reads, writes)
